@@ -1,4 +1,4 @@
-"""What bench_adaptation.py measures: sets of sentences, a parser with and without taggers on them, and tables."""
+"""Measurements of bench_adaptation.py: sets of sentences, a parser with and without taggers on them, and tables."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from training.loglinear_tagger.corpus import LabelledSentence
 from training.supertag_adaptation.measuring import no_collecting
 
 LENGTHS = ((5, 20), (21, 40), (41, 250))
-"""Classes of lengths in words (Kummerfeld et al. 2010)."""
+"""Ranges of sentence lengths in words (Kummerfeld et al. 2010)."""
 
 
 class Run(NamedTuple):
-    """A tagger (None: no spines) and the betas of the search."""
+    """A configuration: a supertagger (None: no spines) and the betas of the search."""
 
     name: str
     tagger: SequenceTagger | None
@@ -39,14 +39,15 @@ Sets = dict[str, list[Sentence]]
 
 
 def spread(sentences: Sequence[Any], number: int) -> list[Any]:
-    """`number` of the sentences at even distances."""
+    """Return `number` of the sentences at equal steps."""
     n = len(sentences)
     return list(sentences) if n <= number else [sentences[k * n // number] for k in range(number)]
 
 
 def sets_of(target: Sequence[Sentence], own: Sequence[Sentence], held: Sequence[LabelledSentence], number: int) -> Sets:
-    """`tune` and `target`: of every two sentences of the target's dev part the first and the second; `own`: of the own
-    dev part; `text`: held-out text, without trees; `5-20` ...: of the second ones by length, as many of each class."""
+    """Return the sets of sentences. `tune`, `target`: the even and the odd sentences of the target domain's dev part;
+    `own`: the dev part of the training domain; `text`: held-out text, without trees; `5-20` ...: the odd sentences by
+    length, the same number for each range."""
     tune, target = target[::2], target[1::2]
     bare = [Sentence(Tree.trusted(s.words, s.tags, ("TOP",), (0,), (len(s.words),)), s.tags, "text") for s in held]
     sets = {
@@ -62,16 +63,16 @@ def sets_of(target: Sequence[Sentence], own: Sequence[Sentence], held: Sequence[
 
 
 def measure(parser: PcfgParser, sets: Sets, runs: Sequence[Run]) -> dict[str, dict[str, Any]]:
-    """For each set and run: `seconds` (CPU, tagging included) and `tagging` alone, `searches` (how often which number
-    of searches was needed), `ambiguity` (categories a word at the β that gave the tree), F1 of both conventions and
-    the p-value of the difference to the parser alone, the share of `equal` trees; `detail`, by sentence: seconds,
+    """Return for each set and run: `seconds` (CPU, including tagging), `tagging` (tagging only), `searches` (counts of
+    the numbers of searches), `ambiguity` (categories per word at the β that gave the tree), F1 of both conventions and
+    the p-value of the difference to the parser alone, the fraction of `equal` trees; `detail`, by sentence: seconds,
     searches, categories at each β."""
     parsers = {run.key: parser.with_settings(betas=run.betas) if run.tagger else parser for run in runs}
     found: dict[str, dict[str, Any]] = {}
     for name, sentences in sets.items():
         kept: dict[str, list[Any]] = {run.key: [] for run in runs}
         with no_collecting():
-            for sentence in (sentences[0], *sentences):  # the first twice: kernels are compiled or loaded now
+            for sentence in (sentences[0], *sentences):  # the first one twice: it compiles or loads the kernels
                 for run in runs:
                     words, tags = sentence.tree.words, sentence.tags
                     began = time.process_time()
@@ -91,9 +92,9 @@ def measure(parser: PcfgParser, sets: Sets, runs: Sequence[Run]) -> dict[str, di
 
 
 def operating_points(runs: dict[str, dict[str, Any]], names: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Two runs of each tagger, by the tuning set: with the betas at which the first tagger is the most accurate, and
-    with the fastest ones at which F1 is not significantly lower than that (paired bootstrap, p >= 0.05; with the most
-    accurate ones where there are none)."""
+    """Choose two runs of each tagger on the tuning set: the betas at which the first tagger is the most accurate, and
+    the fastest betas at which F1 is not significantly lower than that (paired bootstrap, p >= 0.05; the most accurate
+    ones if there are none)."""
     own = {name: [key for key in runs if key.split()[0] == name] for name in names}
     best = max(own[names[0]], key=lambda key: runs[key]["all"])
     chosen = {}
@@ -107,13 +108,13 @@ def operating_points(runs: dict[str, dict[str, Any]], names: Sequence[str]) -> d
 
 
 def _lower(run: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether F1 is significantly lower."""
+    """Return whether F1 is significantly lower."""
     test = paired_bootstrap(run["counts"], other["counts"])
     return test.difference < 0 and test.p_value < 0.05
 
 
 def compared(runs: dict[str, dict[str, Any]], keys: Sequence[str]) -> list[str]:
-    """Lines on the runs chosen, on another set: speed and F1 against those of the parser alone and of the first."""
+    """Format the chosen runs on another set: speed and F1, compared with the parser alone and with the first run."""
     plain, first, lines = next(iter(runs.values())), runs[keys[0]], []
     for key in keys:
         run = runs[key]
@@ -127,7 +128,7 @@ def compared(runs: dict[str, dict[str, Any]], keys: Sequence[str]) -> list[str]:
 
 
 def counts(sentences: Sequence[Sentence], trees: Sequence[Tree]) -> ParsevalReport:
-    """PARSEVAL of the trees."""
+    """Return the PARSEVAL report of the trees."""
     report = ParsevalReport(strict=True)
     for sentence, tree in zip(sentences, trees, strict=True):
         report.add(sentence.tree, tree)
@@ -137,7 +138,7 @@ def counts(sentences: Sequence[Sentence], trees: Sequence[Tree]) -> ParsevalRepo
 def figures(
     sentences: Sequence[Sentence], rows: Sequence[Any], plain: Sequence[Tree], base: ParsevalReport | None
 ) -> dict[str, Any]:
-    """The figures of a run on a set."""
+    """Return the results of a run on a set."""
     results = [row[0] for row in rows]
     seconds, tagging = sum(row[1] for row in rows), sum(row[2] for row in rows)
     ambiguities = [(r.ambiguity, len(s.tags)) for r, s in zip(results, sentences, strict=True) if r.ambiguity]
@@ -162,7 +163,7 @@ def figures(
 
 
 def shaped(runs: dict[str, dict[str, Any]], run: Run) -> dict[str, Any]:
-    """A run on held-out text as `training.supertag_adaptation.measuring.changes` takes it."""
+    """Return a run on held-out text in the format of `training.supertag_adaptation.measuring.changes`."""
     seconds, searches, offered = (list(column) for column in zip(*runs[run.key]["detail"], strict=True))
     return {
         "size": int(run.name.split("-")[1]),
@@ -171,7 +172,7 @@ def shaped(runs: dict[str, dict[str, Any]], run: Run) -> dict[str, Any]:
 
 
 def told(table: dict[str, Any]) -> str:
-    """Tables as Markdown."""
+    """Format the tables as Markdown."""
     lines = []
     for name, row in table["taggers"].items():
         shown = {

@@ -2,7 +2,7 @@
 
     python benchmarks/bench_accuracy.py [--pipeline FOLDER] [--corpus FOLDER --names craft genia masc gum]
 
-The everyday trees come first. The table that the README shows; `python -m training evaluate` does the same for any
+The everyday trees come first. This is the table of the README; `python -m training evaluate` does the same for any
 model file.
 """
 
@@ -23,7 +23,7 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--tags", nargs="+", choices=("gold", "predicted"), default=["gold", "predicted"])
     parser.add_argument(
-        "--budgets", nargs="+", type=int, help="search budgets (default: 0, if it differs, and the model's own)"
+        "--budgets", nargs="+", type=int, help="search budgets (default: 0, if it differs, and the model's default)"
     )
     options = parser.parse_args()
     chosen = options.budgets or budgets(load_source(options.pipeline)[0])

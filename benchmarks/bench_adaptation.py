@@ -6,13 +6,14 @@
     python benchmarks/bench_adaptation.py measure --work WORK --runs perceptron-0 perceptron-40000 --betas 0.1,0.01 \\
         --json WORK/speed.json
 
-`prepare` trains a tagger of parts of speech on the --train treebanks (five-fold jackknifed for themselves), splits the
-text into sentences, and lets the parser annotate them, its charts pruned by a perceptron of the treebanks within
---annotate-betas; with --alone, without spines, too. `train` learns taggers of sided spines from the treebanks and
-so many of the annotated sentences; a tagger's name is ESTIMATOR-SIZE, with --annotator tagger (sentences annotated by
-the tagger of the treebanks alone) or alone (by the parser without spines) ESTIMATOR-SIZE-ANNOTATOR, with --gold N (so
-many gold trees of the target's training parts besides) ESTIMATOR-SIZE-goldN. `measure` parses sentences of the target's
-and of the own dev parts without spines and with each tagger, by turns, sentence by sentence.
+`prepare` trains a part-of-speech tagger on the --train treebanks (five-fold jackknifed for the treebanks themselves),
+splits the text into sentences, and annotates them with the parser, whose charts are pruned by a perceptron trained on
+the treebanks, within --annotate-betas; with --alone, also without spines. `train` trains taggers of directional spines
+on the treebanks and --sizes annotated sentences. A tagger's name is ESTIMATOR-SIZE, or ESTIMATOR-SIZE-ANNOTATOR with
+--annotator tagger (sentences annotated by the tagger of the treebanks) or alone (by the parser without spines), or
+ESTIMATOR-SIZE-goldN with --gold N (N additional gold trees of the target's training parts). `measure` parses sentences
+of the dev parts of the target domain and of the training domain without spines and with each tagger, interleaved
+sentence by sentence.
 """
 
 from __future__ import annotations
@@ -54,12 +55,12 @@ FOLDS = 5
 TREEBANKS, TEXT, HELD, ALONE = "treebanks.tsv", "text.tsv", "held.tsv", "alone.tsv"
 PLAN, POS = "plan.json", "pos.model"
 FIRST, LEAST = "perceptron-0", 5
-"""The tagger that helps to annotate; how often a spine must be met to be learned."""
+"""Name of the tagger used for annotation; minimum count of a spine in the training data."""
 EPOCHS, ITERATIONS = 6, 60
 
 
 def chart_parser(path: Path) -> PcfgParser:
-    """The parser of a model file of `python -m training pcfgla` or `pcfg`."""
+    """Load the parser of a model file of `python -m training pcfgla` or `pcfg`."""
     parser = load_parser(path)
     if not isinstance(parser, PcfgParser):
         raise SystemExit(f"{path}: a parser of kind {parser.name!r}; give one of `python -m training pcfgla`")
@@ -67,17 +68,17 @@ def chart_parser(path: Path) -> PcfgParser:
 
 
 def read(corpus: Path, names: Sequence[str], part: str) -> list[Sentence]:
-    """The sentences of a part of treebanks with gold tags."""
+    """Read the sentences of a part of treebanks with gold tags."""
     return [s for name in names for s in TreebankFile.parse(f"{corpus}/{name}/{part}.mrg").read()]
 
 
 def retagged(sentences: Sequence[Sentence], tagger: SequenceTagger) -> list[Sentence]:
-    """The sentences with a tagger's tags."""
+    """Return the sentences with the tags of a tagger."""
     return [Sentence(s.tree, tuple(tagger.tag(s.tree.words, ())), s.source) for s in sentences]
 
 
 def prepare(options: argparse.Namespace) -> None:
-    """All that is learned from, as files of words, tags and sided spines."""
+    """Write the training data as files of words, tags and directional spines."""
     work: Path = options.work
     work.mkdir(parents=True, exist_ok=True)
     plan = {"parser": str(options.parser), "corpus": str(options.corpus), "train": options.train,
@@ -126,7 +127,7 @@ def prepare(options: argparse.Namespace) -> None:
 
 
 def train(options: argparse.Namespace) -> None:
-    """A tagger for each estimator and size."""
+    """Train a tagger for each estimator and size."""
     work: Path = options.work
     treebanks = read_labelled(work / TREEBANKS)
     text = read_labelled(work / (ALONE if options.annotator == "alone" else TEXT)) if max(options.sizes) else []
@@ -157,7 +158,7 @@ def train(options: argparse.Namespace) -> None:
 
 
 def gold_of_target(work: Path, count: int) -> list[LabelledSentence]:
-    """So many sentences at even distances of the target's training parts, with tags of a tagger that knows none."""
+    """Return `count` sentences of the target's training parts, tagged by a tagger not trained on them."""
     plan = json.loads((work / PLAN).read_text())
     parser, tagger = chart_parser(Path(plan["parser"])), load_tagger(work / POS)
     chosen = spread(read(Path(plan["corpus"]), plan["target"], "train"), count)
@@ -165,13 +166,13 @@ def gold_of_target(work: Path, count: int) -> list[LabelledSentence]:
 
 
 def often(sentences: Sequence[LabelledSentence], least: int) -> list[LabelledSentence]:
-    """The sentences without categories met less than `least` times (see `without_rare`)."""
+    """Return the sentences without categories that occur less than `least` times (see `without_rare`)."""
     rows = without_rare([list(map(Token, *sentence)) for sentence in sentences], least)
     return [s._replace(labels=tuple(t.category for t in row)) for s, row in zip(sentences, rows, strict=True)]
 
 
 def measured(options: argparse.Namespace) -> dict[str, Any]:
-    """Figures of the parser alone and with each tagger at each list of betas."""
+    """Measure the parser alone and with each tagger at each list of betas."""
     work: Path = options.work
     plan = json.loads((work / PLAN).read_text())
     parser, pos = chart_parser(Path(plan["parser"])), load_tagger(work / POS)
@@ -206,7 +207,7 @@ def measured(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def main() -> None:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     first = commands.add_parser("prepare")
@@ -216,7 +217,7 @@ def main() -> None:
     first.add_argument("--target", nargs="+", required=True)
     first.add_argument("--text", nargs="+", required=True)
     first.add_argument("--annotate-betas", nargs="+", type=float, default=[0.1, 0.01], metavar="BETA")
-    first.add_argument("--alone", action="store_true", help="annotate the text without spines, too")
+    first.add_argument("--alone", action="store_true", help="annotate the text also without spines")
     second = commands.add_parser("train")
     second.add_argument("--estimators", nargs="+", default=["perceptron"])
     second.add_argument("--sizes", nargs="+", type=int, required=True)
@@ -231,11 +232,11 @@ def main() -> None:
     third.add_argument("--sets", nargs="*", default=[], help="some of tune, target, own, text, 5-20, 21-40, 41-250")
     third.add_argument(
         "--chain", nargs="+", action="append", default=[], metavar="RUN",
-        help="some of --runs, from the tagger of the treebanks alone: compared with the betas at which that is the "
-        "most accurate on the tuning set, and each with the fastest that are not significantly less accurate there",
+        help="some of --runs, starting with the tagger of the treebanks: compared at the betas at which it is the most "
+        "accurate on the tuning set, and each at the fastest betas that are not significantly less accurate there",
     )  # fmt: skip
     third.add_argument("--breakdown", nargs=2, metavar="RUN", help="two of --runs: where the second one saves time")
-    third.add_argument("--sentences", type=int, default=300, help="of each set; of the balanced one of each length")
+    third.add_argument("--sentences", type=int, default=300, help="sentences per set, and per length range")
     third.add_argument("--json", type=Path)
     for command in (first, second, third):
         command.add_argument("--work", type=Path, required=True)

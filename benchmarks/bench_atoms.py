@@ -1,6 +1,6 @@
-"""What each group of atoms adds to trees over a reader: the same training without the group.
+"""The contribution of each group of atomic features to boosted trees with a span model: training without the group.
 
-    python benchmarks/bench_atoms.py --without neighbours --recipe training/recipes/english_read.json --reader NET …
+    python benchmarks/bench_atoms.py --exclude neighbours --recipe training/recipes/english_read.json --span-model NET …
 
 All other options go to `python -m training fit`.
 """
@@ -21,13 +21,13 @@ Pair = tuple[Place, str]
 
 
 def believed(pair: Pair, *spans: str) -> bool:
-    """Whether it is what the reader believes of one of these spans; none named: of any span."""
+    """Return whether an atom is a span marginal of one of these spans; of any span if none is named."""
     place = pair[0]
     return place[0] == "believed" and (not spans or place[1] in spans)
 
 
 def keep(table: Templates, wanted: Callable[[Pair], bool]) -> Templates:
-    """The table with the pairs that are wanted; of the tuples, those whose parts all are."""
+    """Return the table with the selected pairs, and the tuples whose parts are all selected."""
     return replace(
         table,
         unary=tuple(filter(wanted, table.unary)),
@@ -37,11 +37,11 @@ def keep(table: Templates, wanted: Callable[[Pair], bool]) -> Templates:
 
 
 def without(group: str) -> Templates:
-    """`standard_read` without a group of its atoms."""
+    """Return `standard_read` without a group of its atoms."""
     table, standard = tables.standard_read(), tables.standard()
     if group == "nothing":
         return table
-    if group == "old":  # the tuples of a belief with the words around it go, too
+    if group == "old":  # also drop the tuples of a marginal with the words around it
         return replace(keep(table, believed), grouped=(), sequence=False)
     if group == "mixed":
         return replace(
@@ -61,7 +61,7 @@ GROUPS = ("nothing", "old", "mixed", "neighbours", "labels", "masses", "words")
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, add_help=False)
-    parser.add_argument("--without", choices=GROUPS, default="nothing", help="the group that is left out")
+    parser.add_argument("--without", choices=GROUPS, default="nothing", help="group to leave out")
     options, rest = parser.parse_known_args()
     if "--help" in rest:
         print(parser.format_help())

@@ -1,4 +1,4 @@
-"""Time of every step of the boosting learner on a synthetic store that looks like a treebank's.
+"""Time of every step of the boosting learner on a synthetic store that resembles a treebank's.
 
     python benchmarks/bench_boosting.py --examples 2e6 --trees 60
 
@@ -31,10 +31,8 @@ from training.dtree.recipe import LearnerConfig
 def synthetic(
     folder: Path, n: int, n_slots: int, n_atoms: int, n_labels: int, seed: int
 ) -> tuple[DirectStore, LabelData]:
-    """A store of n examples with one zipfian atom in each of n_slots slots, and labels that depend on the
-    atoms.
-
-    Neighbouring examples come in states of 12; of each state one example is positive.
+    """Make a store of n examples with one Zipf-distributed atom in each of n_slots slots, and labels that depend on the
+    atoms. Every 12 adjacent examples form a state, in which one example is positive.
     """
     rng = np.random.default_rng(seed)
     # slots differ in size, as tags (50 values) and words (thousands) do
@@ -97,7 +95,7 @@ def main() -> None:
     parser.add_argument("--solver", default="newton")
     parser.add_argument("--gain", default="soft")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--cpu", action="store_true", help="CPU time, for machines that are busy otherwise")
+    parser.add_argument("--cpu", action="store_true", help="measure CPU time, for busy machines")
     args = parser.parse_args()
     if args.cpu:
         learner_module.time = SimpleNamespace(perf_counter=time.process_time)  # type: ignore[assignment]

@@ -1,10 +1,10 @@
-"""How well the probabilities of the package's parsers fit: calibration errors on dev parts, with predicted tags.
+"""Calibration errors of the package's parsers on dev parts, with predicted tags.
 
     python benchmarks/bench_calibration.py --corpus FOLDER --names masc gum craft genia wsj [--models en_dtparse …]
         [--limit N] [--plot FILE.svg] [--write]
 
-The everyday trees come first. `--limit`: sentences of each treebank, for slow parsers. `--plot`: the reliability
-diagram, before and after. `--write`: keep the calibrations for the package's models (by the digest of their files).
+The everyday trees come first. `--limit`: sentences of each treebank, for slow parsers. `--plot`: draw the reliability
+diagram, before and after. `--write`: save the calibrations for the package's models (by the digest of their files).
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ def main() -> None:
 
 
 def plot(found: dict[str, Any], out: Path) -> None:
-    """Draw the curves of constituents, of each treebank, before and after, a row for each model."""
+    """Draw the calibration curves of constituents for each treebank, before and after, one row per model."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 4 * len(found)), layout="constrained")
     axes = figure.subplots(len(found), 2, squeeze=False)
     for row, (name, facts) in zip(axes, found.items(), strict=True):
         for axis, curve, when in zip(
-            row, ("curve_raw", "curve"), ("as the parser has them", "calibrated"), strict=True
+            row, ("curve_raw", "curve"), ("uncalibrated", "calibrated"), strict=True
         ):
             axis.plot([0, 1], [0, 1], color="0.7", linewidth=1)
             for record in facts["treebanks"]:
@@ -80,7 +80,7 @@ def plot(found: dict[str, Any], out: Path) -> None:
                     linewidth=1, label=record["treebank"],
                 )  # fmt: skip
             axis.set(
-                title=f"{name}, {when}", xlabel="probability", ylabel="share of right constituents", aspect="equal"
+                title=f"{name}, {when}", xlabel="probability", ylabel="fraction of correct constituents", aspect="equal"
             )
         row[0].legend(frameon=False, fontsize=8)
     out.parent.mkdir(parents=True, exist_ok=True)

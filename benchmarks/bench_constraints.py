@@ -1,11 +1,11 @@
-"""What constraints are worth and cost: F1 with a share of the gold constituents given, and time per sentence.
+"""Benefit and cost of constraints: F1 if a fraction of the gold constituents is given, and time per sentence.
 
     python benchmarks/bench_constraints.py --corpus FOLDER --names masc gum craft genia wsj [--models en_dtparse …]
         [--limit 200] [--shares 0.1 0.3] [--seed 0]
 
-The everyday trees come first. Tags are predicted. The constituents that are given, with and without their labels, are
-drawn at random; *held* is the share of constraints that hold, *enforced* that of sentences whose tree was changed after
-the search for it. Time is CPU time of `parse_under` against `parse`, one sentence at a time.
+The everyday trees come first. Tags are predicted. The given constituents, with and without their labels, are sampled at
+random; *held* is the fraction of constraints that hold, *enforced* that of sentences whose tree was changed after the
+search to satisfy them. Time is CPU time of `parse_under` against `parse`, one sentence at a time.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def measure(parser: Any, gold: Any, tags: Any, given: Sequence[Constraints | None]) -> dict[str, float]:
-    """F1 of all brackets, milliseconds per sentence, shares of constraints that hold and of trees changed for them."""
+    """F1 of all brackets, milliseconds per sentence, fractions of constraints that hold and of trees changed."""
     report, seconds, asked, broken, enforced = ParsevalReport(strict=True), 0.0, 0, 0, 0
     for tree, row, constraints in zip(gold, tags, given, strict=True):
         began = time.process_time()

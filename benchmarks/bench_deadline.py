@@ -1,11 +1,11 @@
-"""How well deadlines hold, on sentences that are made to hurt.
+"""Compliance with deadlines on adversarial sentences.
 
     python benchmarks/bench_deadline.py [--pipelines NAME …] [--deadlines 0.02 0.1 0.5] [--lengths 20 40 80 200 …]
 
-Kinds of sentences and what is timed are those of `bench_time_bounds.py`, without its search. Each sentence is parsed
-three times under each deadline; the median counts, in deadlines, of the slowest kind. `doc`: what the component takes
-for a Doc of as many tokens that the parser leaves bare, reading it and writing the result: no deadline is about that.
-Python's garbage collector is told not to look at what was loaded, as servers do.
+The kinds of sentences and the timed code are those of `bench_time_bounds.py`, without its search. Each sentence is
+parsed three times under each deadline; the result is the median of the slowest kind, as a multiple of the deadline.
+`doc`: time of the component for a Doc of the same length without parsing, to read it and to write the result, which no
+deadline covers. Loaded objects are excluded from Python's garbage collector, as servers do.
 """
 
 from __future__ import annotations
@@ -45,19 +45,19 @@ def main() -> None:
             timer(made["ordinary"](5))
             measuring = time.perf_counter() - began
             gc.collect()
-            gc.freeze()  # else Python looks through all of spaCy now and then, for 0.1 s
+            gc.freeze()  # otherwise a collection scans all of spaCy now and then, for 0.1 s
             timed, worst, most = timer.last.timed_parser, [], []
             for length in options.lengths:
                 rows = {kind: make(length) for kind, make in made.items()}
                 longest = {kind: median(timer(items) for _ in range(REPEATS)) for kind, items in rows.items()}
                 slowest = max(longest, key=lambda kind: longest[kind])
                 worst.append(longest[slowest] / deadline)
-                timed.deadline = 0.0  # nothing is parsed
+                timed.deadline = 0.0  # no time for parsing
                 most.append(timer(rows["ordinary"], REPEATS) / deadline)
                 timed.deadline = deadline
             print(f"{name}, deadline {deadline} s, measured in {measuring:.2f} s; tokens {options.lengths}")
             print("  longest, in deadlines", *(f"{one:6.2f}" for one in worst))
-            print("  of that the Doc      ", *(f"{one:6.2f}" for one in most), flush=True)
+            print("  Doc without parsing  ", *(f"{one:6.2f}" for one in most), flush=True)
             report[f"{name} {deadline}"] = {"measuring": measuring, "worst": worst, "doc": most}
     save(options, "deadline", report)
 

@@ -5,11 +5,11 @@
     python benchmarks/bench_dependency.py parsers --ud UD --work build/bpm/parsers --spacy build/bpm/spacy \\
         --json build/bpm/parsers.json
 
-`relations` trains the paper's parser (one stage, no labels) by three seeds and gives the learning curve over members,
+`relations` trains the paper's parser (one stage, no labels) with three seeds and gives the learning curve over members,
 MIRA, and both decoders. `spacy` trains spaCy's transition parser for each language that has none yet in the --work
-folder (LANG/model-best; the log is LANG.log). `parsers` trains the parser as it is meant to be used, and measures its
-accuracy, speed and size beside each token's best head without a tree, and spaCy's parser where --spacy names a folder
-that has it; with --jackknife FOLDS on tags of taggers that have not seen the sentences instead of gold ones.
+folder (LANG/model-best; the log is LANG.log). `parsers` trains the parser in its recommended configuration, and
+measures its accuracy, speed and size. It compares them with each token's best head without a tree, and with spaCy's
+parser if --spacy names a folder that has it. With --jackknife FOLDS it uses jackknifed tags instead of gold ones.
 """
 
 from __future__ import annotations
@@ -49,26 +49,26 @@ FILES = {
     ),
     "ar": (["ar_padt_2016/ar-ud-dev.conllu,block=-1/5"], ["ar_padt_2016/ar-ud-dev.conllu,block=1/5"]),
 }
-"""Training and development files below the folder of Universal Dependencies; where there is no training part, blocks of
-the one that there is."""
+"""Training and development files in the folder of Universal Dependencies; without a training part, blocks of the only
+part."""
 RULES = {
     "en": TextRules("pos+tag"),
     "zh": TextRules("pos+tag", stem="first", numbers="chinese"),
     "cs": TextRules("pos+tag", places=(0, 1, 4)),
     "ar": TextRules("pos+tag", places=(0, 1, 8), stem="lemma"),
 }
-"""The paper's stems and numbers; of positional tags, part of speech, its kind, and case."""
+"""Stems and numbers as in the paper; from positional tags: part of speech, its kind, and case."""
 DECODERS = {"en": "projective", "zh": "projective", "cs": "spanning", "ar": "projective"}
 
 
 def sentences_of(ud: Path, lang: str) -> tuple[list[DependencySentence], list[DependencySentence]]:
-    """(Training, development) sentences of a language."""
+    """Return the (training, development) sentences of a language."""
     train, dev = ([s for f in files for s in read_treebank_file(f"{ud}/{f}", lang)] for files in FILES[lang])
     return train, dev
 
 
 def relations(options: argparse.Namespace) -> dict[str, Any]:
-    """Curves of three seeds, MIRA, and the other decoder."""
+    """Train and measure: learning curves of three seeds, MIRA, and the other decoder."""
     table: dict[str, Any] = {}
     for lang in options.langs:
         train, dev = sentences_of(options.ud, lang)
@@ -123,7 +123,7 @@ def relations(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def best_heads(parser: DependencyParser, dev: list[DependencySentence]) -> AttachmentReport:
-    """Each token's best head by the scores of the first stage, tree or not."""
+    """Return each token's best head by the scores of the first stage, not necessarily a tree."""
     report = AttachmentReport()
     first = parser.with_settings(stages=1)
     for sentence in dev:
@@ -134,7 +134,7 @@ def best_heads(parser: DependencyParser, dev: list[DependencySentence]) -> Attac
 
 
 def speed(parser: DependencyParser, dev: list[DependencySentence]) -> int:
-    """Tokens per CPU second, the best of three rounds."""
+    """Return tokens per CPU second, the best of three rounds."""
     for sentence in dev[:20]:
         parser.parse(sentence.columns)
     best = 0.0
@@ -147,7 +147,7 @@ def speed(parser: DependencyParser, dev: list[DependencySentence]) -> int:
 
 
 def tag_accuracy(rules: TextRules, gold: list[DependencySentence], found: list[DependencySentence]) -> float:
-    """How many of 100 tokens have all parts of speech that the parser reads right."""
+    """Return the percentage of tokens whose parts of speech, as used by the parser, are all correct."""
     right = [
         own == other
         for a, b in zip(gold, found, strict=True)
@@ -157,7 +157,7 @@ def tag_accuracy(rules: TextRules, gold: list[DependencySentence], found: list[D
 
 
 def parsers(options: argparse.Namespace) -> dict[str, Any]:
-    """The parser as it is meant to be used, and its peers."""
+    """Train and measure the parser in its recommended configuration, and its peers."""
     table: dict[str, Any] = {}
     for lang in options.langs:
         train, dev = sentences_of(options.ud, lang)
@@ -195,13 +195,13 @@ def parsers(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def spacy_parsers(options: argparse.Namespace) -> None:
-    """Train spaCy's parser for the languages without one."""
+    """Train spaCy's parser for the languages that have none yet."""
     for lang in options.langs:
         train_spacy(lang, *sentences_of(options.ud, lang), options.work)
 
 
 def write(path: Path | None, table: dict[str, Any]) -> None:
-    """Keep what has been measured so far."""
+    """Save the results so far."""
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(table, indent=1))
@@ -211,17 +211,17 @@ PARTS = {"relations": relations, "spacy": spacy_parsers, "parsers": parsers}
 
 
 def main() -> None:
-    """Run a part."""
+    """Run one of the commands."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", choices=tuple(PARTS))
     parser.add_argument("--ud", type=Path, required=True, help="folder of Universal Dependencies treebanks")
-    parser.add_argument("--work", type=Path, required=True, help="folder for training; what is finished is kept")
+    parser.add_argument("--work", type=Path, required=True, help="folder for training; finished parts are reused")
     parser.add_argument("--langs", nargs="+", default=list(FILES), choices=list(FILES))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--members", type=int, default=10)
     parser.add_argument("--epochs", type=int, default=6)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--jackknife", type=int, default=0, metavar="FOLDS", help="predicted tags, by so many folds")
+    parser.add_argument("--jackknife", type=int, default=0, metavar="FOLDS", help="use tags jackknifed in FOLDS")
     parser.add_argument("--spacy", type=Path, help="folder of spaCy pipelines, LANG/model-best")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()

@@ -1,18 +1,18 @@
-"""Raw text to rows of trees on engines: sentences per second against workers, CPU time, memory, start.
+"""Raw text to rows of trees on data engines: sentences per second by number of workers, CPU time, memory, start time.
 
     python benchmarks/bench_engines.py --text FILE … [--words 50000] [--workers 1 2] [--repeats 3] [--pipeline NAME]
 
-Needs the extra `engines`, and Java for Spark. Paragraphs of all texts, by turns, are put into 16 Parquet files. What is
-compared, each in processes of its own and all by turns, `--repeats` times:
+Needs the extra `engines`, and Java for Spark. Paragraphs of all texts, interleaved, are put into 16 Parquet files. The
+engines below are compared, each in separate processes, in alternation, `--repeats` times:
 
     pipe         nlp.pipe(n_process=WORKERS), which gives Docs
-    processes    parse_table from file to file in a pool of processes, as docs/engines.md has it; 1 worker: without one
+    processes    parse_table from file to file in a pool of processes, as in docs/engines.md; 1 worker: without a pool
     dask, ray, spark    the recipes of docs/engines.md
 
-Every engine does the work twice: the first time its workers load, the second time counts. The best of the turns is
-reported, per figure: seconds of wall time from the start of the program to the engine's, of the first and the second
-job; CPU seconds of all its processes in the second job; and MB of memory after it, of a worker (the most resident at
-any time; proportional set size) and of all other processes of the engine (proportional set size).
+Every engine does the work twice: in the first job its workers load, the second job is measured. For each metric the
+best repetition is reported: seconds of wall time from the start of the program to the start of the engine, of the first
+and of the second job; CPU seconds of all its processes in the second job; and MB of memory after it, of a worker (peak
+resident size; proportional set size) and of all other processes of the engine (proportional set size).
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from common import ROOT, save
 FILES = 16
 ENGINES = ("pipe", "processes", "dask", "ray", "spark")
 MARK = "BENCH_ENGINES"
-"""The variable of the environment by which the processes of a run are found."""
+"""The environment variable that marks the processes of a run."""
 
 Job = Callable[[Path], None]
 """Parses the texts of the folder, and writes rows to a folder."""
 
 
 def work(table: Any, pipeline: str) -> Any:
-    """What each worker does with a table of texts."""
+    """Parse a table of texts in a worker."""
     from spacy_dtparse import parse_table
 
     (Path(os.environ[MARK]) / str(os.getpid())).touch()
@@ -156,7 +156,7 @@ def spark(texts: Path, workers: int, pipeline: str) -> Iterator[Job]:
 
 
 def run_of(engine: str, folder: Path, workers: int, pipeline: str) -> dict[str, float]:
-    """The figures of one engine, in this process and those that it starts."""
+    """Measure one engine, in this process and its children."""
     marks = Path(os.environ[MARK])
     began = float(os.environ["BENCH_BEGAN"])
     with globals()[engine](folder / "texts", workers, pipeline) as job:
@@ -179,7 +179,7 @@ def run_of(engine: str, folder: Path, workers: int, pipeline: str) -> dict[str, 
 
 
 def cpu_seconds() -> dict[int, float]:
-    """CPU seconds so far of each process of this run, and of those of its children that have ended."""
+    """Return the CPU seconds so far of each process of this run, including its finished children."""
     mark, found = f"{MARK}={os.environ[MARK]}".encode(), {}
     for path in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
@@ -190,7 +190,7 @@ def cpu_seconds() -> dict[int, float]:
 
 
 def memory(pid: int, file: str, name: str) -> float:
-    """A line of a file of /proc, in MB; 0 for a process that has ended."""
+    """Return the value of a line of a file of /proc, in MB; 0 for a finished process."""
     with suppress(OSError):
         for line in Path("/proc", str(pid), file).read_text().splitlines():
             if line.startswith(f"{name}:"):
@@ -199,7 +199,7 @@ def memory(pid: int, file: str, name: str) -> float:
 
 
 def write_texts(files: list[Path], words: int, folder: Path) -> None:
-    """Paragraphs of the files by turns, in Parquet files."""
+    """Write the interleaved paragraphs of the files to Parquet files."""
     import pyarrow as arrow
     from pyarrow import parquet
 
@@ -212,7 +212,7 @@ def write_texts(files: list[Path], words: int, folder: Path) -> None:
 
 
 def started(engine: str, workers: int, texts: Path, pipeline: str) -> dict[str, float]:
-    """The figures of an engine, in a process of its own."""
+    """Measure an engine in a separate process."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "texts").symlink_to(texts)
@@ -235,7 +235,7 @@ def started(engine: str, workers: int, texts: Path, pipeline: str) -> dict[str, 
 
 
 def sizes(texts: Path, pipeline: str) -> dict[str, int]:
-    """Texts, sentences and tokens, and the bytes of the texts."""
+    """Count texts, sentences and tokens, and the bytes of the texts."""
     from pyarrow import parquet
 
     from spacy_dtparse import parse_docs

@@ -2,8 +2,8 @@
 
     python benchmarks/bench_explain.py [--parsers NAME ...] [--names sample]
 
-The dev sentences of the treebanks as raw text, each a Doc. CPU time, in milliseconds; the sentences are gone through
-twice, since words for atoms are kept.
+The dev sentences of the treebanks as raw text, one Doc each. CPU time, in milliseconds; there are two passes over the
+sentences, because the texts of atoms are cached.
 """
 
 from __future__ import annotations

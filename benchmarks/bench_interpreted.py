@@ -1,4 +1,4 @@
-"""Time of a sentence while kernels are interpreted, and once they are compiled: microseconds of wall time per token.
+"""Time per sentence with interpreted and with compiled kernels: microseconds of wall time per token.
 
     python benchmarks/bench_interpreted.py
 """
@@ -17,7 +17,7 @@ SENTENCE = (
 
 
 def main() -> None:
-    """Measure and print; the first parse of each kind is not counted."""
+    """Measure and print; the first parse of each kind does not count."""
     nlp = spacy_dtparse.load()
     for name, context in (("compiled", nullcontext), ("interpreted", interpreted)):
         with context():

@@ -1,11 +1,11 @@
-"""Lists of the k best trees: milliseconds by length of the sentence, and how good the best tree of a list is.
+"""k-best lists: milliseconds by sentence length, and the accuracy of the best tree in a list.
 
     python benchmarks/bench_kbest.py [--parsers NAME ...] [--corpus FOLDER --names masc gum craft genia wsj]
 
 Times are CPU time for sentences of 10, 25, 40, 80, 160 and 1,000 tokens (dev sentences of all treebanks joined and
 cut to length, gold tags). The oracle chooses from each list the tree with the highest F1 (PARSEVAL, every bracket but
-TOP): what a perfect choice among k trees would reach. It parses dev sentences with the pipeline's own tags, at most
-`--most` of each treebank, taken at equal steps; everyday trees come first.
+TOP): the score of a perfect choice among k trees. It parses dev sentences with tags of the pipeline, at most
+`--max-sentences` of each treebank, at equal steps; everyday trees come first.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ SIZES = (1, 10, 100)
 
 
 def times(parser: Any, sentences: Sequence[Sentence], count: int) -> list[dict[str, Any]]:
-    """Milliseconds of a parse and of lists, median and 95th percentile, for LENGTHS; up to `count` sentences each, and
-    a tenth of that for the longest."""
+    """Return the milliseconds of a parse and of lists, median and 95th percentile, for LENGTHS; up to `count` sentences
+    each, and a tenth of that for the longest."""
     words = [word for sentence in sentences for word in sentence.tree.words]
     tags = [tag for sentence in sentences for tag in sentence.tree.tags]
     rows = []
@@ -41,7 +41,7 @@ def times(parser: Any, sentences: Sequence[Sentence], count: int) -> list[dict[s
         pieces = [(words[at : at + length], tags[at : at + length]) for at in range(0, len(words) - length, length)]
         row: dict[str, Any] = {"tokens": length, "sentences": len(pieces[: count if length < 1000 else count // 10])}
         for k in SIZES if pieces else ():
-            parser.parse_k(*pieces[0], k)  # buffers of this size are there now
+            parser.parse_k(*pieces[0], k)  # allocate buffers of this size
             taken, trees = [], 0
             for piece in pieces[: count if length < 1000 else count // 10]:
                 began = time.process_time()
@@ -54,8 +54,8 @@ def times(parser: Any, sentences: Sequence[Sentence], count: int) -> list[dict[s
 
 
 def oracle(parser: Any, sentences: Sequence[Sentence], tags: Sequence[Sequence[str]], k: int) -> dict[str, Any]:
-    """Per cent of F1 and of exact trees, of first trees and of the best of lists; mean length of lists, and the share
-    of trees after the first that are proven to have their rank."""
+    """Return F1 and exact match in per cent, of first trees and of the best tree of each list; mean length of lists and
+    the fraction of trees after the first whose rank is proven."""
     sums = {most: [0, 0, 0, 0] for most in (1, 2, 5, k)}
     trees = proven = 0
     for sentence, row in zip(sentences, tags, strict=True):

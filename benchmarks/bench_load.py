@@ -2,10 +2,10 @@
 
     python benchmarks/bench_load.py [--names NAME ...] [--repeats 5]
 
-For each of the embedded pipelines of these names (the default one and en_span), its parser included.
+It measures each of the named embedded pipelines (default: the default one and en_span), including its parser.
 
-Every repeat is a fresh Python process with compiled kernels in the cache (a run before the first one sees to
-that); the median is reported. RSS is the process's resident memory as the kernel counts it, in MB.
+Every repetition is a new Python process with compiled kernels in the cache (a run before the first one fills it); the
+median is reported. RSS is the process's resident memory as reported by the operating system, in MB.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from common import ROOT, arguments, save
 from spacy_dtparse.models import DEFAULT, HERE, WHOLE
 
 SHARED = [WHOLE]
-"""Folders that every pipeline is made of, beside its own."""
+"""Folders shared by all pipelines, in addition to the pipeline's folder."""
 CHILD = """
 import json, sys, time
 def rss():
@@ -58,7 +58,7 @@ print(time.perf_counter() - t, len(set(sys.modules) - before))
 
 
 def child(script: str, *extra: str) -> str:
-    """Output of a fresh Python process."""
+    """Return the output of a new Python process."""
     done = subprocess.run(
         [sys.executable, "-c", script, *extra], capture_output=True, text=True, check=True, cwd=ROOT
     )
@@ -75,7 +75,7 @@ def main() -> None:
 
 
 def measured(name: str, repeats: int) -> dict[str, Any]:
-    """Medians of a pipeline, which are printed."""
+    """Print and return the medians of a pipeline."""
     child(CHILD, name)
     runs = [json.loads(child(CHILD, name)) for _ in range(repeats)]
     flag = "numba_loaded_by_import"
@@ -87,7 +87,7 @@ def measured(name: str, repeats: int) -> dict[str, Any]:
     facts["bytes"] = sum(
         path.stat().st_size for folder in folders for path in (HERE / folder).rglob("*") if path.is_file()
     )
-    # beside spaCy's own import, before spaCy looks for plugins
+    # in addition to importing spaCy, before spaCy searches for plugins
     facts["import_spacy_dtparse"] = statistics.median(float(child(IMPORT).split()[0]) for _ in range(repeats))
     print(name)
     for fact, value in facts.items():

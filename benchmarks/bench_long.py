@@ -3,14 +3,14 @@
     python benchmarks/bench_long.py --corpus FOLDER --names masc gum craft genia wsj [--pipeline FOLDER]
         [--tags predicted]
 
-Such sentences hardly occur in treebanks, so they are made of dev sentences, with gold tags or those of the pipeline.
+Such sentences are rare in treebanks, so they are composed of dev sentences, with gold tags or those of the pipeline.
 *Clauses*: sentences without their final periods and capitals, joined by semicolons under one S, as in legal text.
-*Lists*: noun phrases of 2 to 12 tokens, joined by commas and a last `and` under one NP. Every sentence has parts of
-one treebank, and of each treebank there are as many. Columns: F1 of all brackets and of EVALB's; F1 of the brackets
-within the parts; precision and recall of the others, those that hold the parts together; microseconds of CPU time per
-token, the best of `--repeats`. *Chart* is one chart over the whole sentence (max_tokens = 100,000), up to `--chart`
-tokens, as its time grows with the cube of the length. Last come dev sentences of 61 to 200 tokens as they are, under
-smaller max_tokens.
+*Lists*: noun phrases of 2 to 12 tokens, joined by commas and a final `and` under one NP. A sentence has parts of a
+single treebank, and all treebanks have the same number of sentences. Columns: F1 of all brackets and of EVALB's; F1 of
+the brackets within the parts; precision and recall of the other brackets, which join the parts; microseconds of CPU
+time per token, the best of `--repeats`. *Chart* is one chart over the whole sentence (max_tokens = 100,000), up to
+`--chart` tokens, because its time grows with the cube of the length. Last come real dev sentences of 61 to 200 tokens,
+with smaller max_tokens.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from training.data.evaluate import load_source, tag_lists
 
 LENGTHS = (200, 400, 800, 1600, 2000)
 ANY = 100_000
-"""max_tokens of the parser that always makes one chart."""
+"""max_tokens of the parser that always uses one chart."""
 Spans = list[tuple[int, int, str]]
 
 
 class Long(NamedTuple):
-    """A sentence that was made, and where its parts are."""
+    """A composed sentence, and the positions of its parts."""
 
     tree: Tree
     parts: list[int]
-    """The number of the part that each token is of, -1 of none."""
+    """The index of the part of each token, -1 for none."""
 
 
 class Part(NamedTuple):
-    """Words, tags, and spans from 0 on, of a clause or phrase."""
+    """Words, tags, and spans (from 0) of a clause or phrase."""
 
     words: list[str]
     tags: list[str]
@@ -53,7 +53,7 @@ class Part(NamedTuple):
 
 
 def part_of(tree: Tree, start: int, end: int) -> Part:
-    """The constituents within [start, end) without TOP, words in lower case at the beginning of a sentence."""
+    """Return the constituents within [start, end) without TOP; sentence-initial words are in lower case."""
     words, tags = list(tree.words[start:end]), list(tree.tags[start:end])
     if start == 0 and not tags[0].startswith("NNP") and words[0] != "I":
         words[0] = words[0][0].lower() + words[0][1:]
@@ -62,7 +62,7 @@ def part_of(tree: Tree, start: int, end: int) -> Part:
 
 
 def clauses(trees: Iterable[Tree]) -> list[Part]:
-    """Sentences of 5 tokens and more without their last token, a period."""
+    """Return sentences of at least 5 tokens without their final period."""
     found = []
     for tree in trees:
         n = tree.n_tokens - 1
@@ -75,7 +75,7 @@ def clauses(trees: Iterable[Tree]) -> list[Part]:
 
 
 def phrases(trees: Iterable[Tree]) -> list[Part]:
-    """Noun phrases of 2 to 12 tokens that are in no such one and have neither comma nor coordination."""
+    """Return maximal noun phrases of 2 to 12 tokens that have neither comma nor coordination."""
     found = []
     for tree in trees:
         end = 0
@@ -87,7 +87,7 @@ def phrases(trees: Iterable[Tree]) -> list[Part]:
 
 
 def joined(parts: Sequence[Part], kind: str) -> Long:
-    """One sentence of the parts."""
+    """Join the parts to a sentence."""
     words, tags, spans = ([], [], []) if kind == "clauses" else (["They", "include"], ["PRP", "VBP"], [(0, 1, "NP")])
     first, numbers = len(words), dict[int, int]()
     for k, part in enumerate(parts):
@@ -113,7 +113,7 @@ def joined(parts: Sequence[Part], kind: str) -> Long:
 
 
 def long_sentences(parts: Sequence[Part], kind: str, length: int, number: int) -> list[Long]:
-    """So many sentences of about `length` tokens, of the parts in order, from the beginning again at their end."""
+    """Compose sentences of about `length` tokens from the parts in order, starting again after the last."""
     found: list[Long] = []
     some: list[Part] = []
     size = at = 0
@@ -130,7 +130,7 @@ def long_sentences(parts: Sequence[Part], kind: str, length: int, number: int) -
 
 
 def halves(sentence: Long, tree: Tree) -> tuple[Counter, Counter]:
-    """(Brackets within a part, the others), without TOP."""
+    """Return (brackets within a part, the others), without TOP."""
     within, others = Counter[tuple[int, int, str]](), Counter[tuple[int, int, str]]()
     for i, j, label in tree.spans()[1:]:
         one = set(sentence.parts[i:j])
@@ -141,7 +141,7 @@ def halves(sentence: Long, tree: Tree) -> tuple[Counter, Counter]:
 def measured(
     parser: ConstituentParser, sentences: Sequence[Long], repeats: int, nlp: Language | None = None
 ) -> dict[str, Any]:
-    """F1 and time of a parser; `nlp`: whose tags it gets, in place of the treebank's."""
+    """Measure F1 and time of a parser; `nlp`: pipeline whose tags replace those of the treebank."""
     words = [sentence.tree.words for sentence in sentences]
     tags = [sentence.tree.tags for sentence in sentences] if nlp is None else tag_lists(nlp, words)
     rows = [*zip(words, tags, strict=True)]
@@ -168,7 +168,7 @@ def measured(
 
 
 def with_chart(parser: ConstituentParser, most: int) -> ConstituentParser:
-    """The parser, or its reader, with a chart up to `most` tokens."""
+    """Return the parser, or its span model, with a chart up to `most` tokens."""
     if isinstance(parser, DtreeParser):
         reader = parser.reader.with_settings(max_tokens=most)
         return DtreeParser(parser.model, parser.settings, None, parser.compiled, reader)
@@ -176,7 +176,7 @@ def with_chart(parser: ConstituentParser, most: int) -> ConstituentParser:
 
 
 def show(name: str, length: str, facts: dict[str, Any]) -> None:
-    """A row of the table."""
+    """Print a row of the table."""
     shares = " | ".join(f"{100 * facts[key]:.2f}" for key in ("all", "evalb", "within", "precision", "recall"))
     print(f"| {name} | {length} | {facts['sentences']} | {shares} | {facts['us']:.1f} |", flush=True)
 
@@ -184,12 +184,12 @@ def show(name: str, length: str, facts: dict[str, Any]) -> None:
 def main() -> None:
     """Measure, print, save."""
     options = arguments(__doc__)
-    options.add_argument("--lengths", nargs="+", type=int, default=LENGTHS, help="tokens of the sentences made")
-    options.add_argument("--tokens", type=int, default=8000, help="tokens of each treebank, length and kind, at least")
-    options.add_argument("--repeats", type=int, default=2, help="how often each is parsed; the best counts")
-    options.add_argument("--chart", type=int, default=800, help="up to so many tokens one chart is tried")
+    options.add_argument("--lengths", nargs="+", type=int, default=LENGTHS, help="lengths of the composed sentences")
+    options.add_argument("--tokens", type=int, default=8000, help="minimum tokens per treebank, length and kind")
+    options.add_argument("--repeats", type=int, default=2, help="passes over the sentences; the best counts")
+    options.add_argument("--chart", type=int, default=800, help="maximum length for one chart")
     options.add_argument("--real", nargs="+", type=int, default=(30, 45, 60), help="max_tokens for real sentences")
-    options.add_argument("--tags", choices=("gold", "predicted"), default="gold", help="whose tags the parser gets")
+    options.add_argument("--tags", choices=("gold", "predicted"), default="gold", help="tags that the parser is given")
     given = options.parse_args()
     parser, nlp = load_source(given.pipeline)
     tagger = nlp if given.tags == "predicted" else None

@@ -1,11 +1,11 @@
-"""Memory of a pipeline: while it loads and parses first, while it parses a stream, and what two forks of it share.
+"""Memory of a pipeline: during loading and the first parse, on a stream, and shared by two forked processes.
 
     python benchmarks/bench_memory.py --text FILE … [--pipelines NAME …] [--sentences 1000000] [--docs 10] [--zones 0 1]
 
-Each line is a process of its own. A stream repeats the lines of the texts as documents of about so many sentences, half
-of which have a word that was never there before; `nlp.pipe` gets a generator. RSS is read every 20,000 sentences. With
-zones, each 200 documents are parsed in a `nlp.memory_zone()`, so that the StringStore does not grow. The pipeline
-"blank" is spaCy's tokenizer alone, to see what of a growth is spaCy's.
+Each line of output is measured in a separate process. A stream repeats the lines of the texts as documents of about
+--docs sentences, half of which contain a new word; `nlp.pipe` is given a generator. RSS is measured every 20,000
+sentences. With zones, every 200 documents are parsed in a `nlp.memory_zone()`, so that the StringStore does not grow.
+The pipeline "blank" is only spaCy's tokenizer, to measure spaCy's part of the growth.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EVERY = 20_000
 
 
 def status(name: str, file: str = "/proc/self/status") -> float:
-    """A line of the process's status in MB."""
+    """Return the value of a line of the process's status, in MB."""
     for line in Path(file).read_text().splitlines():
         if line.startswith(name + ":"):
             return int(line.split()[1]) / 1024
@@ -36,7 +36,7 @@ def status(name: str, file: str = "/proc/self/status") -> float:
 
 
 def first(name: str) -> dict[str, Any]:
-    """Peak memory after imports, after loading and after the first parse."""
+    """Measure the peak memory after imports, after loading and after the first parse."""
     import spacy
 
     facts: dict[str, Any] = {"spacy": status("VmHWM")}
@@ -49,7 +49,7 @@ def first(name: str) -> dict[str, Any]:
 
 
 def load(name: str) -> Any:
-    """A packaged pipeline, or, as "blank", what spaCy alone does: a tokenizer and sentence boundaries by rules."""
+    """Load a packaged pipeline, or, as "blank", only spaCy's tokenizer and rule-based sentence boundaries."""
     if name == "blank":
         import spacy
 
@@ -62,14 +62,14 @@ def load(name: str) -> Any:
 
 
 def stream(lines: list[str], per_doc: int) -> Iterator[str]:
-    """Documents of about so many sentences, half of which have a word of their own, without an end."""
+    """Yield an endless stream of documents with this many sentences, half of which have a unique word."""
     numbered = (f"{line} Case{number} ended." for number, line in enumerate(cycle(lines)))
     while True:
         yield " ".join(islice(numbered, max(per_doc // 2, 1)))
 
 
 def streamed(name: str, sentences: list[str], most: int, per_doc: int, zones: bool) -> dict[str, Any]:
-    """RSS every 20,000 sentences, the peak, and how many sentences a second."""
+    """Measure RSS every 20,000 sentences, the peak, and sentences per second."""
     nlp = load(name)
     list(nlp.pipe(sentences[:200]))
     rss, done, next_look = [], 0, EVERY
@@ -90,7 +90,7 @@ def streamed(name: str, sentences: list[str], most: int, per_doc: int, zones: bo
 
 
 def forked(name: str) -> dict[str, Any]:
-    """Private and shared memory of two processes forked from one that has parsed, after each has parsed as well."""
+    """Measure private and shared memory of two processes, forked from one that has parsed, after each has parsed."""
     import gc
 
     nlp = load(name)
@@ -111,7 +111,7 @@ def forked(name: str) -> dict[str, Any]:
 
 
 def run(job: list[Any]) -> dict[str, Any]:
-    """One line, in a process of its own."""
+    """Run one measurement in a separate process."""
     done = subprocess.run([sys.executable, __file__, "--job", json.dumps(job)], capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(done.stderr)
@@ -127,7 +127,7 @@ def main() -> None:
     parser.add_argument("--text", nargs="+", type=Path, default=[])
     parser.add_argument("--pipelines", nargs="+", default=["en_dtparse", "en_span"])
     parser.add_argument("--sentences", type=int, default=1_000_000, help="0: no stream")
-    parser.add_argument("--docs", nargs="+", type=int, default=[10], help="sentences of a document")
+    parser.add_argument("--docs", nargs="+", type=int, default=[10], help="sentences per document")
     parser.add_argument("--zones", nargs="+", type=int, default=[0, 1])
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()

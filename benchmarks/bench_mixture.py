@@ -1,10 +1,10 @@
-"""What two parsers know together: F1 of trees read off the mean of their constituents' posteriors.
+"""Combination of two parsers: F1 of trees decoded from the mean of their posteriors of constituents.
 
     python benchmarks/bench_mixture.py FIRST SECOND PATH,tags=PATH [--shares 0 0.4 0.5 0.6 1] [--trees]
 
-FIRST, SECOND: models with `span_posteriors` (span parsers, PCFGs). A share is FIRST's. The tree is the one whose labels
-have the greatest sum of posterior - 0.5, where above 0. `--trees`: of SECOND only its best trees are taken, each
-constituent with probability 1.
+FIRST, SECOND: models with `span_posteriors` (span parsers, PCFGs). `--shares`: weights of FIRST. The result is the tree
+whose labels have the greatest sum of posterior - 0.5, where above 0. `--trees`: use the best tree of SECOND instead of
+its posteriors, each constituent with probability 1.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Beliefs = dict[tuple[int, int, str], float]
 
 
 def tree_of(beliefs: Beliefs, sentence: Sentence) -> Tree:
-    """The tree with the greatest sum of (posterior - PENALTY) over its labels."""
+    """Return the tree with the greatest sum of (posterior - PENALTY) over its labels."""
     n = sentence.tree.n_tokens
     gains = np.zeros((n + 1, n + 1), dtype=np.float32)
     labels: dict[tuple[int, int], list[str]] = {}

@@ -1,13 +1,13 @@
-"""How far numbers and trees differ between kinds of CPU, imitated by what numba may compile for, and what that costs.
+"""Differences of scores and trees between types of CPU, simulated by numba's compilation targets, and their speed.
 
     python benchmarks/bench_numbers.py --text RAW/news.wikinews.txt --pipelines en_dtparse --sentences 10000
 
-Each setting parses the same sentences of the text, with the tags of the pipeline under that setting, in a process and
-with kernels of its own: `host`, what numba takes this CPU for; `avx2` and `sse2`, x86-64 CPUs with vectors of 256 bits
-and fused products, and of 128 bits without; `generic`, which every x86-64 CPU can run; `oldlibm`, that of avx2 with the
-C library's functions for CPUs without fused products, as far as it can choose. Prints for each how many sentences have
-the tags, the trees and the scores of the host to the bit, the largest difference of a score in equal trees, and its
-time in times that of the host. `--twice` runs the last setting once more, which must give the same.
+Each setting parses the same sentences of the text, with the tags of the pipeline under that setting, in a separate
+process with separately compiled kernels: `host`, the CPU that numba detects; `avx2` and `sse2`, x86-64 CPUs with
+vectors of 256 bits and fused multiply-add, and of 128 bits without; `generic`, any x86-64 CPU; `oldlibm`, like avx2,
+but with the C library's functions for CPUs without fused multiply-add, as far as it has a choice. Prints for each how
+many sentences have the same tags, trees and bit-identical scores as on the host, the largest difference of a score in
+equal trees, and the time relative to the host. `--twice` runs the last setting again, which must give the same results.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ SETTINGS: dict[str, dict[str, str]] = {
 
 
 def texts(path: Path, wanted: int) -> list[str]:
-    """Lines of the text with about so many sentences, and some more."""
+    """Return enough lines of the text for at least this many sentences."""
     lines = (line.strip() for line in path.open(encoding="utf8"))
     return list(islice((line for line in lines if len(line.split()) > 4), wanted))
 
 
 def parse(name: str, lines: list[str], wanted: int) -> dict[str, Any]:
-    """What a pipeline finds: for each sentence tags, constituents with scores, heads; and the seconds it takes."""
+    """Parse with a pipeline: for each sentence tags, constituents with scores, heads; and the seconds."""
     import spacy_dtparse
     from spacy_dtparse import score
 
@@ -75,7 +75,7 @@ def parse(name: str, lines: list[str], wanted: int) -> dict[str, Any]:
 
 
 def run(setting: str, name: str, options: argparse.Namespace, folder: str) -> dict[str, Any]:
-    """`parse` in a process of its own."""
+    """Run `parse` in a separate process."""
     out = Path(folder) / f"{setting}.pickle"
     cache = {"NUMBA_CACHE_DIR": f"{options.cache}/{setting}", "SPACY_DTPARSE_WAIT": "1"}
     environment = {**os.environ, **SETTINGS[setting], **cache}
@@ -85,7 +85,7 @@ def run(setting: str, name: str, options: argparse.Namespace, folder: str) -> di
 
 
 def compare(here: dict[str, Any], there: dict[str, Any]) -> dict[str, Any]:
-    """How many sentences are equal in what, and how far scores differ."""
+    """Count the sentences with equal tags, trees and scores, and return the largest difference of scores."""
     tags = trees = scores = 0
     largest = 0.0
     for (own_tags, own_tree, own), (tags_there, tree_there, theirs) in zip(here["found"], there["found"], strict=True):

@@ -1,8 +1,8 @@
-"""How many trees hang together: orphans on development trees and on raw text, with and without the setting `whole`.
+"""Number of unattached words in trees of dev sentences and of raw text, with and without `attach_unattached`.
 
     python benchmarks/bench_orphans.py --corpus TREEBANKS --names craft genia masc gum --text RAW/wiki.txt --most 100000
 
-An orphan is a bare noun, determiner or verb beside a VP or S (`spacy_dtparse.trees.orphans`).
+It counts nouns, determiners and verbs that are unattached next to a VP or S (see `spacy_dtparse.trees.unattached`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def main() -> None:
     """Count, print, save."""
     parser = arguments(__doc__)
     parser.add_argument("--text", nargs="*", default=[], help="raw text, a paragraph per line; PATH[,wrapped][,spaced]")
-    parser.add_argument("--most", type=int, default=100_000, help="sentences of raw text")
+    parser.add_argument("--most", type=int, default=100_000, help="maximum number of sentences of raw text")
     options = parser.parse_args()
     found = {}
     loaded, nlp = load_source(Path(options.pipeline))

@@ -1,15 +1,15 @@
-"""Tokens per second of other parsers' shapes on raw text, beside our pipelines, in one run.
+"""Tokens per second of architectures of other parsers on raw text, compared with our pipelines in one run.
 
     python benchmarks/bench_peers.py --text FILE … [--pipelines en_dtparse en_span] [--words 20000] [--repeats 3]
         [--torch benepar stanza]
 
-Weights do not change how long a network of fixed size takes, so the peer is not trained: `spacy cnn` is the shape of
-spaCy's small English pipeline (tok2vec of width 96 and depth 4, tagger of 50 tags, parser of 45 labels), which makes
-dependencies and no constituents. Figures are tokens per second of CPU time and of wall time, and the first pipeline's
-speed (CPU time) in multiples of the system's.
+The run time of a network of fixed size does not depend on its weights, so the peer is not trained: `spacy cnn` has the
+architecture of spaCy's small English pipeline (tok2vec of width 96 and depth 4, tagger of 50 tags, parser of 45
+labels), which builds dependencies and no constituents. The results are tokens per second of CPU time and of wall time,
+and the ratio of the first pipeline's speed (CPU time) to the system's.
 
-`--torch` adds other constituency parsers on one thread, not trained either; torch_peers.py says what they are. They
-need an environment with `pip install benepar stanza "transformers<5"`, and minutes for some thousand `--words`.
+`--torch` adds other constituency parsers on one thread, also untrained; see torch_peers.py. They need an environment
+with `pip install benepar stanza "transformers<5"`, and minutes for a few thousand `--words`.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from torch_peers import benepar_shape, one_thread, sentences, stanza_shape
 
 Run = Callable[[], Any]
 TRAINING = 100_000
-"""Words of a text that benepar's tokenizer is trained on."""
+"""Number of words of each text for training benepar's tokenizer."""
 
 
 def spacy_cnn(texts: list[str]) -> Language:
-    """spaCy's tok2vec, tagger and parser in the sizes of its small English pipeline."""
+    """Build spaCy's tok2vec, tagger and parser in the sizes of its small English pipeline."""
     nlp = spacy.blank("en")
     cnn = {"@architectures": "spacy.HashEmbedCNN.v2", "pretrained_vectors": None, "width": 96, "depth": 4,
            "embed_size": 2000, "window_size": 1, "maxout_pieces": 3, "subword_features": True}  # fmt: skip
@@ -60,7 +60,7 @@ def spacy_cnn(texts: list[str]) -> Language:
 
 
 def torch_peers(names: list[str], path: Path, docs: list[Doc], folder: Path) -> dict[str, tuple[Run, dict[str, Any]]]:
-    """By name: what parses the sentences of `docs`, and facts with the tokens of those."""
+    """Return by name: a function that parses the sentences of `docs`, and facts with the number of their tokens."""
     found, longer = sentences(docs)
     shared = {"tokens": sum(len(sentence.words) for sentence in found), "longer_sentences": longer}
     peers = {}
@@ -76,7 +76,7 @@ def torch_peers(names: list[str], path: Path, docs: list[Doc], folder: Path) -> 
 def by_turns(
     systems: dict[str, Run], repeats: int, before: Callable[[str], None] = lambda _: None
 ) -> dict[str, tuple[float, float]]:
-    """The least CPU and wall seconds of each; a first turn more compiles and fills caches; `before` is not timed."""
+    """Return the minimum CPU and wall seconds of each; an extra first round fills caches; `before` is not timed."""
     best = dict.fromkeys(systems, (float("inf"), float("inf")))
     for _ in range(repeats + 1):
         for name, run in systems.items():
@@ -89,7 +89,7 @@ def by_turns(
 
 
 def rows(source: str, best: dict[str, tuple[float, float]], facts: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """A row for each system; facts of a system have its `tokens`. The first system's speed is the measure."""
+    """Return a row for each system; its facts include its `tokens`. Ratios are relative to the first system."""
     found: list[dict[str, Any]] = []
     for name, (cpu, wall) in best.items():
         tokens = facts[name]["tokens"]

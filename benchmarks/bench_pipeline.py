@@ -1,9 +1,9 @@
-"""Raw text to trees: tokens per second of `nlp.pipe`, in all and by component, with one thread and several.
+"""Raw text to trees: tokens per second of `nlp.pipe`, in total and by component, with one and several threads.
 
     python benchmarks/bench_pipeline.py --text FILE … [--pipelines NAME_OR_FOLDER …] [--threads 1 2] [--words 60000]
 
-Paragraphs of each text are read. The figures of a component are CPU time, those of the whole CPU and wall time. All
-pipelines are measured in turns, `--repeats` times; the best of each is reported. Trees and tags must not depend on
+Components are measured in CPU time, whole pipelines in CPU and wall time, on paragraphs of each text. The pipelines are
+measured in alternation, `--repeats` times; the best of each is reported. Trees and tags must not depend on
 `--threads`.
 """
 
@@ -26,7 +26,7 @@ import spacy_dtparse
 
 
 def paragraphs(path: Path, words: int) -> list[str]:
-    """Paragraphs of a text, as many as have so many words."""
+    """Return paragraphs of a text, with about this many words in total."""
     found, total = [], 0
     with path.open(encoding="utf8") as lines:
         for line in lines:
@@ -49,13 +49,13 @@ def cpu(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def forget(nlp: Language) -> None:
-    """Empty the tokenizer's cache of words, so that a text is as new as the first time."""
+    """Empty the tokenizer's cache of words, so that it does not speed up repetitions."""
     tokenizer: Any = nlp.tokenizer
     tokenizer.rules = tokenizer.rules
 
 
 def by_component(nlp: Language, texts: list[str]) -> tuple[dict[str, float], int]:
-    """CPU seconds of each component, and the tokens."""
+    """Return the CPU seconds of each component, and the number of tokens."""
     forget(nlp)
     seconds, docs = cpu(lambda: [nlp.make_doc(text) for text in texts])
     found = {"tokenizer": seconds}
@@ -83,7 +83,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--text", type=Path, nargs="+", required=True, help="UTF-8, a paragraph per line")
     parser.add_argument("--pipelines", nargs="+", default=["en_dtparse"], help="names, or folders of pipelines")
-    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="of the last component in nlp.pipe")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="threads of the last component")
     parser.add_argument("--words", type=int, default=20_000, help="words of each text (default: 20000)")
     parser.add_argument("--repeats", type=int, default=3, help="default: 3")
     parser.add_argument("--out", type=Path, help="JSON file (default: build/bench/pipeline.json)")
@@ -93,7 +93,7 @@ def main() -> None:
     for text in options.text:
         texts = paragraphs(text, options.words)
         for nlp in loaded.values():
-            list(nlp.pipe(texts[:20]))  # compiles, loads
+            list(nlp.pipe(texts[:20]))  # compiles and loads kernels
         best: dict[tuple[str, str], float] = {}
         tokens: dict[str, int] = {}
         for _ in range(options.repeats):

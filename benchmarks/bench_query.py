@@ -1,15 +1,15 @@
-"""Patterns over trees: patterns times sentences per second, against nltk's tgrep.
+"""Tree patterns: patterns times sentences per second, compared with nltk's tgrep.
 
     python benchmarks/bench_query.py --trees FILE … [--sentences 10000] [--nltk-sentences 500]
     python benchmarks/bench_query.py --text FILE … [--sentences 10000] [--nltk-sentences 500]
 
-Trees come from bracketed files, or from raw texts, by turns a paragraph of each, that the pipeline parses first.
-`PATTERNS` mean the same in both languages; of the sentences of nltk's turn the nodes that each finds are counted, words
-left out, and must be as many. Patterns are compiled and trees are there before the clock starts, nltk's as
-ParentedTree. Our time has two parts, the table of nodes, made once, and the search of all patterns; *with names* asks
-for what a name stands for, which nltk is not asked for. *Docs* is `ConstituentMatcher.pipe` over the same sentences as
-Docs of ten sentences, which reads the Docs in every turn. CPU time of one process, the best of `--repeats`; nltk is
-timed once, on every so-manyth sentence.
+Trees come from bracketed files, or from interleaved paragraphs of raw texts, which the pipeline parses first.
+`PATTERNS` mean the same in both languages; on the sentences that nltk searches, both must find the same number of nodes
+(words excluded). Patterns are compiled and trees are built before the timing, nltk's as ParentedTree. Our time has two
+parts: building the table of nodes, once, and searching all patterns; *with names* also returns the nodes bound to
+names, which is not measured for nltk. *Docs* is `ConstituentMatcher.pipe` over the same sentences as Docs of ten
+sentences; it reads the Docs in every repetition. CPU time of one process, the best of `--repeats`; nltk is timed once,
+on a subset of --nltk-sentences sentences at equal steps.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def main() -> None:
 
 
 def sentences(options: Any) -> Iterator[Tree]:
-    """The trees asked for."""
+    """Return the trees selected by the options."""
     if options.trees:
         yield from chain.from_iterable(map(read_trees, options.trees))
         return
@@ -87,7 +87,7 @@ def sentences(options: Any) -> Iterator[Tree]:
 
 
 def best(repeats: int, work: Callable[[], Any]) -> tuple[float, Any]:
-    """The least CPU seconds of several turns, and what the last one found."""
+    """Return the minimum CPU seconds of several repetitions, and the last result."""
     seconds = []
     for _ in range(repeats):
         began = time.process_time()
@@ -102,13 +102,13 @@ def search(forest: Forest, patterns: list[Pattern]) -> list[Any]:
 
 
 def names(forest: Forest) -> int:
-    """How many matches there are with their names."""
+    """Count the matches with bound names."""
     matching = Matching(forest)
     return sum(1 for text in NAMED for _ in matching.ways(compile_pattern(text).parsed))
 
 
 def docs(trees: list[Tree], repeats: int) -> float:
-    """The seconds of the matcher over Docs."""
+    """Return the seconds of the matcher over Docs."""
     vocab = spacy.blank("en").vocab
     parsed = [doc_from_trees(trees[k : k + 10], vocab) for k in range(0, len(trees), 10)]
     matcher = ConstituentMatcher(vocab)
@@ -118,7 +118,7 @@ def docs(trees: list[Tree], repeats: int) -> float:
 
 
 def against_nltk(trees: list[Tree], patterns: list[Pattern]) -> dict[str, Any]:
-    """What nltk takes for the same patterns and some of the trees. Raises AssertionError where it finds other nodes."""
+    """Time nltk on the same patterns and some of the trees. Raises AssertionError if it finds other nodes."""
     warnings.simplefilter("ignore")
     from nltk import __version__, tgrep
     from nltk.tree import ParentedTree

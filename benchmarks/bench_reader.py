@@ -1,9 +1,10 @@
-"""Boosted trees over a reader against the reader alone: F1, exact match, orphans, speed on dev parts.
+"""Boosted trees with a span model, compared with the span model alone: F1, exact match, unattached words, speed.
 
-    python benchmarks/bench_reader.py --corpus TREEBANKS --names masc gum craft genia wsj [--trust 0 2] [--sure 1]
+    python benchmarks/bench_reader.py --corpus TREEBANKS --names masc gum craft genia wsj [--marginal-weight 0 2]
+        [--commit-threshold 1]
 
-Tags are the English pipeline's. Both parse the same sentences in one process, CPU time by turns; differences in F1 come
-with a paired bootstrap. Without --model the English model `en_dtparse` is measured.
+Tags are those of the English pipeline. Both parse the same dev sentences in one process, in alternation; speed is in
+CPU time, and differences of F1 come with a paired bootstrap. The default of --model is the English model `en_dtparse`.
 """
 
 from __future__ import annotations
@@ -28,13 +29,15 @@ TURNS = 3
 def main() -> None:
     """Measure, print, save."""
     parser = arguments(__doc__)
-    parser.add_argument("--model", type=Path, default=Path(embedded_model("en_dtparse")), help="a model with a reader")
-    parser.add_argument("--trust", type=float, nargs="*", default=[], help="other values of the setting")
-    parser.add_argument("--sure", type=float, nargs="*", default=[], help="other values of that setting")
+    parser.add_argument(
+        "--model", type=Path, default=Path(embedded_model("en_dtparse")), help="a model with a span model"
+    )
+    parser.add_argument("--marginal-weight", type=float, nargs="*", default=[], help="other values of the setting")
+    parser.add_argument("--commit-threshold", type=float, nargs="*", default=[], help="other values of the setting")
     options = parser.parse_args()
     trees = DtreeParser.from_disk(options.model)
     if trees.reader is None:
-        raise SystemExit(f"{options.model} has no reader; give a model that fit --reader made")
+        raise SystemExit(f"{options.model} has no span model; give a model trained with --span-model")
     _, nlp = load_source(Path(options.pipeline))
     assert nlp is not None
     parsers = {"reader": trees.reader, "greedy": trees.with_settings(budget=0), "default": trees}

@@ -1,9 +1,9 @@
-"""How long `render` takes: milliseconds per sentence for each style, of dev sentences and of one with 60 tokens.
+"""Time of `render`: milliseconds per sentence for each style, on dev sentences and on one with 60 tokens.
 
     python benchmarks/bench_render.py --repeats 20
 
-Docs with gold trees; CPU time of the calling thread, the median over the passes. The long sentence has dev trees side
-by side until there are 60 tokens.
+Docs with gold trees; CPU time of the calling thread, the median over the passes. The long sentence joins dev trees,
+up to 60 tokens.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ LONG = 60
 
 
 def doc_of(tree: Tree, vocab: Vocab) -> Doc:
-    """A Doc of one sentence with the tree as its parse."""
+    """Return a Doc of one sentence with the tree as its parse."""
     doc = Doc(vocab, words=list(tree.words), tags=list(tree.tags))
     write_constituents(doc, [ParsedSentence(0, len(doc), range(len(doc)), tree)])
     return doc
 
 
 def joined(trees: list[Tree], n_tokens: int) -> Tree:
-    """The first trees side by side under one root, cut where that many tokens are reached."""
+    """Return the first trees under one root, truncated to this number of tokens."""
     words = [word for tree in trees for word in tree.words][:n_tokens]
     tags = [tag for tree in trees for tag in tree.tags][:n_tokens]
     offsets = [0, *accumulate(tree.n_tokens for tree in trees)]
@@ -45,7 +45,7 @@ def joined(trees: list[Tree], n_tokens: int) -> Tree:
 
 
 def milliseconds(docs: list[Doc], style: str, repeats: int) -> float:
-    """Of `render` per sentence, the median over the passes."""
+    """Return the milliseconds of `render` per sentence, the median over the passes."""
     passes = []
     for _ in range(repeats):
         began = time.thread_time()

@@ -1,10 +1,10 @@
-"""Time of the bit-parallel rule scorer against the tree walk, on ensembles shaped like trained ones.
+"""Time of the bit-parallel rule scorer compared with the tree walk, on ensembles that resemble trained ones.
 
     python benchmarks/bench_rules.py [--rules 30000] [--labels 30] [--candidates 2000]
 
 Atoms: 70 one-hot slots with 20 to 2000 values each, Zipf-distributed and correlated through hidden classes of
 examples. Trees: decision lists of 10 to 60 splits that mostly negate frequent atoms, with one non-zero leaf
-and now and then another. Prints microseconds of CPU time per candidate (one core) and checks that all scores
+and occasionally another. Prints microseconds of CPU time per candidate (one core) and checks that all scores
 are identical.
 """
 
@@ -26,7 +26,7 @@ SLOTS, CLASSES = 70, 40
 
 
 class World:
-    """Hidden classes of examples, each with its own favourite values in every slot."""
+    """Hidden classes of examples, each with preferred values in every slot."""
 
     def __init__(self, rng: np.random.Generator):
         self.rng = rng
@@ -38,24 +38,24 @@ class World:
         self.common = [rng.permutation(size) for size in self.sizes]
 
     def value(self, slot: int, kind: int | None) -> int:
-        """An atom of `slot` as an example of class `kind` has it (None: of any class)."""
+        """Sample an atom of `slot` for an example of class `kind` (None: of any class)."""
         rank = int(np.searchsorted(self.zipf[slot], self.rng.random() * self.zipf[slot][-1]))
         table = self.common[slot] if kind is None or self.rng.random() < 0.5 else self.favourites[kind][slot]
         return int(self.offset[slot] + table[rank])
 
     def example(self) -> list[int]:
-        """One active atom per slot."""
+        """Sample one active atom per slot."""
         kind = int(self.rng.integers(CLASSES))
         return [self.value(slot, kind) for slot in range(SLOTS)]
 
     def tree(self) -> LabelEnsemble:
-        """A decision list: each split has a leaf on one side and goes on at the other."""
+        """Return a decision list: each split has a leaf on one side and the next split on the other."""
         rng, kind = self.rng, int(self.rng.integers(CLASSES))
         splits = int(rng.integers(10, 61))
         n = 2 * splits + 1
         atom, yes, no = (np.full(n, -1, dtype=INDEX) for _ in range(3))
         value = np.zeros(n)
-        for k in range(splits):  # inner nodes are 0, 2, 4, …; node 2k + 1 is the leaf beside
+        for k in range(splits):  # inner nodes are 0, 2, 4, …; node 2k + 1 is the leaf next to them
             slot = min(int(rng.exponential(18)), SLOTS - 1)
             present = rng.random() < 0.06
             atom[2 * k] = self.value(slot, kind if present else None)
@@ -80,8 +80,8 @@ def compact(rules, atoms: np.ndarray) -> list[np.ndarray]:
 
 @kernel
 def score_all(rules, scratch, atoms, start, split, group, buffer, scores):
-    """Every `group` candidates share a state: their atoms up to `split` are applied once. `buffer` int32: room for
-    the atoms of a group."""
+    """Score candidates of which each `group` shares a state: their atoms up to `split` are applied once. `buffer`
+    int32: workspace for the atoms of a group."""
     n = start.shape[0] - 1
     for c in range(0, n, group):
         shared = count = split[c] - start[c]
@@ -97,7 +97,7 @@ def score_all(rules, scratch, atoms, start, split, group, buffer, scores):
 
 
 def best_of(call, times: int = 7) -> float:
-    """Least CPU time of a call, in seconds: other programs on the machine count as little as possible."""
+    """Return the minimum CPU time of a call, in seconds, to reduce the influence of other programs."""
     seconds = []
     for _ in range(times):
         start = time.process_time()

@@ -1,4 +1,4 @@
-"""F1 and speed over search settings, and how often a confident shift is wrong: the default was chosen from this.
+"""F1 and speed for search settings, and how often a high-scoring shift is wrong; the source of the defaults.
 
     python benchmarks/bench_settings.py --corpus TREEBANKS --names craft genia masc gum --tags build/tags
 
@@ -29,13 +29,13 @@ list_windows = from_python(state.list_windows)
 start_sentence = from_python(state.start_sentence)
 
 SETTINGS = ((math.inf, 0.0), (5.0, 0.0), (5.0, 0.001), (5.0, 0.002), (5.0, 0.005), (5.0, 0.01))
-"""`confident` and `gate`."""
+"""Values of `shift_threshold` and `window_filter`."""
 BUDGETS = (0, 4000, 8000, None)  # None: the default
 
 
 @bare_kernel
 def score_state(model, tokens, n_tokens, nodes, frontier, low, size, cursor, n_windows, scratch, cache):
-    """Score the windows of a state, and its shift as one more window."""
+    """Score the windows of a state, and its shift as an additional window."""
     score.score_windows(
         model.grammar, model.heads, model.table, model.window_atoms, model.window_rules, scratch.window,
         score.WINDOW_SEED, tokens, n_tokens, nodes, frontier, low, size, scratch.windows_i, scratch.windows_j, 0,
@@ -51,8 +51,8 @@ def score_state(model, tokens, n_tokens, nodes, frontier, low, size, cursor, n_w
 
 
 def confident_shifts(parser: DtreeParser, sentences: list[Sentence]) -> list[dict[str, float]]:
-    """On gold derivations: share of the states with a choice whose shift scores above a threshold, how many of these
-    shifts are wrong, and in how many a window scores higher."""
+    """Measure on gold derivations: the fraction of states with a choice whose shift scores above a threshold, how many
+    of these shifts are wrong, and in how many states a window scores higher."""
     model, compiled = parser.model, parser.compiled
     n_labels = len(model.lexicon.labels)
     grammar, heads = compiled.search.grammar, compiled.search.heads

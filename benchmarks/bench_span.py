@@ -1,10 +1,10 @@
-"""F1 and speed of the span parser over its search settings, and the boosted trees in the same run for comparison.
+"""F1 and speed of the span parser for its settings, with the boosted trees in the same run for comparison.
 
     python benchmarks/bench_span.py --corpus TREEBANKS --names craft genia masc gum --tags build/tags
 
 Every eighth dev sentence of a large treebank, every second of a small one; tags from NAME.dev.tags of `--tags`. Speeds
-are tokens per second of CPU time, the best of `--repeats` passes; the boosted trees are timed before and after, so that
-a change of the machine's speed shows.
+are tokens per second of CPU time, the best of `--repeats` passes; the boosted trees are timed before and after, to show
+changes of the machine's speed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 def measured(parser: ConstituentParser, sentences: list[Sentence], repeats: int) -> dict[str, Any]:
-    """F1 of all brackets by treebank and over all, in per cent, and tokens per second."""
+    """Return F1 of all brackets by treebank and in total, in per cent, and tokens per second."""
     seconds = float("inf")
     for _ in range(repeats):
         began = time.process_time()

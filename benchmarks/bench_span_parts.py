@@ -1,9 +1,9 @@
-"""Where the span parser's time goes: microseconds per token for each of its steps, with one network and with all.
+"""Profile of the span parser: microseconds per token for each of its steps, with one network and with all.
 
     python benchmarks/bench_span_parts.py --repeats 20
 
-Gold tags of the dev sentences of `--least` to `--most` tokens; CPU time of the calling thread, the median over the
-passes. A step's time is that of the calls up to its end less that of the calls before.
+Gold tags of the dev sentences of `--min-tokens` to `--max-tokens` tokens; CPU time of the calling thread, the median
+over the passes. The time of a step is the time of the calls up to its end minus that of the calls before it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from spacy_dtparse.parsers.span import SpanParser
 from training.data.corpus import Sentence
 
 LEAST = 0.01
-"""Posterior probability from which on spans are labelled, as in a parse."""
+"""Minimum posterior probability of spans that are labelled, as in a parse."""
 
 
 def steps(parser: SpanParser, sentences: list[Sentence], repeats: int) -> dict[str, float]:
-    """Microseconds per token of each step and of the whole parse."""
+    """Return the microseconds per token of each step and of the whole parse."""
     given = [(sentence.tree.words, sentence.tags) for sentence in sentences]
     read = [parser.read(*words_tags) for words_tags in given]
     parsed = {
@@ -43,11 +43,11 @@ def steps(parser: SpanParser, sentences: list[Sentence], repeats: int) -> dict[s
         return time.thread_time() - began
 
     for step in parsed.values():
-        seconds(step)  # kernels are compiled or loaded now
+        seconds(step)  # compile or load kernels
     passes = [{name: seconds(step) for name, step in parsed.items()} for _ in range(repeats)]
     micro = {name: 1e6 * statistics.median(one[name] for one in passes) / tokens for name in parsed}
     return {
-        "numbers of words and affixes": micro["words"],
+        "ids of words and affixes": micro["words"],
         "reading": micro["reading"] - micro["words"],
         "scores of spans, posteriors, labels": micro["spans"],
         "best tree, and the result": micro["parse"] - micro["reading"] - micro["spans"],

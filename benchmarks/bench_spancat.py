@@ -1,14 +1,14 @@
-"""A spancat over constituents against spancats over n-grams: candidates, their recall, F1, minutes, words per second.
+"""A spancat over constituents compared with n-grams: candidates, their recall, F1, minutes, words per second.
 
     python benchmarks/bench_spancat.py --ewt EWT [--seeds 0 1 2] [--epochs 6] [--suggesters constituents n-grams-8 …]
 
-The spans are those of `ewt_spans`, from the gold dependencies of the English Web Treebank, its parts train and dev.
-`spacy train` makes each spancat by spancat.cfg, with the same layers, seed, batches and epochs; only the suggester
-differs, and n-grams go without tagger and parser. Texts are raw: tokens, tags, sentence boundaries and trees are the
-English pipeline's own, in training, too. The spancat of the last epoch is scored on dev. Minutes are CPU time of
+The spans are those of `ewt_spans`, from the gold dependencies of the train and dev parts of the English Web Treebank.
+`spacy train` trains each spancat with spancat.cfg, with the same layers, seed, batches and epochs; only the suggester
+differs, and n-grams need no tagger and parser. Texts are raw: tokens, tags, sentence boundaries and trees are predicted
+by the English pipeline, also in training. The spancat of the last epoch is scored on dev. Minutes are CPU time of
 `spacy train`, which scores dev once, at its first batch; words per second are CPU time of `nlp.pipe` with all
-components, the best of three turns. What `--work` has of an earlier run is not measured again. Before that come the
-candidates of more suggesters on every tenth Doc of train; with no name behind `--suggesters` nothing else does.
+components, the best of three repetitions. Results of an earlier run in `--work` are reused. First, the candidates of
+more suggesters are counted on every tenth Doc of train; with no name after `--suggesters` this is all.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ LOOKED_AT: dict[str, dict[str, Any]] = {
     "constituents, also trimmed": {**PRESET, "spans_key": "trimmed"},
     **{f"constituents, siblings = {most}": {**OURS, "siblings": most} for most in (1, 2, 3, 4, 6, 10)},
 }
-"""Those whose candidates are counted, without a spancat."""
+"""Suggesters whose candidates are only counted, without a spancat."""
 PARSED = ("constituents", "siblings-4")
-"""Those that need a parser."""
+"""Suggesters that need a parser."""
 
 
 def main() -> None:
@@ -65,7 +65,7 @@ def main() -> None:
     parser.add_argument("--suggesters", nargs="*", default=list(SUGGESTERS), choices=list(SUGGESTERS))
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--epochs", type=int, default=6)
-    parser.add_argument("--every", type=int, default=2, help="train on every so-manyth Doc of ten sentences")
+    parser.add_argument("--every", type=int, default=2, help="train on every N-th Doc of ten sentences")
     parser.add_argument("--work", type=Path, default=ROOT / "build" / "spancat", help="folder for corpora and models")
     parser.add_argument("--out", type=Path, help="JSON file (default: build/bench/spancat.json)")
     options = parser.parse_args()
@@ -86,7 +86,7 @@ def main() -> None:
 
 
 def prepare(options: argparse.Namespace) -> dict[str, Any]:
-    """Write the corpora and the English pipeline; what is in the corpora."""
+    """Write the corpora and the English pipeline; return statistics of the corpora."""
     options.work.mkdir(parents=True, exist_ok=True)
     nlp = spacy_dtparse.load()
     nlp.to_disk(options.work / "parser")
@@ -137,7 +137,7 @@ def measure(options: argparse.Namespace, name: str, seed: int) -> dict[str, Any]
 
 
 def speed(nlp: Language, texts: list[str]) -> dict[str, Any]:
-    """Words per second of CPU time of the whole pipeline, and of its spancat alone, which suggests and chooses."""
+    """Return words per second of CPU time of the whole pipeline, and of its spancat alone with its suggester."""
     turns = []
     for _ in range(3):
         began = time.process_time()
@@ -152,7 +152,7 @@ def speed(nlp: Language, texts: list[str]) -> dict[str, Any]:
 
 
 def look(options: argparse.Namespace) -> dict[str, Any]:
-    """The candidates of LOOKED_AT on every tenth Doc of train, by name."""
+    """Count the candidates of `LOOKED_AT` on every tenth Doc of train, by name."""
     nlp = spacy_dtparse.load()
     gold = read_docs(options.ewt / "en_ewt-ud-train.conllu", nlp.vocab)[0][::10]
     docs = list(nlp.pipe(doc.text for doc in gold))
@@ -164,8 +164,8 @@ def look(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def trimmed(doc: Doc) -> list[Span]:
-    """The constituents and tokens, and these without their determiner, without a final 's and without punctuation at
-    their edges."""
+    """Return the constituents and tokens, and each also without its determiner, without a final 's and without
+    punctuation at its edges."""
     ranges = {(start, end) for start, end in ConstituentsSuggester().ranges(doc).tolist()}
     for start, end in list(ranges):
         inner_start, inner_end = start, end
@@ -179,7 +179,7 @@ def trimmed(doc: Doc) -> list[Span]:
 
 
 def candidates(suggester: Any, docs: list[Doc], gold: list[Doc]) -> dict[str, Any]:
-    """Candidates per token, and the share of gold spans among them, by the characters that they cover."""
+    """Return candidates per token, and the fraction of gold spans among them, compared by character offsets."""
     found: Counter[str] = Counter()
     total: Counter[str] = Counter()
     count = 0
@@ -198,7 +198,7 @@ def candidates(suggester: Any, docs: list[Doc], gold: list[Doc]) -> dict[str, An
 
 
 def shown(runs: list[dict[str, Any]]) -> str:
-    """A row of the table: means over seeds, F1 with the lowest and the highest."""
+    """Format a row of the table: means over seeds, F1 with minimum and maximum."""
     mean = {fact: statistics.mean(run[fact] for run in runs) for fact in runs[0] if isinstance(runs[0][fact], float)}
     f, p, r = ([100 * run["scores"][score] for run in runs] for score in "fpr")
     spread = f" ({min(f):.2f} to {max(f):.2f})" if len(runs) > 1 else ""

@@ -1,13 +1,12 @@
-"""Speed of the parser alone, one process, one core: tokens per second, and time by sentence length.
+"""Speed of the parser alone in one process on one core: tokens per second, and time by sentence length.
 
     python benchmarks/bench_speed.py [--pipeline FOLDER] [--corpus FOLDER --names craft genia masc gum] [--text FILE]
 
-Figures: tokens per second on the dev sentences with gold tags, one by one and, where the parser can, eight at once
-as those of a Doc, greedy and at the model's own budget; median
-and 99th percentile of the milliseconds for sentences of 10, 20, 40, 80, 160 and 1,000 tokens (dev sentences
-joined and cut to length, so that word and tag sequences are real); the share of dev sentences whose greedy
-parse is proven optimal, for a parser that proves it. Times are CPU time of the process (time.process_time),
-so a busy machine disturbs them little.
+Results: tokens per second on the dev sentences with gold tags, one by one and, if the parser supports it, in batches of
+eight, as in a Doc, greedy and at the model's default budget; median and 99th percentile of the milliseconds for
+sentences of 10, 20, 40, 80, 160 and 1,000 tokens (dev sentences joined and cut to length, so that word and tag
+sequences are real); the fraction of dev sentences whose greedy parse is proven optimal, for a parser that proves it.
+Times are CPU time of the process (time.process_time), so a busy machine affects them little.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ from training.data.evaluate import load_source
 
 LENGTHS = (10, 20, 40, 80, 160, 1000)
 TOGETHER = 8
-"""Sentences that are parsed at once, as those of a Doc, by parsers that can."""
+"""Batch size, as for the sentences of a Doc, for parsers that support batches."""
 
 
 def throughput(parser: ConstituentParser, sentences: Sequence[Sentence], repeats: int) -> dict[str, Any]:
-    """Tokens per second of CPU time, the best of `repeats` passes, and what the search did."""
+    """Return tokens per second of CPU time, the best of `repeats` passes, and statistics of the search."""
     rows = [(sentence.tree.words, sentence.tree.tags) for sentence in sentences]
     tokens = sum(len(words) for words, _ in rows)
     seconds, results = float("inf"), []
@@ -68,7 +67,7 @@ def throughput(parser: ConstituentParser, sentences: Sequence[Sentence], repeats
 
 
 def by_length(parser: ConstituentParser, sentences: Sequence[Sentence], count: int) -> list[dict[str, Any]]:
-    """Milliseconds of CPU time per sentence for LENGTHS; up to `count` sentences each."""
+    """Return milliseconds of CPU time per sentence for LENGTHS; up to `count` sentences each."""
     words = [word for sentence in sentences for word in sentence.tree.words]
     tags = [tag for sentence in sentences for tag in sentence.tree.tags]
     rows = []
@@ -77,7 +76,7 @@ def by_length(parser: ConstituentParser, sentences: Sequence[Sentence], count: i
         for start in range(0, len(words) - length + 1, length):
             piece = words[start : start + length], tags[start : start + length]
             if not times:
-                parser.parse(*piece)  # buffers of this size are there now
+                parser.parse(*piece)  # allocate buffers of this size
             began = time.process_time()
             parser.parse(*piece)
             times.append(1000 * (time.process_time() - began))
@@ -96,7 +95,7 @@ def by_length(parser: ConstituentParser, sentences: Sequence[Sentence], count: i
 
 
 def in_pipeline(nlp: Language, paragraphs: Sequence[str], repeats: int) -> dict[str, Any]:
-    """Tokens per second of CPU time of the component alone, over Docs that have their tags."""
+    """Return tokens per second of CPU time of the component alone, over tagged Docs."""
     component, seconds, tokens = get_component(nlp), float("inf"), 0
     for _ in range(repeats):
         with nlp.select_pipes(disable=[component_name(nlp)]):
@@ -117,8 +116,8 @@ def main() -> None:
         "--repeats", type=int, default=2, help="passes over the dev sentences; the best counts"
     )
     parser.add_argument("--count", type=int, default=200, help="sentences per length")
-    parser.add_argument("--text", type=Path, help="raw text, a paragraph in a line, for the component's speed")
-    parser.add_argument("--paragraphs", type=int, default=1200, help="how many lines of --text")
+    parser.add_argument("--text", type=Path, help="raw text, a paragraph per line, for the component's speed")
+    parser.add_argument("--paragraphs", type=int, default=1200, help="number of lines of --text")
     options = parser.parse_args()
     model, nlp = load_source(options.pipeline)
     sentences = dev_sentences(options)

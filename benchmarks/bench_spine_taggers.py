@@ -1,9 +1,9 @@
-"""Taggers of spines side by side: accuracy, multitags and speed, on Docs of treebank tokens with gold tags.
+"""Comparison of spine taggers: accuracy, multitags and speed, on Docs of treebank tokens with gold tags.
 
     python benchmarks/bench_spine_taggers.py TREES TAGGER … [--beta 0.075] [--categories spine] [--repeats 5]
 
-A TAGGER is a model file of `python -m training tagger-fit`. Each runs through a spine_tagger in a pipeline, a sentence
-to the Doc. Speed is tokens per CPU second of the process, the median of the repeats. Scores are those of the
+A TAGGER is a model file of `python -m training tagger-fit`. Each runs as a spine_tagger in a pipeline, one sentence
+per Doc. Speed is tokens per CPU second of the process, the median of the repetitions. Scores are those of the
 component's scorer, as JSON on standard output.
 """
 
@@ -26,7 +26,7 @@ from spacy_dtparse.trees.sided import CATEGORIES
 
 
 def measure(model: Path, trees: Path, categories: str, beta: float, repeats: int) -> dict[str, Any]:
-    """Scores and speed at `beta`."""
+    """Return scores and speed at `beta`."""
     nlp = spacy.blank("en")
     tagger: Any = nlp.add_pipe("spine_tagger", config={"model": str(model), "beta": beta})
     corpus = create_bracket_corpus(trees, gold_tags=True, categories=categories, spines_key=tagger.spans_key)

@@ -1,9 +1,9 @@
-"""One pipeline shared by several threads: the same Docs to the bit, and how much faster.
+"""One pipeline shared by several threads: bit-identical Docs, and the speed-up.
 
     python benchmarks/bench_threads.py --text FILE … [--pipelines NAME …] [--threads 2 8] [--words 20000] [--repeats 5]
 
-Threads take pieces of 50 paragraphs, and call `list(nlp.pipe(piece))`, or `nlp(text)` for each, of the same pipeline.
-Measured in turns with one thread. The ratio is that of the best wall times; the cores that a process may use bound it.
+Threads take pieces of 50 paragraphs, and call `list(nlp.pipe(piece))`, or `nlp(text)` for each, of the same pipeline,
+in alternation with one thread. The ratio is that of the best wall times; the number of available cores bounds it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PIECE = 50
 
 
 def bits(doc: Doc) -> tuple[Any, ...]:
-    """All that the components set, numbers as they are in memory."""
+    """Return all annotations of the components, numbers as they are in memory."""
     spans = doc.spans.get("constituents", [])
     of_spans = [(span.start, span.end, span.label_) for span in spans]
     of_tokens = [(token.text, token.tag_, token.pos_, token.is_sent_start, token.head.i, token.dep_) for token in doc]
@@ -33,7 +33,7 @@ def bits(doc: Doc) -> tuple[Any, ...]:
 
 
 def work(nlp: Language, texts: list[str], threads: int, one_by_one: bool) -> tuple[float, list[Doc]]:
-    """Wall seconds, and the Docs in order."""
+    """Return the wall seconds, and the Docs in order."""
     pieces = [texts[k : k + PIECE] for k in range(0, len(texts), PIECE)]
 
     def parse(piece: list[str]) -> list[Doc]:
@@ -55,7 +55,7 @@ def main() -> None:
     parser.add_argument("--text", nargs="+", type=Path, required=True)
     parser.add_argument("--pipelines", nargs="+", default=["en_dtparse", "en_span"])
     parser.add_argument("--threads", nargs="+", type=int, default=[2, 8])
-    parser.add_argument("--words", type=int, default=20_000, help="of each text")
+    parser.add_argument("--words", type=int, default=20_000, help="words of each text")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
@@ -64,7 +64,7 @@ def main() -> None:
     report: dict[str, Any] = {"cores": cores}
     for name in options.pipelines:
         nlp = load(name)
-        gc.freeze()  # as a server should: no looking through all that was loaded
+        gc.freeze()  # as a server should: exclude loaded objects from garbage collection
         for one_by_one in (False, True):
             call = "nlp(text)" if one_by_one else "nlp.pipe"
             expected = [bits(doc) for doc in work(nlp, texts, 1, one_by_one)[1]]

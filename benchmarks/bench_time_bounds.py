@@ -1,11 +1,11 @@
-"""Time per token of sentences that are made to hurt, from ordinary lengths to 20,000 tokens.
+"""Time per token on adversarial sentences, from ordinary lengths to 20,000 tokens.
 
     python benchmarks/bench_time_bounds.py [--pipelines NAME …] [--lengths 40 200 1000 5000 20000] [--steps 60]
 
-Kinds of sentences: ordinary ones (of our everyday trees) one behind the other as one, tokens in any order, patterns
-that are repeated, and what a search finds: from the slowest pattern on, it changes one token of a block of six at
-random, `--steps` times, and keeps what takes longer at 200 tokens. What is timed is the component on a Doc, tags given.
-The *ratio* of a length is its slowest kind to the slowest at 200 tokens or less.
+Kinds of sentences: ordinary ones (of our everyday trees) joined to one, tokens in random order, repeated patterns, and
+the result of a search: starting from the slowest pattern, it changes one token of a block of six at random, `--steps`
+times, and keeps a change that makes parsing slower at 200 tokens. The timed code is the component on a tagged Doc. The
+*ratio* of a length is the time per token of its slowest kind, divided by that of the slowest at 200 tokens or less.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PATTERNS = {
 
 
 class Timer:
-    """Seconds that a pipeline's last component takes."""
+    """Measures the seconds of a pipeline's last component."""
 
     def __init__(self, name: str):
         self.nlp: Any = spacy_dtparse.load(name)
@@ -47,7 +47,7 @@ class Timer:
         self.before, self.last = [self.nlp.get_pipe(pipe) for pipe in parsers[:-1]], self.nlp.get_pipe(parsers[-1])
 
     def __call__(self, items: Items, repeats: int = 1) -> float:
-        """The least of some."""
+        """Return the minimum of several measurements."""
         least = float("inf")
         for _ in range(repeats):
             words, tags = [word for word, _ in items], [tag for _, tag in items]
@@ -61,12 +61,12 @@ class Timer:
 
 
 def cut(block: Items, length: int) -> Items:
-    """A block that is repeated until it has this length."""
+    """Repeat a block up to this length."""
     return (block * (length // len(block) + 1))[:length]
 
 
 def search(timer: Timer, block: Items, tokens: Items, steps: int, rng: random.Random) -> Items:
-    """A block that takes longer, by hill climbing."""
+    """Search a slower block by hill climbing."""
     block = cut(block, BLOCK)
     most = timer(cut(block, SHORT), 3)
     for _ in range(steps):
@@ -79,7 +79,7 @@ def search(timer: Timer, block: Items, tokens: Items, steps: int, rng: random.Ra
 
 
 def kinds(rng: random.Random) -> tuple[dict[str, Callable[[int], Items]], Items]:
-    """How a sentence of some length is made of each kind, and all tokens."""
+    """Return by kind a function that makes a sentence of a given length, and all tokens."""
     trees = list(read_trees(EVERYDAY))
     tokens = [pair for tree in trees for pair in zip(tree.words, tree.tags, strict=True)]
     start = rng.randrange(len(tokens))

@@ -1,11 +1,10 @@
-"""Rule scoring against the tree walk on a real model and real candidates: identical scores, and how much
-faster.
+"""Rule scoring compared with the tree walk on a real model and real candidates: equality of scores, and speed-up.
 
     python benchmarks/bench_treewalk.py [--pipeline FOLDER] [--corpus FOLDER --names genia] [--candidates
     4000]
 
-Candidates are the windows that the gold derivations of dev sentences meet (kernels.replay). Microseconds of
-CPU time per candidate for all labels; the tree walk runs on a tenth of them.
+Candidates are the windows in gold derivations of dev sentences (kernels.replay). Times are microseconds of CPU time per
+candidate for all labels; the tree walk runs on a tenth of them.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from training.dtree.oracle import derivation
 
 @kernel
 def walk_all(forest, label_tree, stamp, start, atoms, scores):
-    """Scores of all candidates by walking every tree."""
+    """Score all candidates by walking every tree."""
     for c in range(scores.shape[0]):
         for p in range(start[c], start[c + 1]):
             stamp[atoms[p]] = c + 1
@@ -44,14 +43,14 @@ def walk_all(forest, label_tree, stamp, start, atoms, scores):
 
 @kernel
 def score_all(rules, scratch, start, atoms, scores):
-    """Scores of all candidates by the rules, each candidate on its own."""
+    """Score all candidates by the rules, each candidate separately."""
     for c in range(scores.shape[0]):
         scratch.batch[0, 0], scratch.batch[0, 1] = start[c + 1] - start[c], c
         rules_batch(rules, scratch, atoms[start[c] :], np.int64(0), 1, scores)
 
 
 def candidates(model: DtreeModel, sentences: list[Sentence], count: int) -> list[np.ndarray]:
-    """Atom sets (int32, the model's numbers) of window candidates on gold derivations."""
+    """Return atom sets (int32, ids of the model) of window candidates on gold derivations."""
     lexicon, recipe = model.lexicon, Recipe(model.recipe)
     table, _ = compile_templates(model.templates, lexicon.sizes)
     heads = compile_head_rules(model.heads, lexicon.symbols)
@@ -74,14 +73,14 @@ def candidates(model: DtreeModel, sentences: list[Sentence], count: int) -> list
 
 
 def flat(rows: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """(start, atoms) of a list of atom sets."""
+    """Flatten a list of atom sets to (start, atoms)."""
     start = np.zeros(len(rows) + 1, dtype=np.int64)
     np.cumsum([len(row) for row in rows], out=start[1:])
     return start, np.concatenate(rows).astype(INDEX)
 
 
 def main() -> None:
-    """Measure, compare, print, save; the exit code is 1 when any score differs in any bit."""
+    """Measure, compare, print, save; exit with code 1 if any score differs in any bit."""
     parser = arguments(__doc__, pipeline=Path(embedded_model("en_trees")))
     parser.add_argument("--candidates", type=int, default=4000)
     options = parser.parse_args()

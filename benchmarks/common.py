@@ -1,4 +1,4 @@
-"""What the benchmarks share: where results go, the pipeline's parser, test sentences."""
+"""Code shared by the benchmarks: result files, the parser of a pipeline, test sentences."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))  # `training` is no part of the installed package
+sys.path.insert(0, str(ROOT))  # `training` is not part of the installed package
 
 from spacy_dtparse.models import embedded_pipeline  # noqa: E402 (after the line above)
 from spacy_dtparse.parsers import ConstituentParser  # noqa: E402
@@ -26,7 +26,7 @@ RESULTS = ROOT / "build" / "bench"
 def arguments(
     text: str | None, corpus: bool = True, pipeline: Path | None = None
 ) -> argparse.ArgumentParser:
-    """The options that all benchmarks have; `pipeline`: what is measured unless told otherwise."""
+    """Return an argument parser with the options of all benchmarks; `pipeline`: default of --pipeline."""
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--pipeline",
@@ -42,12 +42,12 @@ def arguments(
 
 
 def dev_sentences(options: argparse.Namespace) -> list[Sentence]:
-    """The dev sentences of all treebanks asked for, with gold tags."""
+    """Return the dev sentences of the treebanks in `options`, with gold tags."""
     return read_files(corpus_files(options.corpus, options.names, "dev"))
 
 
 def machine() -> dict[str, Any]:
-    """What the figures depend on."""
+    """Return the conditions that the results depend on: software versions and machine."""
     import numba
     import spacy
 
@@ -62,12 +62,12 @@ def machine() -> dict[str, Any]:
 
 
 def budgets(model: ConstituentParser) -> list[int | None]:
-    """The budgets that differ: 0 and the model's own, or the latter alone for a span parser of one network."""
+    """Return the distinct budgets: 0 and the default (None), only the latter for a span parser of one network."""
     return [None] if isinstance(model, SpanParser) and len(model.model.networks) == 1 else [0, None]
 
 
 def save(options: argparse.Namespace, name: str, facts: Any) -> Path:
-    """Write `facts` with the machine's description and say where."""
+    """Write the results `facts` with the machine's description to a JSON file and print its path."""
     path = options.out or RESULTS / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"benchmark": name, "machine": machine(), "results": facts}, indent=1) + "\n")
@@ -76,6 +76,6 @@ def save(options: argparse.Namespace, name: str, facts: Any) -> Path:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The smallest value that at least `share` of the values do not exceed."""
+    """Return the smallest value that at least a fraction `share` of the values do not exceed."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, max(0, -(-int(share * 1000) * len(ordered) // 1000) - 1))]

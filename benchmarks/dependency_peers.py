@@ -1,5 +1,4 @@
-"""spaCy's transition parser on the treebanks of bench_dependency.py: its training by spaCy's own command, and what it
-does with their words."""
+"""spaCy's transition parser on the treebanks of bench_dependency.py: training with `spacy train`, and evaluation."""
 
 from __future__ import annotations
 
@@ -24,13 +23,13 @@ from spacy_dtparse.scoring.attachment import AttachmentReport
 from training.data.dependencies import DependencySentence
 
 FINISHED = "Saved pipeline"
-"""What spaCy says at the end."""
+"""Last message of spaCy's training."""
 BEGUN = "spacy train begins"
-"""What the log says first of each run."""
+"""First message of each run in the log."""
 
 
 def figures(report: AttachmentReport) -> dict[str, float]:
-    """The rates of a report in per cent."""
+    """Return the scores of a report in per cent."""
     found = report.to_dict()
     everything, words = found["all"], found["without_punctuation"]
     rates = {
@@ -42,7 +41,7 @@ def figures(report: AttachmentReport) -> dict[str, float]:
 
 
 def write_docs(sentences: Sequence[DependencySentence], lang: str, path: Path) -> None:
-    """A .spacy file of words, heads and labels: a Doc of one sentence for each."""
+    """Write a .spacy file of words, heads and labels, one Doc per sentence."""
     vocab = spacy.blank(lang).vocab
     docs = DocBin()
     for sentence in sentences:
@@ -54,13 +53,13 @@ def write_docs(sentences: Sequence[DependencySentence], lang: str, path: Path) -
 
 
 def score_of(pipeline: Path) -> float:
-    """What `spacy train` chooses its best pipeline by."""
+    """Return the score by which `spacy train` chooses its best pipeline."""
     performance = json.loads((pipeline / "meta.json").read_text(encoding="utf8"))["performance"]
     return 0.5 * performance["dep_uas"] + 0.5 * performance["dep_las"]
 
 
 def set_aside(unfinished: Path, cut: Path) -> None:
-    """What a run that was cut off has left, with the best pipeline of all such runs, from `unfinished` to `cut`."""
+    """Move the output of an interrupted run from `unfinished` to `cut`, with the best pipeline of all such runs."""
     if not (unfinished / "model-last").is_dir():
         return
     best, earlier = unfinished / "model-best", cut / "model-best"
@@ -80,15 +79,15 @@ def train_spacy(
     changes: Sequence[str] = (),
 ) -> None:
     """Train tok2vec and parser with spaCy's default CPU config (`spacy init config --optimize efficiency`), stopped by
-    its own rule, into work/LANG/model-best, unless that is there. What spaCy says goes to work/LANG.log, each line
+    its default rule, into work/LANG/model-best, unless that exists. spaCy's output goes to work/LANG.log, each line
     after its time. `changes`: more arguments of `spacy train`, such as "--training.max_steps=9".
 
-    Where a run was cut off, the next one goes on from its last pipeline, with an optimizer of its own (spaCy keeps
-    none) and batches of the size that they had grown to; the best pipeline of all the runs is the result.
+    After an interrupted run, the next one continues from its last pipeline, with a new optimizer (spaCy saves none) and
+    with batches of the size reached; the result is the best pipeline of all the runs.
     """
     best, log, cut = work / lang / "model-best", work / f"{lang}.log", work / f"{lang}.cut"
     if best.is_dir():
-        print(f"{lang}: {best} is there", flush=True)
+        print(f"{lang}: {best} exists", flush=True)
         return
     work.mkdir(parents=True, exist_ok=True)
     for part, sentences in (("train", train), ("dev", dev)):
@@ -125,8 +124,8 @@ def train_spacy(
 
 
 def training_seconds(log: Path) -> int | None:
-    """Seconds that the runs in a log of `train_spacy` took together, each from its first to its last line; None if it
-    is not there, or tells of no finished training, or no times."""
+    """Return the total seconds of the runs in a log of `train_spacy`, each from its first to its last line; None if the
+    log is missing, has no finished training, or no times."""
     lines = log.read_text(encoding="utf8").splitlines() if log.is_file() else []
     if not any(FINISHED in line for line in lines):
         return None
@@ -142,7 +141,7 @@ def training_seconds(log: Path) -> int | None:
 
 
 def spacy_peer(folder: Path, dev: Sequence[DependencySentence]) -> dict[str, Any]:
-    """Accuracy, speed and size of a spaCy pipeline's parser on the words of the sentences."""
+    """Measure accuracy, speed and size of a spaCy pipeline's parser on the words of the sentences."""
     nlp = spacy.load(folder)
     docs = [Doc(nlp.vocab, words=list(sentence.columns.words)) for sentence in dev]
     list(nlp.pipe(docs[:50]))

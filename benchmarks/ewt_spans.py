@@ -1,10 +1,10 @@
 """Nested spans with labels from the gold dependencies of a treebank in CoNLL-U, as Docs for a spancat.
 
-Universal Dependencies have no spans, but much of what a reader asks of a sentence is a subtree: who (`subject`), what
-(`object`), when, where and with what (`oblique`), why and if what (`adverbial`), which one (`relative`), what was said
-(`complement`). Each is the subtree of a word whose relation RELATIONS names. Punctuation at its edges is left
-out, but for brackets and quotes with their partner inside. `name` is a proper noun with those that are its `flat` or
-`compound`, often a part of a noun phrase only. A subtree with a gap is left out and counted.
+Universal Dependencies have no spans, but many answers about a sentence are subtrees: who (`subject`), what (`object`),
+when, where and with what (`oblique`), why and under which condition (`adverbial`), which one (`relative`), the content
+of speech (`complement`). Each is the subtree of a word whose relation is in `RELATIONS`. Punctuation at its edges is
+excluded, except for brackets and quotes with their partner inside. `name` is a proper noun with its `flat` and
+`compound` dependents, often only a part of a noun phrase. A subtree with a gap is excluded and counted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from spacy.tokens import Doc, Span
 from spacy.vocab import Vocab
 
 KEY = "sc"
-"""The key of the spans in `doc.spans`: what a spancat has unless told otherwise."""
+"""The key of the spans in `doc.spans`: the default of spancat."""
 
 RELATIONS = {
     "nsubj": "subject", "nsubj:pass": "subject", "nsubj:outer": "subject", "csubj": "subject", "csubj:pass": "subject",
@@ -31,7 +31,7 @@ PARTS_OF_NAMES = frozenset(("flat", "compound"))
 
 
 class Row(NamedTuple):
-    """A word of a sentence: `head` is its head's number from 0, -1 at the root; `space`: whether one follows."""
+    """A word of a sentence. `head`: index of its head from 0, -1 for the root; `space`: whether a space follows."""
 
     word: str
     pos: str
@@ -41,7 +41,7 @@ class Row(NamedTuple):
 
 
 class LabelledSpan(NamedTuple):
-    """The words from `start` up to `end` of a sentence, from 0."""
+    """The words [start, end) of a sentence, from 0."""
 
     start: int
     end: int
@@ -49,7 +49,7 @@ class LabelledSpan(NamedTuple):
 
 
 def read_docs(path: Path, vocab: Vocab, sentences: int = 10) -> tuple[list[Doc], Counter[str]]:
-    """Docs of up to so many sentences of one document, with `doc.spans[KEY]`; how many subtrees have gaps, by label."""
+    """Return Docs of few sentences with `doc.spans[KEY]`, and counts of subtrees with gaps by label."""
     docs: list[Doc] = []
     gaps: Counter[str] = Counter()
     for block in _blocks(path, sentences):
@@ -70,7 +70,7 @@ def read_docs(path: Path, vocab: Vocab, sentences: int = 10) -> tuple[list[Doc],
 
 
 def labelled_spans(rows: list[Row]) -> tuple[list[LabelledSpan], list[str]]:
-    """The spans of a sentence, and the labels of the subtrees with gaps."""
+    """Return the spans of a sentence, and the labels of the subtrees with gaps."""
     below: list[list[int]] = [[] for _ in rows]
     for number, row in enumerate(rows):
         if row.head >= 0:
@@ -97,7 +97,7 @@ def labelled_spans(rows: list[Row]) -> tuple[list[LabelledSpan], list[str]]:
 
 
 def _without_edges(rows: list[Row], start: int, end: int) -> tuple[int, int]:
-    """The range without punctuation at its edges, but for brackets and quotes with their partner inside."""
+    """Trim punctuation at the edges of a range, except for brackets and quotes with their partner inside."""
     while start < end and rows[start].pos == "PUNCT" and not _paired(rows, start, end, start):
         start += 1
     while start < end and rows[end - 1].pos == "PUNCT" and not _paired(rows, start, end, end - 1):
@@ -120,7 +120,7 @@ def _names(row: Row) -> bool:
 
 
 def _descend(number: int, below: list[list[int]]) -> list[int]:
-    """A word and all below it, in order."""
+    """Return a word and all its descendants, in order."""
     words, open_words = [], [number]
     while open_words:
         words.append(open_words.pop())
@@ -129,7 +129,7 @@ def _descend(number: int, below: list[list[int]]) -> list[int]:
 
 
 def _blocks(path: Path, most: int) -> Iterator[list[list[Row]]]:
-    """Sentences of one document, up to so many at once."""
+    """Yield groups of sentences of one document, of limited size."""
     block: list[list[Row]] = []
     for text in path.read_text(encoding="utf8").split("\n\n"):
         lines = text.strip("\n").splitlines()

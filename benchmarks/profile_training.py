@@ -1,9 +1,8 @@
-"""Where training time went: the profile by step of one classifier (Turian & Melamed 2006b, Table 2), and of
-the run.
+"""Profile of training: time by step of one classifier (Turian & Melamed 2006b, Table 2), and of the run.
 
     python benchmarks/profile_training.py WORKDIR [--label NP]
 
-Reads what `python -m training fit --workdir WORKDIR` logged; measures nothing itself.
+It reads the log of `python -m training fit --workdir WORKDIR` and measures nothing itself.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from training.runs.files import read_lines
 
 
 def profile(workdir: Path, label: str) -> dict[str, Any]:
-    """Trees, seconds and seconds per tree by step of `label`'s classifier, and the totals of all classifiers.
+    """Return trees, seconds and seconds per tree by step of `label`'s classifier, and the totals of all classifiers.
 
-    Raises SystemExit when the folder has no log of that label.
+    Raises SystemExit if the folder has no log of that label.
     """
     reports = read_lines(workdir / "path" / REPORTS_FILE)
     mine = [report for report in reports if report["name"] == label]

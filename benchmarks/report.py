@@ -1,9 +1,9 @@
-"""Fill the result tables of the documents from the JSON that the benchmarks wrote.
+"""Fill the result tables of the documents from the JSON files of the benchmarks.
 
     python benchmarks/report.py [--results build/bench] [FILE …]
 
-A table stands between `<!-- results: NAME -->` and `<!-- /results -->`, where NAME is one of TABLES. A block
-whose benchmark has not been run stays as it is.
+A table is between `<!-- results: NAME -->` and `<!-- /results -->`, where NAME is one of TABLES. A block
+whose benchmark has not been run stays unchanged.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ BLOCK = re.compile(r"(<!-- results: ([\w-]+) -->\n).*?(<!-- /results -->)", re.D
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """A Markdown table, the first column to the left, numbers to the right."""
+    """Return a Markdown table, the first column aligned to the left, the others to the right."""
     lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
     lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
     return "\n".join(lines)
 
 
 def accuracy(records: list[dict[str, Any]]) -> str:
-    """Dev F1 per treebank at the model's own budget."""
+    """Dev F1 per treebank at the model's default budget."""
     rows = []
     chosen = [record for record in records if record["budget"] is None]
     for name in dict.fromkeys(record["treebank"] for record in chosen):
@@ -52,7 +52,7 @@ def accuracy(records: list[dict[str, Any]]) -> str:
     )
 
 
-BUDGET_0 = "With `budget=0` a span parser asks its first network alone; boosted trees are greedy."
+BUDGET_0 = "With `budget=0` a span parser runs only its first network; boosted trees are greedy."
 
 
 def speed(facts: dict[str, Any]) -> str:
@@ -127,13 +127,11 @@ TABLES: dict[str, tuple[str, Callable[[Any], str]]] = {
     "treewalk": ("treewalk", treewalk),
     "profile": ("profile", profile),
 }
-"""Name of a block: the JSON file it is made from, and how."""
+"""Name of a block: the JSON file with its data, and the function that formats it."""
 
 
 def fill(text: str, results: Path) -> tuple[str, list[str]]:
-    """The text with its blocks filled, and the names of those that were. Raises SystemExit for an unknown
-    name.
-    """
+    """Return the text with its blocks filled, and the names of these. Raises SystemExit for an unknown name."""
     filled: list[str] = []
 
     def block(match: re.Match[str]) -> str:
@@ -151,7 +149,7 @@ def fill(text: str, results: Path) -> tuple[str, list[str]]:
 
 
 def main() -> None:
-    """Rewrite the files and say which tables were filled."""
+    """Rewrite the files and print which tables were filled."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,14 +1,14 @@
-"""The shapes of two other constituency parsers, not trained, for `bench_peers.py --torch`.
+"""Untrained architectures of two other constituency parsers, for `bench_peers.py --torch`.
 
-Weights do not change how long a network of fixed size takes, so none are downloaded: the programs are the published
-ones, their weights are random. Both get sentences and tokens (Stanza also tags) that our pipeline found; finding them
-counts as no time of theirs.
+The run time of a network of fixed size does not depend on its weights, so none are downloaded: the programs are the
+published ones, their weights are random. Both are given sentences and tokens (Stanza also tags) of our pipeline, whose
+time is not counted.
 
 `benepar` is its ChartParser over T5-small (encoder and decoder, as benepar uses it), with two layers of partitioned
-attention, as in its commands for pretrained encoders. Its tokenizer is trained on text like that it reads. `stanza` is
-its parser with the defaults of its trainer, 100 numbers for a word and two character language models, as in its default
-English package, without the tagger that package needs. How many steps it takes depends on the tree, and random weights
-make no sensible one, so it scores each step and then takes the one to our pipeline's tree.
+attention, as in its commands for pretrained encoders. Its tokenizer is trained on text like its input. `stanza` is its
+parser with the defaults of its trainer, word vectors of size 100 and two character language models, as in its default
+English package, without the tagger that this package needs. The number of steps depends on the tree, and random weights
+give no sensible tree, so it scores each step and then takes the step towards our pipeline's tree.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from spacy_dtparse import parse_string
 
 Run = Callable[[], Any]
 PIECES = 8_000
-"""Pieces of benepar's tokenizer, which is trained on text like that it reads; T5's own has 32,000."""
+"""Vocabulary size of benepar's tokenizer, which is trained on text like its input; that of T5 has 32,000."""
 LONGEST = 200
-"""Sentences of more tokens are left out: T5-small reads 512 pieces."""
+"""Maximum number of tokens of a sentence: T5-small reads 512 pieces."""
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """What the peers get: benepar reads `words`, `space_after` and `tree` (None: it is to find it); Stanza our tree."""
+    """Input of the peers: benepar uses `words`, `space_after` and `tree` (None: to be predicted); Stanza our tree."""
 
     words: list[str]
     space_after: list[bool]
@@ -45,7 +45,7 @@ class Sentence:
 
 
 def sentences(docs: Iterable[Doc], longest: int = LONGEST) -> tuple[list[Sentence], int]:
-    """The parsed sentences of at most so many tokens, spaces apart, and how many were longer."""
+    """Return the parsed sentences up to the maximum length, without spaces, and the number of longer ones."""
     found, left = [], 0
     for doc in docs:
         for sentence in doc.sents:
@@ -91,7 +91,7 @@ def t5_small(folder: Path, training: list[str]) -> None:
 
 
 def benepar_shape(found: list[Sentence], training: list[str], folder: Path) -> tuple[Run, dict[str, Any]]:
-    """benepar's parser as benepar_en3 has it, over all sentences in batches of its default 500 pieces."""
+    """benepar's parser as in benepar_en3, over all sentences in batches of its default 500 pieces."""
     import benepar.nkutil
     import benepar.parse_chart
 
@@ -112,7 +112,7 @@ def benepar_shape(found: list[Sentence], training: list[str], folder: Path) -> t
 
 
 class Untrained:
-    """What Stanza's trainer asks for word vectors and character language models, with random weights."""
+    """Write the word vectors and character language models that Stanza's trainer needs, with random weights."""
 
     def __init__(self, words: Iterable[str], characters: Iterable[str]) -> None:
         import torch

@@ -1,4 +1,4 @@
-"""The slow twin of `kernels.trees.rules`: walk every tree from its root to a leaf and add up the leaves."""
+"""The reference implementation of `kernels.trees.rules`: walk every tree from its root to a leaf and sum the leaves."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from training.dtree.boosting.tree import concat
 
 
 def stack(ensembles: Sequence[LabelEnsemble]) -> tuple[LabelEnsemble, np.ndarray]:
-    """The trees of all labels in one forest, and int64 (L + 1,): label k owns trees start[k] .. start[k + 1]."""
+    """Return the trees of all labels in one forest, and int64 (L + 1,): label k has trees [start[k], start[k + 1])."""
     return concat(ensembles), np.cumsum([0, *(len(ensemble.roots) for ensemble in ensembles)])
 
 
 @kernel
 def walk_forest(forest, label_tree, stamp, mark, out):
-    """Scores of all labels to `out` float64 (L,): label k owns trees label_tree[k] .. label_tree[k + 1] of `forest`;
-    atom a is active if stamp[a] == mark (model's atom numbers, int64)."""
+    """Write scores of all labels to `out` float64 (L,): label k has trees [label_tree[k], label_tree[k + 1]) of
+    `forest`; atom a is active if stamp[a] == mark (the model's atom ids, int64)."""
     for label in range(out.shape[0]):
         total = 0.0
         for tree in range(label_tree[label], label_tree[label + 1]):

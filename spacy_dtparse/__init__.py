@@ -1,7 +1,8 @@
 """Constituency parsing for spaCy with boosted decision trees.
 
-`spacy_dtparse.load()` returns the embedded English pipeline. Importing this package loads neither numba nor a model:
-spaCy imports every plugin of the environment at every start. So all but `load` is imported at first use.
+`spacy_dtparse.load()` returns the embedded English pipeline. Importing this package loads neither numba nor a model,
+because spaCy imports every plugin of the environment at every start. Everything except `load` is therefore imported at
+first use.
 """
 
 from __future__ import annotations
@@ -50,15 +51,15 @@ __all__ = [
 
 
 def load(name: str | None = None, **overrides: Any) -> Language:
-    """An English pipeline: tokenizer, tagger, sentence boundaries, parser.
+    """Load an English pipeline: tokenizer, tagger, sentence boundaries, parser.
 
-    `name`: of the parser, "en_dtparse" (boosted decision trees that decide what a network has read; None means it),
-    "en_span" (that network alone, the fastest), "en_trees" (boosted decision trees without a network), "en_pcfgla" (a
-    grammar with latent annotations) or "en_bpm" (en_span and the dependency parser). `overrides` go to spacy.load:
-    `exclude`, `disable`, `config`, … . Raises ConfigError for another name, ModelFormatError when this installation has
+    `name`: name of the parser: "en_dtparse" (the default: a network scores the spans, boosted decision trees decide),
+    "en_span" (the network alone, the fastest), "en_trees" (boosted decision trees without a network), "en_pcfgla" (a
+    grammar with latent annotations) or "en_bpm" (en_span and the dependency parser). `overrides`: passed to spacy.load:
+    `exclude`, `disable`, `config`, … . Raises ConfigError for another name, ModelFormatError if this installation has
     no model.
 
-    The first time on a machine kernels are compiled, in other processes; `dtparse warmup` does it beforehand.
+    The first time on a machine, background processes compile the kernels; `dtparse warmup` compiles them beforehand.
     """
     from .pipeline.embedded import load_embedded
 
@@ -74,7 +75,8 @@ def __getattr__(name: str) -> Any:
         **dict.fromkeys(("from_nltk", "sentence_record", "to_conllu", "to_nltk"), "pipeline.conversions"),
         **dict.fromkeys(("clauses", "head", "noun_chunks", "phrases"), "pipeline.phrases"),
         **dict.fromkeys(("parse_docs", "parse_rows", "parse_table", "row_schema"), "pipeline.tables"),
-        **dict.fromkeys(("explain", "explanations"), "pipeline.explain"), "Explanation": "pipeline.explanation",
+        **dict.fromkeys(("explain", "explanations"), "pipeline.explain"),
+        "Explanation": "pipeline.explanation",
         **dict.fromkeys(("RankedTree", "k_best"), "pipeline.k_best"),
     }  # fmt: skip
     return getattr(import_module(f".{rooms.get(name, 'pipeline.attributes')}", __name__), name)

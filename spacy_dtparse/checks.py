@@ -1,15 +1,15 @@
-"""Which values settings may have, each as a test and in words, and the error for what does not fit."""
+"""Allowed values of settings, each as a test and in words, and the check that raises ConfigError for other values."""
 
 import math
 import reprlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 from .errors import ConfigError
 
 
 class Setting(NamedTuple):
-    """The values that are allowed, as a test and in words, and their type."""
+    """The allowed values of a setting, as a test (`fits`) and in words, and their type."""
 
     fits: Callable[[Any], bool]
     allowed: str
@@ -17,7 +17,7 @@ class Setting(NamedTuple):
 
 
 def whole_number(least: int, most: float = math.inf) -> Setting:
-    """A whole number from `least` on, or up to `most`."""
+    """An integer from `least` to `most`."""
     return Setting(
         lambda value: _is_number(value) and isinstance(value, int) and least <= value <= most,
         f"a whole number from {least}" + ("" if most == math.inf else f" to {most}"),
@@ -26,7 +26,7 @@ def whole_number(least: int, most: float = math.inf) -> Setting:
 
 
 def real_number(least: float, most: float = math.inf, above: bool = False, below: bool = False) -> Setting:
-    """A number from `least` on (`above` it), or up to `most` (`below` it)."""
+    """A number from `least` to `most`; `above` excludes `least`, `below` excludes `most`."""
     return Setting(
         lambda value: (
             _is_number(value)
@@ -40,7 +40,7 @@ def real_number(least: float, most: float = math.inf, above: bool = False, below
 
 
 def share() -> Setting:
-    """A number from 0 to below 1."""
+    """A number of at least 0 and below 1."""
     return real_number(0, 1, below=True)
 
 
@@ -55,7 +55,7 @@ def shares() -> Setting:
 
 
 def one_of(*choices: str) -> Setting:
-    """One of some words."""
+    """One of the strings `choices`."""
     return Setting(lambda value: value in choices, " or ".join(map(repr, choices)), str)
 
 
@@ -65,13 +65,13 @@ def truth() -> Setting:
 
 
 def optional(setting: Setting) -> Setting:
-    """The same, or None."""
+    """The same values, or None."""
     return Setting(lambda value: value is None or setting.fits(value), f"{setting.allowed}, or None")
 
 
 def check(settings: Any, allowed: Mapping[str, Setting], kind: str = "") -> None:
-    """Raise ConfigError unless each of these attributes has a value that is allowed. `kind`: of settings, for the
-    message."""
+    """Raise ConfigError unless each attribute named in `allowed` has an allowed value. `kind`: kind of the settings,
+    for the message."""
     for name, setting in allowed.items():
         value = getattr(settings, name)
         if not setting.fits(value):
@@ -84,9 +84,30 @@ _short.maxlevel, _short.maxstring, _short.maxother, _short.maxlong = 3, 60, 60, 
 
 
 def shown(value: Any) -> str:
-    """A value in an error message, however long it is."""
+    """The shortened repr of a value, for error messages."""
     return _short.repr(value)
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+RENAMED_SETTINGS: dict[str, tuple[str, ...]] = {
+    "confident": ("shift_threshold", "ensemble_threshold"),
+    "gate": ("window_filter",),
+    "trust": ("marginal_weight",),
+    "sure": ("commit_threshold",),
+    "whole": ("attach_unattached",),
+    "settings": (),
+}
+"""Old name of a setting -> its new name in one parser or another; () for the table that once held several settings."""
+
+
+def renamed_setting(name: str, allowed: Collection[str]) -> str:
+    """Say how a setting is called now; "" if `name` is no old name of one of the `allowed` settings."""
+    if name not in RENAMED_SETTINGS or name in allowed:
+        return ""
+    if not RENAMED_SETTINGS[name]:
+        return f"there is no table {name!r}; give each setting by its own name"
+    new = next((new for new in RENAMED_SETTINGS[name] if new in allowed), None)
+    return f"the setting {name!r} is now called {new!r}" if new is not None else ""

@@ -1,12 +1,18 @@
-"""The package's exceptions: every message says what was seen, what is allowed and what to do next."""
+"""Exceptions of the package. Every message states what was found, what is allowed and what to do next."""
+
+__all__ = [
+    "ConfigError", "ConstraintError", "DtparseError", "MissingAnnotationError", "ModelFormatError",
+    "NonConstituentError", "NotParsedError", "OtherPipelineError", "PatternError", "TrainingDataError", "TreeError",
+    "TreeFormatError",
+]  # fmt: skip
 
 
 class DtparseError(ValueError):
-    """Base of all errors that spacy-dtparse raises on bad input."""
+    """Base class of all errors that spacy-dtparse raises on bad input."""
 
 
 class TreeFormatError(DtparseError):
-    """A bracketed tree is malformed; carries the place as `path`, `line` and `column` (both from 1)."""
+    """A bracketed tree is malformed; its location is in `path`, `line` and `column` (both counted from 1)."""
 
     def __init__(self, message: str, *, path: str | None = None, line: int | None = None, column: int | None = None):
         self.path, self.line, self.column = path, line, column
@@ -15,7 +21,7 @@ class TreeFormatError(DtparseError):
 
 
 class PatternError(DtparseError):
-    """A pattern of the query language, or of dicts, is malformed; the message shows the place."""
+    """A pattern of the query language, or one written as dicts, is malformed; the message shows where."""
 
 
 class TreeError(DtparseError):
@@ -31,8 +37,24 @@ class ConfigError(DtparseError):
 
 
 class ConstraintError(DtparseError):
-    """Constraints on a tree cannot all hold; the message names those in conflict."""
+    """Constraints on a tree contradict each other; the message names the conflicting ones."""
 
 
 class TrainingDataError(DtparseError):
-    """Training data cannot be used as it is."""
+    """Training data cannot be used without changes."""
+
+
+class MissingAnnotationError(DtparseError):
+    """A Doc lacks annotation that parsing needs, such as tags."""
+
+
+class NotParsedError(DtparseError):
+    """A Doc has no constituents, or they no longer fit its tokens."""
+
+
+class NonConstituentError(DtparseError):
+    """A span is neither a constituent nor a single token."""
+
+
+class OtherPipelineError(DtparseError):
+    """A Doc was parsed by another pipeline than the one given."""

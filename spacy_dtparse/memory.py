@@ -1,11 +1,11 @@
-"""Memory of the process."""
+"""Memory use of the process."""
 
 import ctypes
 from contextlib import suppress
 
 
 def return_memory() -> None:
-    """Give memory that was freed back to the system, where the C library offers that (glibc does): loading a model
-    leaves some ten megabytes."""
+    """Return freed memory to the operating system if the C library supports it (glibc does). Loading a model leaves
+    some ten megabytes of it."""
     with suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)

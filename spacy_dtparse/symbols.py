@@ -1,4 +1,4 @@
-"""Frozen tables between strings and int32 numbers, and what is remembered of tokens."""
+"""Immutable tables that map strings to int32 ids, and memo dictionaries."""
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator
@@ -13,17 +13,17 @@ from .errors import DtparseError
 K = TypeVar("K")
 V = TypeVar("V")
 _OFTEN = 1000
-"""Strings of a long table that are found at once."""
+"""Number of strings at the start of a `LongTable` that are looked up in a dictionary."""
 
 
 def packed(numbers: Iterable[int]) -> bytes:
-    """The bytes of an INDEX array of a few numbers, sooner than numpy has made one."""
+    """The bytes of an INDEX array of a few numbers; faster than via numpy."""
     return array("i", numbers).tobytes()
 
 
 class Remembered(dict[K, V]):
-    """What `make` makes of a key, looked up like a dict's values. After 8,192 keys all are forgotten, so that memory
-    stays bounded; copies and pickles begin anew."""
+    """Memo dictionary: a missing key is computed by `make`. It is emptied when it has 8,192 keys, so memory stays
+    bounded. Copies and pickles start empty."""
 
     def __init__(self, make: Callable[[K], V]):
         super().__init__()
@@ -40,7 +40,7 @@ class Remembered(dict[K, V]):
 
 
 class Numbered(dict[K, int]):
-    """Keys, each with its number in the order in which they were first looked up, after the `first` ones."""
+    """Map each key to an id: the keys of `first` in order, then others in the order of their first look-up."""
 
     def __init__(self, first: Iterable[K] = ()):
         super().__init__()
@@ -53,9 +53,9 @@ class Numbered(dict[K, int]):
 
 
 class SymbolTable:
-    """An immutable, ordered set of `strings`; a string's number is its place.
+    """Immutable, ordered set of `strings`; the id of a string is its index.
 
-    Raises DtparseError when a string comes twice.
+    Raises DtparseError if a string is listed twice.
     """
 
     __slots__ = ("_index", "strings")
@@ -89,18 +89,18 @@ class SymbolTable:
         return f"SymbolTable({len(self)} strings)"
 
     def number(self, string: str, default: int = -1) -> int:
-        """The number of `string`, or `default` when it is not in the table."""
+        """The id of `string`, or `default` if it is not in the table."""
         return self._index.get(string, default)
 
     def encode(self, strings: Iterable[str], default: int = -1) -> np.ndarray:
-        """The numbers of `strings` as an int32 array of shape (n,)."""
+        """int32 (n,): the ids of `strings`."""
         get = self._index.get
         return np.array([get(string, default) for string in strings], dtype=INDEX)
 
 
 class LongTable(SymbolTable):
-    """A SymbolTable for very many strings, in a sixth of the memory: their UTF-8 stands in one piece of bytes. To look
-    up a string takes some tenths of a microsecond longer, but for the first of the list, which should be the most
+    """SymbolTable for very many strings, in a sixth of the memory: all strings are stored as UTF-8 in one bytes object.
+    Look-up is some tenths of a microsecond slower, except for the first 1,000 strings, which should be the most
     frequent."""
 
     __slots__ = ("_bytes", "_ends", "_half", "_often", "_order", "_shift", "_starts")
@@ -115,7 +115,7 @@ class LongTable(SymbolTable):
         order = np.argsort(hashes)
         hashes = hashes[order]
         if (hashes[1:] == hashes[:-1]).any():
-            SymbolTable(strings)  # says which is listed twice, if one is
+            SymbolTable(strings)  # raises the error if a string is listed twice
         bits = max(1, len(strings).bit_length())
         self._shift, self._half = 64 - bits, 1 << bits >> 1
         self._order = array("i", order.astype(np.intc).tobytes())
@@ -123,7 +123,7 @@ class LongTable(SymbolTable):
 
     @property
     def strings(self) -> tuple[str, ...]:  # type: ignore[override]
-        """All strings, made anew."""
+        """All strings, decoded at each access."""
         return tuple(self)
 
     def __len__(self) -> int:
@@ -141,10 +141,10 @@ class LongTable(SymbolTable):
         return self._bytes[self._ends[number] : self._ends[number + 1]].decode("utf-8", "surrogatepass")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return LongTable, (self.strings,)  # hashes of strings are others in every process
+        return LongTable, (self.strings,)  # string hashes differ between processes
 
     def number(self, string: str, default: int = -1) -> int:
-        """The number of `string`, or `default` when it is not in the table."""
+        """The id of `string`, or `default` if it is not in the table."""
         known = self._often.get(string)
         if known is not None:
             return known
@@ -160,11 +160,11 @@ class LongTable(SymbolTable):
         return default
 
     def encode(self, strings: Iterable[str], default: int = -1) -> np.ndarray:
-        """The numbers of `strings` as an int32 array of shape (n,)."""
+        """int32 (n,): the ids of `strings`."""
         return np.array([self.number(string, default) for string in strings], dtype=INDEX)
 
 
 def _added(sizes: np.ndarray) -> array:
-    """Where each of some pieces of these sizes begins, and where the last ends, in an array that gives single numbers
-    faster than numpy's."""
+    """Offsets of consecutive pieces of these sizes, with the end of the last piece; an `array`, because single elements
+    are read faster from it than from a numpy array."""
     return array("i", np.concatenate([[0], np.cumsum(sizes)]).astype(np.intc).tobytes())

@@ -1,7 +1,6 @@
-"""Words as text: as treebanks write them, as people type them, and what parsers look at.
+"""Text of words: as treebanks write it, as people type it, and normalised for features.
 
-All readers of treebanks and all features go through these functions, so that a parser learns the words that it will
-meet.
+All treebank readers and all features use these functions, so a parser is trained on the same words that it will parse.
 """
 
 import re
@@ -19,27 +18,27 @@ _DIGIT = re.compile(r"\d")
 
 
 def escape_token(word: str) -> str:
-    """A word of running text as Penn treebanks write it: ( -> -LRB-, also inside a word; [ ] { } likewise."""
+    """Write a word of running text as Penn treebanks do: ( -> -LRB-, also inside a word; [ ] { } likewise."""
     return word.translate(_ESCAPE_ALL)
 
 
 def unescape_token(word: str) -> str:
-    """The reverse of `escape_token`: -LRB- -> (, -RSB- -> ], also inside a word."""
+    """Reverse `escape_token`: -LRB- -> (, -RSB- -> ], also inside a word."""
     return _UNESCAPE.sub(lambda match: _UNESCAPES[match[0]], word) if "-" in word else word
 
 
 def without_backslashes(word: str) -> str:
-    r"""A treebank's word without the backslashes of the Wall Street Journal part: 1\/2 is 1/2, \* is *."""
+    r"""Remove the backslashes that the Wall Street Journal treebank has before / and *: 1\/2 -> 1/2, \* -> *."""
     return word.replace("\\/", "/").replace("\\*", "*") if "\\" in word else word
 
 
 def raw_word(word: str) -> str:
-    r"""A treebank's word as people type it: -LRB- is (, `` and '' are ", ` is ', 1\/2 is 1/2."""
+    r"""Write a treebank's word as people type it: -LRB- -> (, `` and '' -> ", ` -> ', 1\/2 -> 1/2."""
     return _STRAIGHT.get(word) or without_backslashes(unescape_token(word))
 
 
 def normal_word(word: str) -> str:
-    """Lower case, digits as 0, brackets and quotes in one spelling: what features of words compare."""
+    """Normalise a word for features: lower case, digits as 0, brackets and quotes in one spelling."""
     if word.isascii() and word.isalpha():
         return word.lower()
     if word in _ESCAPES:
@@ -49,7 +48,7 @@ def normal_word(word: str) -> str:
 
 
 def zero_digits(word: str) -> str:
-    """The word with its digits as 0."""
+    """Replace each digit by 0."""
     return _DIGIT.sub("0", word)
 
 
@@ -57,7 +56,7 @@ SHAPES = SymbolTable(("lower", "Capital", "UPPER", "miXed", "number", "number-mi
 
 
 def word_shape(word: str) -> str:
-    """A coarse shape of a token (one of SHAPES)."""
+    """The coarse shape of a token, one of SHAPES."""
     if not word.isalpha():
         has_digit = any(map(str.isdigit, word))
         if not any(map(str.isalpha, word)):
@@ -78,23 +77,24 @@ def word_shape(word: str) -> str:
 
 
 def affixes(word: str, length: int) -> tuple[str, str]:
-    """The prefix and the suffix of so many characters; the whole word where it has no more."""
+    """The prefix and the suffix of `length` characters; both are the word itself if it is no longer than that."""
     return word[:length], word[-length:]
 
 
 MOST_MARKS = 2000
-"""Marks in a row of characters without white space that a tokenizer gets: these take it about a second."""
+"""Maximum number of marks (neither letters nor digits) in a run of characters without white space; spaCy's tokenizer
+takes about a second for so many."""
 _LONG_RUN = re.compile(rf"\S{{{MOST_MARKS + 1},}}")
 
 
 def check_text(text: str, where: str = "the text") -> None:
-    """Raise DtparseError for a text that spaCy's tokenizer would not come back from: it looks at what stands between
-    two spaces anew after each bracket, quote or emoji that it takes off, so its time grows with the square of these."""
+    """Raise DtparseError for a text on which spaCy's tokenizer would hang: after each bracket, quote or emoji that it
+    splits off it examines the rest up to the next space again, so its time is quadratic in their number."""
     for run in _LONG_RUN.finditer(text):
         marks = sum(not character.isalnum() for character in run[0])
         if marks > MOST_MARKS:
             raise DtparseError(
-                f"{where}: from character {run.start() + 1:,} on there are {len(run[0]):,} characters without white "
-                f"space, {marks:,} of them marks (neither letters nor digits); spaCy's tokenizer takes at most "
-                f"{MOST_MARKS:,} in sensible time. Put spaces between them, or leave them out"
+                f"{where}: starting at character {run.start() + 1:,} there are {len(run[0]):,} characters without "
+                f"white space, {marks:,} of them marks (neither letters nor digits); spaCy's tokenizer can process at "
+                f"most {MOST_MARKS:,} in reasonable time. Put spaces between them, or remove them"
             )

@@ -46,9 +46,9 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code: 0, 1 for bad input, 2 for wrong usage, 130 for Ctrl-C.
+    """Run the command line; return the exit code: 0, 1 for bad input, 2 for wrong usage, 130 for Ctrl-C.
 
-    `grep` has grep's codes: 0 where something matches, 1 where nothing does, 2 for bad input.
+    `grep` has grep's codes: 0 if something matches, 1 if nothing does, 2 for bad input.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     parser = build_parser()
@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options, rest = parser.parse_known_args(arguments)
     if rest and not (hasattr(options, "files") and all(word == "-" or word[:1] != "-" for word in rest)):
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
-    if rest:  # files behind an option, which argparse looks for only before it
+    if rest:  # files after an option; argparse only looks for them before it
         options.files = [*options.files, *rest]
     _use_utf8_output()
     command = COMMANDS[options.command]
@@ -75,13 +75,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except DtparseError as error:
         return _fail(str(error), bad_input)
-    except UnicodeEncodeError as error:  # what the shell hands over for bytes that are no text
+    except UnicodeEncodeError as error:  # the shell passed bytes that are not text
         return _fail(
             f"{error.object[error.start]!r} in {error.object[max(error.start - 20, 0) : error.start + 20]!r} is half "
             "of a character (a lone surrogate); give the text in the locale's encoding, or as a file with --encoding",
             bad_input,
         )
-    except BrokenPipeError:  # `dtparse … | head`: the reader has seen enough
+    except BrokenPipeError:  # `dtparse … | head`: the receiver stopped reading
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
@@ -93,7 +93,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _not_a_text(arguments: Sequence[str]) -> str | None:
-    """Why the first argument, which is no command, is no text to parse either; None when it is one."""
+    """Why the first argument, which is not a command, is not a text to parse either; None if it is one."""
     first = arguments[0]
     if any(map(str.isspace, first)):
         return None
@@ -110,7 +110,7 @@ def _fail(message: str, code: int) -> int:
 
 
 def _use_utf8_output() -> None:
-    """Trees have any letter in them: write UTF-8 where the locale could not."""
+    """Write UTF-8 if the locale has another encoding: trees may contain any character."""
     for stream in (sys.stdout, sys.stderr):
         encoding = (getattr(stream, "encoding", None) or "").lower().replace("-", "")
         if encoding != "utf8" and hasattr(stream, "reconfigure"):

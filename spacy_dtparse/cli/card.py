@@ -9,10 +9,10 @@ from .pipelines import add_pipeline_arguments, get_component, load_pipeline, pos
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `dtparse card`."""
-    parser.add_argument("--label", metavar="LABEL", help="only this label (*shift*: what leaves a state as it is)")
+    """Add the options of `dtparse card`."""
+    parser.add_argument("--label", metavar="LABEL", help="only this label (*shift*: rules for making no inference)")
     parser.add_argument(
-        "--most", type=positive_number, default=5, metavar="N", help="rules per label (default: %(default)s)"
+        "--max-rules", type=positive_number, default=5, metavar="N", help="rules per label (default: %(default)s)"
     )
     parser.add_argument("--json", action="store_true", help="a JSON object per line and label")
     add_pipeline_arguments(parser)
@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> None:
     from ..model.trees.card import label_card
 
     labels = [options.label] if options.label is not None else parser.model.names
-    cards = [label_card(parser.model, label, options.most) for label in labels]
+    cards = [label_card(parser.model, label, options.max_rules) for label in labels]
     print(
         "\n".join(json.dumps(to_stored(card), ensure_ascii=False) for card in cards)
         if options.json

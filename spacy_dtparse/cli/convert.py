@@ -8,13 +8,15 @@ from .pipelines import natural_number, positive_number
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `dtparse convert`."""
+    """Add the options of `dtparse convert`."""
     parser.add_argument("source", metavar="TREES", help="a bracketed file, or a folder with .mrg or .psd files")
     parser.add_argument("target", metavar="OUTPUT.spacy")
     parser.add_argument(
         "--n-sents", type=positive_number, default=10, metavar="N", help="sentences per Doc (default: 10)"
     )
-    parser.add_argument("--limit", type=natural_number, default=0, metavar="N", help="sentences at most; 0 is all")
+    parser.add_argument(
+        "--limit", type=natural_number, default=0, metavar="N", help="maximum number of sentences; 0 is all"
+    )
     parser.add_argument("--lang", default="en", help="language of the text (default: en)")
     parser.add_argument(
         "--categories", choices=CATEGORIES, help="also write the category of each word, to score a spine_tagger"
@@ -22,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Write the file and say how much it holds."""
+    """Write the file and print its number of Docs."""
     from ..pipeline.corpus import convert_brackets
 
     if not options.target.endswith(".spacy"):

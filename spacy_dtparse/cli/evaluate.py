@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `dtparse evaluate`."""
+    """Add the options of `dtparse evaluate`."""
     parser.add_argument("gold", metavar="GOLD", help="a file of bracketed trees")
     parser.add_argument(
         "predicted",
@@ -42,7 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="parts of speech to parse with: the treebank's, or the pipeline's (default)",
     )
     parser.add_argument("--output", metavar="FILE", help="also write the predicted trees there")
-    parser.add_argument("--limit", type=natural_number, default=0, metavar="N", help="sentences at most; 0 is all")
+    parser.add_argument(
+        "--limit", type=natural_number, default=0, metavar="N", help="maximum number of sentences; 0 is all"
+    )
     parser.add_argument("--json", action="store_true", help="all scores as JSON")
     parser.add_argument("--n-process", type=positive_number, default=1, metavar="N", help="processes (default: 1)")
     add_pipeline_arguments(parser)
@@ -82,9 +84,9 @@ def run(options: argparse.Namespace) -> None:
 
 
 def parse_gold(nlp: Language, gold: Sequence[Tree], *, gold_tags: bool, n_process: int) -> list[Tree]:
-    """The pipeline's trees for the sentences of gold trees, with the gold words and the tags that were used.
+    """Parse the sentences of gold trees; return trees with the gold words and the tags that were used.
 
-    Components that set sentence boundaries are left out, and with `gold_tags` all but the parser and a spine_tagger.
+    Components that set sentence boundaries are disabled, and with `gold_tags` all but the parser and a spine_tagger.
     """
     from ..pipeline.attributes import to_tree
     from ..pipeline.corpus import blank_copy, doc_from_trees

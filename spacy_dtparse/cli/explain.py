@@ -1,4 +1,4 @@
-"""Say what spoke for each constituent of a text, and what against."""
+"""List the evidence for and against each constituent of a text."""
 
 import argparse
 import json
@@ -10,18 +10,18 @@ from .pipelines import add_pipeline_arguments, get_component, load_pipeline, nat
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `dtparse explain`."""
+    """Add the options of `dtparse explain`."""
     parser.add_argument("text", metavar="TEXT", help="a text to parse")
     chosen = parser.add_mutually_exclusive_group()
-    chosen.add_argument("--span", metavar="WORDS", help="only the constituents over these words, as they stand in TEXT")
+    chosen.add_argument("--span", metavar="WORDS", help="only the constituents over these words, exactly as in TEXT")
     chosen.add_argument("--label", metavar="LABEL", help="only constituents with this label")
-    parser.add_argument("--all", action="store_true", help="every fact and every rule, not ten lines")
+    parser.add_argument("--all", action="store_true", help="every fact and every rule instead of ten lines")
     parser.add_argument(
         "--rules",
         type=natural_number,
         default=0,
         metavar="N",
-        help="the N strongest rules of each, as the model has them",
+        help="the N strongest rules of each, in the model's terms",
     )
     parser.add_argument("--json", action="store_true", help="a JSON object per line and constituent")
     add_pipeline_arguments(parser)
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> None:
     doc, pipe = nlp(options.text), get_component(nlp)
     if options.span is not None:
         span = _find(doc, options.span)
-        explain(pipe, span)  # says why not where it is none
+        explain(pipe, span)  # raises with the reason if it is no constituent
         found = [one for one in explanations(pipe, doc) if (one.start, one.end) == (span.start, span.end)]
     else:
         found = explanations(pipe, doc)
@@ -59,10 +59,10 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _find(doc: Any, words: str) -> Any:
-    """The span of a Doc over these words; the first where they stand there several times."""
+    """The span of a Doc over these words; the first one if they occur several times."""
     at = doc.text.find(words.strip())
     if at < 0 or not words.strip():
-        raise DtparseError(f"{words!r} does not stand in the text; give words as they are there")
+        raise DtparseError(f"{words!r} is not in the text; give words exactly as in the text")
     span = doc.char_span(at, at + len(words.strip()))
     if span is None:
         span = doc.char_span(at, at + len(words.strip()), alignment_mode="expand")

@@ -1,6 +1,6 @@
 """Search bracketed trees for a pattern: Tregex, such as "NP < (PP < of)".
 
-The exit code is 0 where something matches, 1 where nothing does, and 2 for a bad pattern or file.
+The exit code is 0 if something matches, 1 if nothing does, and 2 for a bad pattern or file.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from ..trees.tree import Tree
 
 BAD_INPUT = 2
-"""The exit code for bad input; 1 says that nothing matches."""
+"""The exit code for bad input; 1 means that nothing matches."""
 
 OUTPUTS = ("subtree", "tree", "words")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `dtparse grep`."""
+    """Add the options of `dtparse grep`."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("pattern", metavar="PATTERN", help="a Tregex pattern in quotes")
     parser.add_argument(
         "files",
         nargs="*",
         metavar="FILE",
-        help="files of bracketed trees, or folders with .mrg or .psd files; - or nothing reads standard input",
+        help="files of bracketed trees, or folders with .mrg or .psd files; without any, or with -, standard input",
     )
     what = parser.add_mutually_exclusive_group()
     what.add_argument("-c", "--count", action="store_true", help="only the number of matches in each file")
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="print the matching subtree (default), the whole tree, once, or the words of the subtree",
     )
     parser.add_argument(
-        "-m", "--max-count", type=natural_number, default=0, metavar="N", help="matches of a file at most; 0 is all"
+        "-m", "--max-count", type=natural_number, default=0, metavar="N", help="maximum matches per file; 0 is all"
     )
     parser.add_argument(
         "--clean", action="store_true", help="leave out empty elements and function tags, as `dtparse evaluate` does"
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the matches; 0 where there are any, else 1."""
+    """Print the matches; return 0 if there are any, else 1."""
     from ..query import compile_pattern
 
     pattern = compile_pattern(options.pattern)
@@ -86,7 +86,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _files(names: Sequence[str]) -> Iterator[str]:
-    """The files that are meant; of folders the treebank files in them. Raises TrainingDataError for what is neither."""
+    """The files named, and the treebank files in the folders named. Raises TrainingDataError for a name that is
+    neither."""
     for name in names:
         path = Path(name)
         if name == "-" or path.is_file():
@@ -140,7 +141,7 @@ def _text(tree: Tree, match: Match, output: str) -> str:
 
 
 def as_dict(name: str, tree_number: int, tree: Tree, match: Match) -> dict[str, Any]:
-    """A match as plain data: file, number of the tree, and of the node and each named one its kind, label, tokens (from
+    """A match as plain data: file and number of the tree; for the node and each named one its kind, label, tokens (from
     0), words and brackets."""
     from ..query import write_node
 

@@ -1,4 +1,4 @@
-"""Show versions, the model and where things are."""
+"""Show versions, the model and file locations."""
 
 import argparse
 import json
@@ -20,7 +20,7 @@ from .pipelines import (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `dtparse info`."""
+    """Add the options of `dtparse info`."""
     parser.add_argument("--json", action="store_true", help="as JSON")
     add_pipeline_arguments(parser)
 
@@ -43,8 +43,8 @@ def collect(
 ) -> dict[str, dict[str, Any]]:
     """Versions, pipeline and models as plain data by section.
 
-    "parser" is that of constituents. "dependency parser" is a bpm_parser's, or alone the `model` where it is one, as is
-    "tagger".
+    "parser" is the constituent parser. "dependency parser" is that of a bpm_parser, or the `model` itself if it is one;
+    likewise "tagger".
     """
     import numba
     import spacy
@@ -78,7 +78,7 @@ def collect(
 
 
 def _about(parser: Any, settings: dict[str, Any]) -> dict[str, Any]:
-    """What a parser is, the `settings` of its component, and what its model says of itself."""
+    """A parser's properties, the `settings` of its component, and its model's metadata."""
     about = {
         "kind": parser.name,
         "bytes": len(parser.to_bytes()),

@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 FORMATS = ("brackets", "pretty", "json", "conllu")
 
 Line = tuple[str, int, str]
-"""Name of its file, its number from 1, and its text without the end."""
+"""Name of its file, its number from 1, and its text without the line end."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `dtparse parse`."""
-    parser.add_argument("files", nargs="*", metavar="FILE", help="text files; - or nothing reads standard input")
+    """Add the options of `dtparse parse`."""
+    parser.add_argument("files", nargs="*", metavar="FILE", help="text files; without any, or with -, standard input")
     parser.add_argument("--text", action="append", metavar="TEXT", help="a text to parse (may be repeated)")
     parser.add_argument(
         "--format",
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the K best trees of each sentence, with rank, margin (how much worse than the first) and probability",
     )
     parser.add_argument(
-        "--probabilities", action="store_true", help="with --format json: how probable it is that each is right"
+        "--probabilities", action="store_true", help="with --format json: the probability that each is right"
     )
     parser.add_argument("--encoding", default="utf-8", help="of the input files (default: utf-8)")
     parser.add_argument("--n-process", type=positive_number, default=1, metavar="N", help="processes (default: 1)")
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> None:
     if not any(line.strip() for _, _, line in lines):
         raise DtparseError("the input has no text; give a text, a file with one, or pipe one in")
     if options.probabilities and options.format != "json":
-        raise DtparseError(f"--probabilities: the format {options.format!r} has no place for them; add --format json")
+        raise DtparseError(f"--probabilities: the format {options.format!r} cannot contain them; add --format json")
     nlp = load_pipeline(options.pipeline, options.model, options.budget, deadline=options.deadline)
     if options.probabilities:
         tell_probabilities(get_component(nlp))
@@ -102,23 +102,23 @@ def run(options: argparse.Namespace) -> None:
                 for output in format_doc(doc, options.format, pipe, place, ids, options.k_best):
                     sys.stdout.write(output + "\n")
                 if len(doc) == 0 and options.format != "conllu":
-                    sys.stdout.write("\n")  # a blank line of pretokenized input stays one
+                    sys.stdout.write("\n")  # keep a blank line of pretokenized input
                 progress.step(len(doc))
     progress.end()
 
 
 @stored_as("document", "line")
 class Place(NamedTuple):
-    """Where a text comes from: the name of its file and the number of its first line."""
+    """Origin of a text: the name of its file and the number of its first line."""
 
     document: str
     line: int
 
 
 def tokenized(nlp: Language, lines: Iterable[Line], tagged: bool) -> Iterator[tuple[Place, Doc]]:
-    """Docs of one sentence each from lines of tokens; a blank line is an empty Doc.
+    """Build Docs of one sentence each from lines of tokens; a blank line becomes an empty Doc.
 
-    Raises DtparseError with file and line for a token without a tag when `tagged`.
+    Raises DtparseError with file and line for a token without a tag if `tagged`.
     """
     from spacy.tokens import Doc
 
@@ -148,8 +148,8 @@ def split_line(line: str, tagged: bool, place: str) -> tuple[list[str], list[str
 def format_doc(
     doc: Doc, form: str, pipe: ConstituentPipe, place: Place, ids: Iterator[int], k: int | None = None
 ) -> Iterator[str]:
-    """One string per sentence that has a word, in one of FORMATS; with `k` one for each of its k best trees. `place`,
-    `ids`: for JSON and CoNLL-U."""
+    """Yield one string per sentence that has a word, in one of FORMATS; with `k` one for each of its k best trees.
+    `place`, `ids`: for JSON and CoNLL-U."""
     from ..pipeline.component import SentencesRead
     from ..pipeline.k_best import best_trees
     from ..pipeline.sentences import visible_tokens
@@ -170,8 +170,11 @@ def format_sentence(
     sentence: Span, form: str, key: str, place: Place, number: int, ids: Iterator[int],
     listed: Mapping[str, Any] | None = None,
 ) -> str:  # fmt: skip
-    """A sentence's tree in one of FORMATS. `number`: of the sentence in its text; `listed`: where the tree is in a list
-    of the best, what comes before it."""
+    """Format a sentence's tree in one of FORMATS.
+
+    `number`: of the sentence in its text, from 1; `listed`: for a tree in a list of best trees, its rank, margin
+    and probability, written before it.
+    """
     from ..pipeline.attributes import to_tree
     from ..pipeline.conversions import sentence_record, to_conllu
     from ..trees.bracket_writer import write_tree, write_tree_pretty
@@ -193,7 +196,7 @@ def format_sentence(
 
 
 def read_lines(paths: Iterable[str], encoding: str) -> Iterator[Line]:
-    """The lines of each file; "-" is standard input, and a byte order mark is skipped.
+    """Yield the lines of each file; "-" is standard input, and a byte order mark is skipped.
 
     Raises DtparseError with file and line for missing files and undecodable bytes.
     """
@@ -233,7 +236,7 @@ def _decode(file: IO[bytes], name: str, encoding: str) -> Iterator[Line]:
 
 
 def paragraphs(lines: Iterable[Line]) -> Iterator[tuple[Place, str]]:
-    """Texts of consecutive lines up to a blank one or the end of a file, joined by spaces."""
+    """Yield texts of consecutive lines up to a blank one or the end of a file, joined by spaces."""
     block: list[str] = []
     place = Place("", 0)
     for name, number, line in lines:

@@ -1,4 +1,4 @@
-"""What the commands share: options that choose a pipeline, loading it, and saying that kernels compile."""
+"""Shared by the commands: options that choose a pipeline, loading it, and a message while kernels compile."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def add_pipeline_arguments(parser: argparse.ArgumentParser) -> None:
-    """--pipeline, --model, --budget, --deadline."""
+    """Add --pipeline, --model, --budget, --deadline."""
     group = parser.add_argument_group("pipeline and search")
     group.add_argument(
         "--pipeline",
@@ -35,25 +35,24 @@ def add_pipeline_arguments(parser: argparse.ArgumentParser) -> None:
         help="a spaCy pipeline that tags, by folder or package name, or the name of an embedded English parser: "
         f"{', '.join(PARSERS)} (default: {DEFAULT})",
     )
-    group.add_argument("--model", metavar="FILE", help="a parser's model file, in place of the pipeline's own")
+    group.add_argument("--model", metavar="FILE", help="a parser's model file, instead of the pipeline's")
     group.add_argument(
         "--budget",
         type=natural_number,
         metavar="N",
-        help="inferences scored per sentence before the search settles; 0 parses greedily (default: the model's); a "
-        "PCFG fills a chart and has none",
+        help="number of inferences to score per sentence before the search returns the best tree so far; 0 parses "
+        "greedily (default: the model's); a PCFG fills a chart and has no budget",
     )
     group.add_argument(
         "--deadline",
         type=seconds,
         metavar="SECONDS",
-        help="the most that the parser may take for a sentence; one that could take longer is parsed in less time "
-        "(default: as long as it takes)",
+        help="maximum time for parsing a sentence; one that could take longer is parsed faster (default: no limit)",
     )
 
 
 def natural_number(text: str) -> int:
-    """A whole number from 0, for argparse."""
+    """A whole number, at least 0, for argparse."""
     try:
         number = int(text)
     except ValueError:
@@ -76,16 +75,16 @@ def seconds(text: str) -> float:
 
 
 def positive_number(text: str) -> int:
-    """A whole number from 1, for argparse."""
+    """A whole number, at least 1, for argparse."""
     if natural_number(text) == 0:
         raise argparse.ArgumentTypeError("the number must be at least 1")
     return int(text)
 
 
 def some_trees(path: str, read: Callable[..., Iterable[Tree]], most: int = 0, stdin: bool = False) -> list[Tree]:
-    """The trees of a file (with `stdin`, "-" is standard input), `most` at most (0: all).
+    """Read the trees of a file (with `stdin`, "-" is standard input), at most `most` (0: all).
 
-    Raises TreeFormatError with file, line and column, TrainingDataError when there is no file or no tree in it.
+    Raises TreeFormatError with file, line and column, TrainingDataError if there is no file or no tree in it.
     """
     from_stdin = stdin and path == "-"
     if not (from_stdin or Path(path).is_file()):
@@ -100,13 +99,13 @@ def load_pipeline(
     pipeline: str | None = None, model: str | None = None, budget: int | None = None, dependencies: bool = False,
     deadline: float | None = None,
 ) -> Language:  # fmt: skip
-    """A pipeline with a constituent parser; a `model` takes the place of the first one, which is not loaded.
+    """Load a pipeline with a constituent parser; a `model` replaces that of the first one, which is not loaded.
 
-    A pipeline that has none gets one at its end, that of the model or span_parser. `budget`: of a parser that has one.
-    With `dependencies` a pipeline with a bpm_parser needs no other. `deadline`: of each parser. Raises
-    ModelFormatError when there is no such pipeline or model, or the model has no constituents.
+    A pipeline that has none gets one at its end, that of the model or span_parser. `budget`: for a parser that has one.
+    With `dependencies` a pipeline with a bpm_parser needs no other. `deadline`: for each parser. Raises
+    ModelFormatError if there is no such pipeline or model, or the model does not build constituents.
     """
-    gc.disable()  # importing and loading leave no garbage, and looking for it takes a tenth of their time
+    gc.disable()  # importing and loading leave no garbage; searching for it takes a tenth of their time
     try:
         nlp = _load_pipeline(pipeline, model, budget, dependencies)
         for name in nlp.pipe_names if deadline is not None else ():
@@ -116,7 +115,7 @@ def load_pipeline(
                 pipe.set_parser(pipe.parser)
         return nlp
     finally:
-        gc.freeze()  # nor need the collector walk through all that again, neither later nor at exit (half a second)
+        gc.freeze()  # the collector need not visit these objects again, now or at exit (half a second)
         gc.enable()
 
 
@@ -125,12 +124,12 @@ def _load_pipeline(pipeline: str | None, model: str | None, budget: int | None, 
     if model is not None and kind in KINDS and KINDS[kind].builds != CONSTITUENTS:
         known = KINDS[kind]
         raise ModelFormatError(
-            f"{model}: a model of kind {kind!r} ({known.noun}) builds {known.builds}, and this command is about "
-            f"constituents. `dtparse info --model {model}` says what is in it; use it in a pipeline: "
+            f"{model}: a model of kind {kind!r} ({known.noun}) builds {known.builds}, and this command "
+            f"is about constituents. `dtparse info --model {model}` describes it; use it in a pipeline: "
             f"nlp.add_pipe({known.factory!r}, config={{'model': …}}), nlp.to_disk, then `spacy apply` and "
             "`spacy evaluate`"
         )
-    announce_compilation(kind)  # first: others compile while this process imports spaCy
+    announce_compilation(kind)  # first: other processes compile while this one imports spaCy
 
     from ..pipeline import component  # noqa: F401 (registers the factories)
 
@@ -155,7 +154,7 @@ def _load_pipeline(pipeline: str | None, model: str | None, budget: int | None, 
 
 
 def tell_probabilities(parser: ConstituentPipe) -> None:
-    """Have a parser tell probabilities. Raises DtparseError when it cannot."""
+    """Turn on a parser's probabilities. Raises DtparseError if its model has no calibration."""
     parser.probabilities = True
     parser.set_parser(parser.parser)
 
@@ -168,13 +167,13 @@ def load_language(pipeline: str | None = None, **overrides: Any) -> Language:
 
 
 def _with_model(pipeline: str | None, model: str, kind: str | None) -> Language:
-    """A pipeline with a model file in place of that of its first constituent parser, which is not loaded; the component
-    keeps its settings where it is of the model's factory."""
+    """Load a pipeline with a model file instead of that of its first constituent parser, which is not loaded; the
+    component keeps its settings if it has the model's factory."""
     from spacy.util import get_package_path, is_package, load_config
 
     if pipeline is None or (pipeline in PARSERS and not Path(pipeline).exists()):
         folder = HERE / WHOLE
-        if pipeline is None and not folder.is_dir():  # a parser of one's own for tagged input, where no pipeline ships
+        if pipeline is None and not folder.is_dir():  # a user's parser for tagged input, without an embedded pipeline
             import spacy
 
             nlp = spacy.blank("en")
@@ -186,7 +185,7 @@ def _with_model(pipeline: str | None, model: str, kind: str | None) -> Language:
     file = next((path for path in (folder / "config.cfg", *folder.glob("*/config.cfg")) if path.is_file()), None)
     config = {"components": {}, "nlp": {"pipeline": []}} if file is None else load_config(file)
     if (pipeline is None or (pipeline in PARSERS and pipeline != "en_bpm")) and folder == HERE / WHOLE:
-        pipeline = WHOLE  # the same but for the parser, which goes
+        pipeline = WHOLE  # the same except for the parser, which is replaced
     names = config["nlp"]["pipeline"]
     own = next((name for name in names if config["components"][name].get("factory") in CONSTITUENT_FACTORIES), None)
     section = {} if own is None else config["components"][own]
@@ -202,10 +201,10 @@ def _with_model(pipeline: str | None, model: str, kind: str | None) -> Language:
 
 
 def put_parser(nlp: Language, parser: ConstituentParser | None) -> ConstituentPipe:
-    """The pipeline's first constituent parser, which is, or becomes one that uses, the `parser` unless that is None.
+    """Return the pipeline's first constituent parser, after making it use `parser` unless that is None.
 
     A pipeline that has none gets one at its end: of the parser's factory, or span_parser. A component of another
-    factory gives way to one of the parser's.
+    factory is replaced by one of the parser's.
     """
     present, before = _first(nlp, CONSTITUENT_FACTORIES), None
     factory = KINDS[parser.name].factory if parser is not None and parser.name in KINDS else None
@@ -222,7 +221,7 @@ def put_parser(nlp: Language, parser: ConstituentParser | None) -> ConstituentPi
 
 
 def _first(nlp: Language, factories: Iterable[str]) -> str | None:
-    """The name of the pipeline's first component of these factories."""
+    """The name of the pipeline's first component with one of these factories."""
     return next((name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in factories), None)
 
 
@@ -232,13 +231,13 @@ def has_constituents(nlp: Language) -> bool:
 
 
 def dependency_component(nlp: Language) -> BpmParser | None:
-    """The pipeline's first bpm_parser component, None when it has none."""
+    """The pipeline's first bpm_parser component, None if it has none."""
     name = _first(nlp, ["bpm_parser"])
     return None if name is None else cast("BpmParser", nlp.get_pipe(name))
 
 
 def component_name(nlp: Language) -> str:
-    """The name of the pipeline's first constituent parser. Raises DtparseError when it has none."""
+    """The name of the pipeline's first constituent parser. Raises DtparseError if it has none."""
     name = _first(nlp, CONSTITUENT_FACTORIES)
     if name is None:
         raise DtparseError(
@@ -249,13 +248,13 @@ def component_name(nlp: Language) -> str:
 
 
 def get_component(nlp: Language) -> ConstituentPipe:
-    """The pipeline's first constituent parser. Raises DtparseError when it has none."""
+    """The pipeline's first constituent parser. Raises DtparseError if it has none."""
     return cast("ConstituentPipe", nlp.get_pipe(component_name(nlp)))
 
 
 def sentence_pipes(nlp: Language, *, only_parser: bool) -> list[str]:
-    """The components to run on Docs whose sentence boundaries are known, for constituents: no splitters and no parsers
-    of dependencies, or only the parser and the tagger of spines."""
+    """The components to run for constituents on Docs with sentence boundaries: all but those that set boundaries or
+    parse dependencies, or only the parser and the spine_tagger."""
     own = component_name(nlp)
     splitters = ("senter", "visible_sentences", "parser", "sentencizer", "bpm_parser")
     factories = {name: nlp.get_pipe_meta(name).factory for name in nlp.pipe_names}
@@ -267,7 +266,7 @@ def sentence_pipes(nlp: Language, *, only_parser: bool) -> list[str]:
 
 
 def model_kind(pipeline: str | None, model: str | None) -> str | None:
-    """The kind of the model that will parse, by its header; None where that cannot be told before it is loaded."""
+    """The kind of the model that will parse, from its header; None if it is not known before loading."""
     from ..model.container import container_kind
 
     try:
@@ -278,12 +277,12 @@ def model_kind(pipeline: str | None, model: str | None) -> str | None:
             path = find_model(source)
         with path.open("rb") as file:
             return container_kind(file.read(256))
-    except (DtparseError, OSError):  # said where it is loaded
+    except (DtparseError, OSError):  # reported when it is loaded
         return None
 
 
 def announce_compilation(kind: str | None = None) -> None:
-    """Have the kernels compiled that models of this kind need; where that takes place at the first parse, say so on
+    """Start compiling the kernels for models of this kind; if they compile at the first parse instead, say so on
     standard error."""
     from ..kernels.warmup import kernels_compiled
     from ..model.ahead import NEEDS, begin

@@ -1,4 +1,4 @@
-"""What a long run shows, and how it is broken off."""
+"""Progress of a long run, and a clean end if it is interrupted."""
 
 import multiprocessing
 import os
@@ -13,7 +13,7 @@ from typing import Any
 
 
 class Progress:
-    """A line on standard error that says how much is done: for files, on a terminal, if the output goes elsewhere."""
+    """A progress line on standard error: for files, if it is a terminal and the output goes elsewhere."""
 
     def __init__(self, total: int, files: bool):
         self.total, self.texts, self.tokens = total, 0, 0
@@ -21,14 +21,14 @@ class Progress:
         self.began = self.said = time.monotonic()
 
     def step(self, tokens: int) -> None:
-        """One more text is done; twice a second this is said."""
+        """Count one more text; print the progress twice a second."""
         self.texts += 1
         self.tokens += tokens
         if self.shown and time.monotonic() - self.said > 0.5:
             self._say()
 
     def end(self) -> None:
-        """Say it for the last time, if it was said at all."""
+        """Print the final progress, if any was printed."""
         if self.shown and self.said > self.began:
             self._say("\n")
 
@@ -41,10 +41,11 @@ class Progress:
 
 @contextmanager
 def ended_together() -> Iterator[None]:
-    """What breaks off this process, such as Ctrl-C or an output that is closed, ends the workers that it started.
+    """End the worker processes if this process is interrupted, such as by Ctrl-C or a closed output.
 
-    Ctrl-C goes to all processes of a terminal, and each worker would show a traceback; only this one takes it. spaCy
-    waits for its workers to end by themselves, and one that is about to send waits for its reader: neither would end.
+    Ctrl-C goes to all processes of a terminal, and each worker would show a traceback; only this process handles it.
+    spaCy waits for its workers to end by themselves, and a worker that is about to send waits for its receiver: neither
+    would end.
     """
     own, main = os.getpid(), threading.current_thread() is threading.main_thread()
     before = signal.getsignal(signal.SIGINT)

@@ -1,4 +1,4 @@
-"""Serve a page on which one types a sentence and sees its tree."""
+"""Serve a web page that shows the tree of a sentence typed by the user."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from .pipelines import add_pipeline_arguments, load_pipeline, natural_number, qu
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `dtparse serve`."""
+    """Add the options of `dtparse serve`."""
     parser.add_argument(
-        "--port", type=natural_number, default=5000, metavar="N", help="0: any that is free (default: %(default)s)"
+        "--port", type=natural_number, default=5000, metavar="N", help="0: any free port (default: %(default)s)"
     )
     parser.add_argument(
-        "--host", default="localhost", metavar="NAME", help="who gets an answer (default: this machine alone)"
+        "--host", default="localhost", metavar="NAME", help="address to listen at (default: this machine only)"
     )
     add_pipeline_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Serve, until Ctrl-C."""
+    """Serve until Ctrl-C."""
     quiet_warnings()
     nlp = load_pipeline(options.pipeline, options.model, options.budget, deadline=options.deadline)
 

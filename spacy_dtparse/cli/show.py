@@ -1,4 +1,4 @@
-"""Draw the trees of a text in the terminal, as SVG files, or as a page of HTML."""
+"""Draw the trees of a text in the terminal, as SVG files, or as an HTML page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `dtparse show`."""
+    """Add the options of `dtparse show`."""
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("text", nargs="?", metavar="TEXT", help="a text to parse and draw")
     source.add_argument("--trees", metavar="FILE", help="draw the trees of a bracketed file (- is stdin)")
@@ -35,29 +35,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write SVG; several trees become FILE-1.svg, FILE-2.svg …; - writes one tree to standard output",
     )
-    target.add_argument("--html", metavar="FILE", help="write a page of HTML with all trees; - is standard output")
+    target.add_argument("--html", metavar="FILE", help="write an HTML page with all trees; - is standard output")
     parser.add_argument(
         "--style",
         choices=("tree", "spans", "text"),
-        help="of a page: tree (the default), spans (brackets under the words) or text",
+        help="style of a page: tree (the default), spans (brackets under the words) or text",
     )
     parser.add_argument(
         "--layout",
         choices=("auto", "down", "side"),
         default="auto",
-        help="of a tree: down (words in one row), side (a line for each) or what fits (default)",
+        help="layout of a tree: down (words in one row), side (a line for each) or whichever fits (default)",
     )
     parser.add_argument("--width", type=int, metavar="N", help="columns of a line (default: the terminal's)")
     parser.add_argument("--scores", action="store_true", help="a probability with each label of a parsed text")
-    parser.add_argument("--no-tags", action="store_true", help="leave parts of speech out")
+    parser.add_argument("--no-tags", action="store_true", help="omit parts of speech")
     parser.add_argument("--no-colors", action="store_true", help="one colour for all labels")
     parser.add_argument("--ascii", action="store_true", help="no box characters in the terminal")
-    parser.add_argument("--rtl", action="store_true", help="the first word of a picture at the right")
+    parser.add_argument("--rtl", action="store_true", help="draw right to left: the first word at the right")
     parser.add_argument(
         "--theme",
         choices=("light", "dark", "auto"),
         default="light",
-        help="colours of a picture; auto: the reader's system chooses (default: %(default)s)",
+        help="colours of a picture; auto: those of the viewer's system (default: %(default)s)",
     )
     add_pipeline_arguments(parser)
 
@@ -98,7 +98,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _look(options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
-    """The style and its options of `viz.draw`. Raises DtparseError for a style that the terminal or SVG cannot have."""
+    """The style and its options of `viz.draw`. Raises DtparseError for a style that the terminal or SVG cannot show."""
     from ..viz import OPTIONS
 
     if options.svg is not None:
@@ -123,7 +123,7 @@ def write_svg(
     """Write one SVG file per tree and return their names; "-" is standard output and takes one tree. `options`,
     `scores`: of `viz.draw`.
 
-    Raises DtparseError when several trees should go to standard output.
+    Raises DtparseError for several trees to standard output.
     """
     from ..viz import draw
 

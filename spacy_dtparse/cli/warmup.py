@@ -1,4 +1,4 @@
-"""Compile the kernels of pipelines into the cache, so that no later process has to: in an image, on a new machine."""
+"""Compile the kernels of pipelines into the cache, so that no later process has to: for an image, on a new machine."""
 
 import argparse
 import time
@@ -10,11 +10,11 @@ _SENTENCES = (
     "The cat that the dog had chased sat on the mat, and Mr. Brown said: \"It's 5 o'clock.\"",
     "The parties agree as follows, and " * 40 + "the contract ends.",
 )
-"""A short one, and one that is longer than a chart."""
+"""A short sentence, and one that is too long for a chart."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `dtparse warmup`."""
+    """Add the options of `dtparse warmup`."""
     parser.add_argument(
         "pipelines",
         metavar="PIPELINE",
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Compile, and say how long it took and where the kernels are."""
+    """Compile, and print the time and the kernels' folder."""
     from ..kernels.warmup import cache_folder, disabled
     from ..model.ahead import NEEDS, begin, finish
     from .pipelines import load_language
@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> None:
         raise DtparseError("NUMBA_DISABLE_JIT is set, so nothing is compiled; run this without it")
     if cache_folder() is None:
         raise DtparseError(
-            "no folder can be written to for compiled kernels; set the variable NUMBA_CACHE_DIR to one that can, here "
+            "no folder for compiled kernels is writable; set the variable NUMBA_CACHE_DIR to a writable one, here "
             "and where the pipelines are used"
         )
     began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Categories that a tagger offers to words, as numbers: spines and sided spines (see `trees.spines`)."""
+"""Supertag candidates of a tagger as arrays of label ids; a supertag is a spine, plain or directional."""
 
 import math
 from collections.abc import Sequence
@@ -13,15 +13,15 @@ from ..trees.sided import is_sided, read_sided
 from ..trees.spines import read_spine
 
 Offered = Sequence[Sequence[tuple[str, float]]]
-"""For each token the categories it may have, with their probabilities."""
+"""For each token its candidate supertags with their probabilities."""
 
 
 _first = itemgetter(0)
 
 
 class FlatSpines(NamedTuple):
-    """Spines one after the other, int32: spine k has the labels[ends[k - 1]:ends[k]] with as many sets of `sides` and
-    a set of `places`, as bits, and is number bits[k] of those of tokens[k]. Spine 0 begins at 0."""
+    """Concatenated spines, int32. Spine k has the labels[ends[k - 1]:ends[k]], as many sets of `sides`, and one set of
+    `places`; sets are bit masks. It is candidate bits[k] of token tokens[k]. Spine 0 begins at 0."""
 
     labels: np.ndarray
     sides: np.ndarray
@@ -38,14 +38,14 @@ class _Spine(NamedTuple):
 
 
 class OfferReader:
-    """Reads offers as the numbers of a model's `labels`; those of None may be in no spine."""
+    """Converts supertag candidates to a model's label ids: the indices in `labels`. No spine may contain a None."""
 
     def __init__(self, labels: Sequence[str | None]):
         self._numbers = {label: number for number, label in enumerate(labels) if label is not None}
         self._known: dict[str, _Spine | None] = {}
 
     def _read(self, text: str) -> _Spine | None:
-        """A spine in numbers; None for one that the model cannot build."""
+        """Return a spine as label ids, or None if the model cannot build it."""
         if text not in self._known:
             try:
                 if is_sided(text):
@@ -61,8 +61,11 @@ class OfferReader:
         return self._known[text]
 
     def spines(self, offered: Offered, beta: float, most: int | None = None) -> FlatSpines | None:
-        """The spines, at most `most` of a token, that are at least `beta` times as likely as its likeliest; None when a
-        token is left without one. What is no spine of the model's labels is left out."""
+        """Return each token's spines that are at least `beta` times as probable as its best one.
+
+        There are at most `most`. Texts that are no spines over the model's labels are skipped. Returns None if
+        a token has no spine left.
+        """
         labels: list[int] = []
         sides: list[int] = []
         rows: list[tuple[int, int, int, int]] = []
@@ -78,14 +81,14 @@ class OfferReader:
 
 
 def _likely(categories: Sequence[tuple[str, float]], beta: float) -> list[str]:
-    """Those within `beta` of the likeliest, the likeliest first."""
+    """Return the categories with at least `beta` times the highest probability, the most probable first."""
     least = beta * max((p for _, p in categories), default=0.0)
     kept = [(p, text) for text, p in categories if p >= least]
     return [text for _, text in sorted(kept, key=_first, reverse=True)]
 
 
 def _plain(categories: Sequence[tuple[str, float]]) -> bool:
-    """Whether these are surely pairs of text and number from 0 on, as a tagger writes them: a quick look."""
+    """Check quickly whether all entries are (str, float) pairs with values of at least 0, as a tagger writes them."""
     try:
         texts, chances = zip(*categories, strict=True)
     except (TypeError, ValueError):
@@ -98,7 +101,7 @@ def _plain(categories: Sequence[tuple[str, float]]) -> bool:
 
 
 def check_offered(offered: Offered, n: int) -> None:
-    """Raise DtparseError unless there are categories with numbers from 0 on for each of n words, or for none."""
+    """Raise DtparseError unless each of n words, or none, has categories with probabilities of at least 0."""
     if len(offered) not in (0, n):
         raise DtparseError(f"{n} words but spines for {len(offered)}; give spines for every word, or none at all")
     for token, categories in enumerate(offered):

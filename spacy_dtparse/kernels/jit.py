@@ -1,8 +1,8 @@
-"""The one decorator of all numba kernels, with a cache that notices a change in any kernel source.
+"""The decorator of all numba kernels, with a cache that is invalidated by a change in any kernel source.
 
-numba's own cache looks only at the file that defines a function, so a change in a callee of another file would go
-unseen. Here the cache's stamp is a digest of every kernel source, and where no folder is writable the kernels are
-compiled without a cache instead of failing at import.
+numba's own cache only checks the file that defines a function, so it would miss a change in a callee of another file.
+Here the cache's stamp is a digest of all kernel sources. If no folder is writable, kernels are compiled without a cache
+instead of failing at import.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ KERNEL_ROOT = Path(__file__).resolve().parent
 
 
 def _home(file: Path) -> Path:
-    """The folder whose sources and cache a kernel's file shares: all of the package's kernels have one."""
+    """The folder whose source digest and cache a kernel's file uses: one for all kernels of the package."""
     return KERNEL_ROOT if file.is_relative_to(KERNEL_ROOT) else file.parent
 
 
 @cache
 def sources_digest(folder: Path) -> str:
-    """Digest of all Python sources in and below `folder`, of the package's kernels and of its dtypes, numba's version
-    and its bounds-check flag.
+    """Digest of all Python sources in and below `folder`, of the package's kernels and dtypes, of numba's version and
+    its bounds-check flag.
     """
     digest = hashlib.sha256(f"{numba.__version__} {config.BOUNDSCHECK}".encode())
     paths = [KERNEL_ROOT.parent / "dtypes.py"]
@@ -49,8 +49,8 @@ def sources_digest(folder: Path) -> str:
 
 
 def others_write(folder: Path) -> bool:
-    """Whether other users than this one and root can put files into a folder; numba unpickles what it finds there.
-    Members of this user's own group may, as they usually are this user alone."""
+    """Whether users other than this one and root can write to a folder; numba unpickles the files that it finds there.
+    Write permission for this user's group is accepted, since usually only this user is in it."""
     if not hasattr(os, "geteuid"):
         return False
     found = folder.stat()
@@ -60,8 +60,8 @@ def others_write(folder: Path) -> bool:
 
 @cache
 def _cache_folder(folder: Path) -> Path | None:
-    """The first place for compiled kernels of `folder` that is writable, for nobody else: numba's setting, beside the
-    source, the user's. Warns of a numba's setting that is not."""
+    """The first cache folder for the kernels of `folder` that this user, and nobody else, can write to: the one set for
+    numba, the one next to the sources, the one in the user's cache. Warns if the one set for numba is not usable."""
     candidates = []
     if config.CACHE_DIR:
         candidates.append(Path(config.CACHE_DIR))
@@ -76,10 +76,10 @@ def _cache_folder(folder: Path) -> Path | None:
             if not others_write(candidate):
                 return candidate
             reason = (
-                "other users can write there, and numba unpickles what it finds: chmod go-w it, or give a new folder"
+                "other users can write there, and numba unpickles the files in it: chmod go-w it, or give a new folder"
             )
         except OSError as error:
-            reason = f"nothing can be written there ({error.strerror}): give another folder"
+            reason = f"it is not writable ({error.strerror}): give another folder"
         if config.CACHE_DIR and candidate == candidates[0]:
             _warn(f"NUMBA_CACHE_DIR={candidate} is not used for compiled kernels; {reason}")
     return None
@@ -119,8 +119,8 @@ class _Impl(caching.CompileResultCacheImpl):
 
 @cache
 def _name_runtime() -> None:
-    """Tell LLVM where the functions of numba's runtime are that machine code calls by name. (numba's start of its
-    runtime does so too, and compiles what cached code has with it.)"""
+    """Register with LLVM the addresses of the functions of numba's runtime that machine code calls by name. (numba does
+    this too when it starts its runtime, but then also compiles code that cached kernels already contain.)"""
     for name, address in _nrt_python.c_helpers.items():
         binding.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
 
@@ -130,74 +130,74 @@ class _Cache(caching.FunctionCache):
 
     def __init__(self, py_func: Callable):
         super().__init__(py_func)
-        # Compared before the rest of an index is unpickled, which fails where a class of older sources has moved.
+        # numba compares it before it unpickles the rest of an index, which fails if a class of older sources has moved.
         self._cache_file._version += " " + self._impl.locator.get_source_stamp()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """What was compiled, without numba's declarations for type inference and the making of code, which finished
+        """Load compiled code without numba's declarations for type inference and code generation, which finished
         machine code does not need: they take some 30 MB and 0.15 s. numba declares them itself before it compiles."""
         _name_runtime()
         try:
             with self._guard_against_spurious_io_errors():
                 return self._load_overload(sig, target_context)
-        except Exception as error:  # what is there was cut short, say; numba would go on to unpickle it
+        except Exception as error:  # for example, the file was truncated; numba would unpickle it nevertheless
             told = f"{type(error).__name__}: {error}"
-            _warn(f"a compiled kernel in {self.cache_path} cannot be read ({told}) and is made anew")
+            _warn(f"a compiled kernel in {self.cache_path} cannot be read ({told}); it is compiled again")
             with suppress(OSError):
                 self.flush()
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what was compiled, and leave word of which sources it was; see `warmup`."""
+        """Store compiled code, and a stamp with the digest of its sources; see `kernels.warmup`."""
         locator = self._impl.locator
         try:
             super().save_overload(sig, data)
             stamp_path(Path(self.cache_path), locator.source_folder).write_text(locator.get_source_stamp())
         except OSError as error:
             _warn(
-                f"a compiled kernel cannot be kept in {self.cache_path} ({error.strerror}); it is compiled in every "
-                "process. Make room, or set NUMBA_CACHE_DIR to a folder that can be written to"
+                f"a compiled kernel cannot be stored in {self.cache_path} ({error.strerror}); every process compiles "
+                "it again. Free some disk space, or set NUMBA_CACHE_DIR to a writable folder"
             )
 
 
 def stamp_path(cache: Path, folder: Path) -> Path:
-    """The file in a cache that holds the digest of the sources of `folder` whose kernels were compiled last."""
+    """The file in a cache with the digest of the sources of `folder` when its kernels were last compiled."""
     return cache / f"{folder.name}.stamp"
 
 
 class _Nowhere:
-    """Takes the environment of a function that has no machine code."""
+    """Stand-in for the code generator of a function without machine code; ignores its environment."""
 
     def set_env(self, name: str, environment: Any) -> None:
-        """Nothing: what links the function has an environment of its own."""
+        """Do nothing: the code that links the function has an environment of its own."""
 
 
 class _LinkedLibrary(codegen.JITCodeLibrary):
-    """The code of a kernel that only kernels call, as LLVM's intermediate code: each kernel that calls it takes a copy
-    and optimises it with its own. Machine code of the kernel itself, which nothing would run, is not made, nor is the
-    kernel optimised by itself."""
+    """LLVM intermediate code of a kernel that only kernels call. Each calling kernel copies it and optimises it
+    together with its own code. No machine code of the kernel itself is generated, since nothing would run it, and the
+    kernel is not optimised by itself."""
 
     codegen = property(lambda self: _Nowhere())
 
     def _optimize_final_module(self) -> None:
-        """Left to the kernels that call it."""
+        """Do nothing: the calling kernels optimise it."""
 
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
-        """0: there is no machine code."""
+        """Return 0: there is no machine code."""
         self._ensure_finalized()
         return 0
 
 
 class _FinishedLibrary(codegen.JITCodeLibrary):
-    """The code of a kernel that Python calls. No kernel takes a copy of it, so the cache keeps its machine code, and of
-    the intermediate code, which takes longer to read, the names alone."""
+    """Code of a kernel that Python calls. No kernel copies it, so the cache stores its machine code and only the names
+    of the intermediate code, which takes longer to load."""
 
     def serialize_using_object_code(self) -> tuple[str, str, tuple[bytes, bytes]]:
-        """What numba's cache keeps."""
+        """The data that numba's cache stores."""
         name, kind, (code, _) = super().serialize_using_object_code()
         module = self._get_module_for_linking()
         lines = [f'define void @"{one.name}"() {{ unreachable }}' for one in module.functions if not one.is_declaration]
@@ -209,7 +209,7 @@ _numbers = count()
 
 
 class _FinishedCompiler(compiler.Compiler):
-    """numba's compiler, with a `_FinishedLibrary` for the code."""
+    """numba's compiler, generating code into a `_FinishedLibrary`."""
 
     def __init__(self, typing_context: Any, target_context: Any, library: Any, *rest: Any):
         own = _FinishedLibrary(target_context.codegen(), f"kernel-{next(_numbers)}")
@@ -218,7 +218,7 @@ class _FinishedCompiler(compiler.Compiler):
 
 
 class _InnerCompiler(compiler.Compiler):
-    """numba's compiler, with a `_LinkedLibrary` for the code."""
+    """numba's compiler, generating code into a `_LinkedLibrary`."""
 
     def __init__(self, typing_context: Any, target_context: Any, library: Any, *rest: Any):
         own = _LinkedLibrary(target_context.codegen(), f"inner-{next(_numbers)}")
@@ -233,8 +233,8 @@ _thread = _Thread()
 
 
 class Kernel:
-    """A function that runs as machine code, compiled for the types of its arguments at the first call with them, or,
-    inside `interpreted`, as the Python function that it was written as."""
+    """Function that runs as machine code, compiled at the first call with arguments of certain types, or, inside
+    `interpreted`, as the Python function that it was written as."""
 
     def __init__(self, function: Callable, plain: Callable | None, options: dict[str, Any]):
         update_wrapper(self, function)
@@ -242,17 +242,17 @@ class Kernel:
 
     @cached_property
     def compiled(self) -> Any:
-        """numba's function, made when it is first called; None where only kernels may call it."""
+        """numba's dispatcher, created at the first call; None if only kernels may call the function."""
         if self._options.get("no_cpython_wrapper"):
             return None
         made: Any = numba.njit(self._function, **{**self._options, "pipeline_class": _FinishedCompiler})
-        with suppress(RuntimeError):  # no writable folder at all: compiled in memory
+        with suppress(RuntimeError):  # no writable folder: compiled in memory only
             made._cache = _Cache(self._function)
         return made
 
     @cached_property
     def _numba_type_(self) -> Any:
-        """What numba takes it for where a kernel calls it."""
+        """The numba type of the function when a kernel calls it."""
         own = {"no_cpython_wrapper": True, "pipeline_class": _InnerCompiler}
         self._inner = numba.njit(self._function, **{**self._options, **own})  # the type holds it by a weak reference
         return types.Dispatcher(self._inner)
@@ -263,18 +263,18 @@ class Kernel:
         return self.compiled(*arguments)
 
     def compile_for(self, *arguments: Any) -> None:
-        """Compile for arguments of the given ones' types, and put it in the cache, without a call."""
+        """Compile for the types of these arguments and store the code in the cache, without a call."""
         self.compiled.compile(tuple(numba.typeof(argument) for argument in arguments))
 
 
 def kernel(function: Callable | None = None, *, plain: Callable | None = None, **options: Any) -> Any:
-    """Compile `function` in nopython mode with the package's cache; `options` go to `numba.njit`.
+    """Compile `function` in nopython mode with the package's cache; `options` are passed to `numba.njit`.
 
-    `plain`: a function that does the same where it is `interpreted`, faster, or because `function` is none that Python
-    could run. With NUMBA_DISABLE_JIT=1 that is what is returned, or `function` itself.
+    `plain`: an equivalent Python function to run inside `interpreted`, because it is faster or because Python cannot
+    run `function`. With NUMBA_DISABLE_JIT=1 the result is `plain`, or else `function` itself.
 
-    A kernel lets other threads run Python meanwhile. One that takes less than a tenth of a millisecond for a usual
-    sentence should not (`nogil=False`): a thread that lets go may wait for 5 ms until it gets the interpreter back.
+    A kernel releases the GIL. One that takes less than a tenth of a millisecond for a typical sentence should not
+    (`nogil=False`): a thread that releases the GIL may wait 5 ms to get it back.
     """
     if function is None:
         return lambda decorated: kernel(decorated, plain=plain, **options)
@@ -285,8 +285,8 @@ def kernel(function: Callable | None = None, *, plain: Callable | None = None, *
 
 @contextmanager
 def interpreted() -> Iterator[None]:
-    """Kernels that this thread calls run as plain Python: the same numbers but for the last bits of float sums, some
-    thousand times slower, and nothing is compiled."""
+    """Context manager: kernels that this thread calls run as plain Python and nothing is compiled. Results are the same
+    except for the last bits of float sums; it is some thousand times slower."""
     before, _thread.interprets = _thread.interprets, True
     try:
         with np.errstate(over="ignore"):  # hashes
@@ -296,18 +296,17 @@ def interpreted() -> Iterator[None]:
 
 
 bare_kernel = partial(kernel, _nrt=False)
-"""`kernel` for functions that allocate nothing: no reference counts are kept, which makes the call of a small kernel
-with many arrays some ten times cheaper. (A private option of numba, set in this one place.)"""
+"""`kernel` for functions that allocate nothing: without reference counting, which makes the call of a small kernel with
+many arrays some ten times cheaper. (It is a private option of numba, set only here.)"""
 
 inner_kernel = partial(bare_kernel, no_cpython_wrapper=True)
-"""`bare_kernel` for functions that only kernels call: without the code that would take their arguments from Python,
-which for dozens of arrays takes longer to compile than the function, and without machine code of their own (see
-`_LinkedLibrary`; numba's compiler is told so by classes that its interface does not promise to keep, in this one
-place)."""
+"""`bare_kernel` for functions that only kernels call: without the wrapper that unpacks arguments from Python, which for
+dozens of arrays takes longer to compile than the function, and without machine code of their own (see
+`_LinkedLibrary`; this uses classes of numba that are not a stable interface, only here)."""
 
 
 def _go_on() -> None:
-    """Nothing."""
+    """Do nothing."""
 
 
 if hasattr(os, "sched_yield"):
@@ -315,21 +314,21 @@ if hasattr(os, "sched_yield"):
 
     @inner_kernel(plain=_go_on)
     def give_way():
-        """Let another thread have the processor, if one waits for it. Kernels call it between pieces of work of some
-        tenths of a millisecond: where there are more threads than processors, the one that holds the interpreter would
-        wait for a processor else, and all others for the interpreter. It takes less than a microsecond."""
+        """Yield the CPU to a waiting thread, if there is one. Kernels call it between pieces of work of some tenths of
+        a millisecond: with more threads than CPUs, the thread that holds the GIL would otherwise wait for a CPU, and
+        all others for the GIL. It takes less than a microsecond."""
         _sched_yield()
 else:
     give_way = inner_kernel(_go_on)
 
 
 LOOSE_SUMS = {"reassoc", "contract", "arcp", "nsz"}
-"""`fastmath` for kernels whose numbers may be infinite or nan: sums in any order, so that loops become vector code, but
-comparisons that find such numbers stay."""
+"""`fastmath` flags for kernels whose values may be infinite or nan: sums may be reordered, so loops become vector code,
+but comparisons that detect such values are kept."""
 
 
 def from_python(inner: Any) -> Any:
-    """An inner kernel that Python can call, for tests and benchmarks."""
+    """Make an inner kernel callable from Python, for tests and benchmarks."""
     if not isinstance(inner, Kernel):  # NUMBA_DISABLE_JIT
         return inner
 
@@ -341,6 +340,6 @@ def from_python(inner: Any) -> Any:
 
 
 def compile_for(compiled: Any, *arguments: Any) -> None:
-    """`Kernel.compile_for`; nothing with NUMBA_DISABLE_JIT=1."""
+    """Call `Kernel.compile_for`; do nothing with NUMBA_DISABLE_JIT=1."""
     if isinstance(compiled, Kernel):
         compiled.compile_for(*arguments)

@@ -1,5 +1,5 @@
-"""Code that loops cannot be relied upon to become: blocks of a matrix product whose sums stay in registers, written in
-LLVM's vectors."""
+"""Blocks of a matrix product whose sums stay in registers, written with LLVM vectors, because loops are not reliably
+compiled to such code."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,18 +16,17 @@ def _has(*names: str) -> bool:
 
 
 LANES = 16 if _has("avx512f") else 8 if _has("avx") else 4
-"""Numbers of float32 in a vector of this processor."""
+"""Number of float32 in a vector register of this processor."""
 _FUSES = _has("fma", "neon", "fp-armv8")
-"""Whether it multiplies and adds in one instruction, with one rounding."""
+"""Whether this processor has fused multiply-add (one instruction, one rounding)."""
 
 
 def make_block(rows: int, vectors: int, lanes: int = LANES) -> Callable[..., None]:
-    """A function for kernels, block(left, left_step, right, right_step, out, out_step, k), that sets the `rows` times
-    `vectors` · `lanes` numbers at `out` to the product of as many rows of k numbers at `left` and k rows at `right`.
+    """Make a function for kernels, block(left, left_step, right, right_step, out, out_step, k), that writes to `out`
+    the product of `rows` rows of k values at `left` and k rows of `vectors` · `lanes` values at `right`.
 
-    Numbers are float32. `left`, `right`, `out` are addresses; steps, from row to row, are in bytes; k ≥ 1. Each number
-    is the sum of its products in order of k, fused where the processor can, so it has the same bits in a block of any
-    shape.
+    Values are float32. `left`, `right`, `out` are addresses; steps from row to row are in bytes; k ≥ 1. Each output is
+    the sum of its products in order of k, fused if the processor can, so it has the same bits in a block of any shape.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

@@ -1,8 +1,8 @@
-"""The first parses on a machine, where no kernel is compiled yet: other processes compile them, and what is parsed
-meanwhile is interpreted if it is short, and else waits.
+"""Warm-up: compile kernels in background processes for the first parses on a machine. Until they are ready, short
+texts are parsed by interpreted kernels, and longer texts wait.
 
-What the others compile is found in numba's cache. Without any of this the same kernels are compiled at their first
-call, one after the other.
+The compiled kernels are shared through numba's cache. Without this module each kernel is compiled at its first call,
+one after the other.
 """
 
 import logging
@@ -28,24 +28,24 @@ PARTS: dict[str, tuple[tuple[str, str], ...]] = {
     "chart": (("span", "CHART"),),
     "tagger": (("recurrent", "TAGGER"),),
 }
-"""What is compiled by itself: folders beside this file, and tuples of kernels in their modules `ahead`, whose
-`arguments()` has arguments for them."""
+"""Parts of the warm-up, groups of kernels that are compiled separately: (folder next to this file, name of a tuple of
+kernels in its module `ahead`, whose `arguments()` returns arguments for them)."""
 
 NEEDS = {"dtree": ("search", "reader"), "span": ("chart",), "recurrent": ("tagger",)}
-"""The parts that the parsers of a kind need. Those of other kinds compile at the first call."""
+"""Kind of parser -> the parts it needs. The kernels of other kinds are compiled at their first call."""
 
 WAIT = "SPACY_DTPARSE_WAIT"
-"""The variable of the environment that, where it is 1, forbids to interpret kernels and to start processes."""
+"""Environment variable; the value 1 disables interpreted kernels and background processes."""
 
 SHORT, MOST = 200, 1000
-"""Tokens that are interpreted in one call, and in all, at some 5 ms each, rather than wait."""
+"""Maximum number of tokens parsed by interpreted kernels in one call, and in total, at about 5 ms each."""
 
 _STARTS, _LONGEST = 15.0, 60.0
-"""Seconds that a process may take before it says that it compiles, and that another waits for it."""
+"""Seconds within which a started process must report that it compiles, and maximum seconds to wait for it."""
 
 
 def kernels_of(part: str) -> dict[Any, tuple[Any, ...]]:
-    """The kernels of a part, and arguments of the types that every model has."""
+    """Return the kernels of a part, with arguments of the types that every model has."""
     found: dict[Any, tuple[Any, ...]] = {}
     for folder, names in PARTS[part]:
         module = import_module(f".{folder}.ahead", __package__)
@@ -55,7 +55,7 @@ def kernels_of(part: str) -> dict[Any, tuple[Any, ...]]:
 
 
 def compile_parts(parts: Iterable[str]) -> None:
-    """Compile the kernels of some parts, unless they are in the cache, and leave word of it for other processes."""
+    """Compile the kernels of some parts unless they are cached, and leave stamp files for other processes."""
     stamps = {part: PartStamp(part) for part in parts}
     stop = threading.Event()
 
@@ -80,18 +80,18 @@ def compile_parts(parts: Iterable[str]) -> None:
 
 
 class _Kernels:
-    """What this process knows of the parts: which are compiled, since when it waits for others, whom it has started."""
+    """State of the parts in this process: the compiled ones, the times since when it waits, the workers it started."""
 
     def __init__(self) -> None:
         self.ready: set[str] = set()
         self.interpreted = 0
-        """Tokens so far."""
+        """Tokens parsed by interpreted kernels so far."""
         self._since: dict[str, float] = {}
         self._workers: list[subprocess.Popen] = []
         self._next_look = 0.0
 
     def missing(self, parts: Iterable[str]) -> list[str]:
-        """Those of the parts that are still being compiled: from now on, where nobody is at it."""
+        """Return the parts that are not compiled yet. Starts compiling them unless another process already does."""
         missing = [part for part in parts if part not in self.ready]
         if not missing:
             return missing
@@ -108,20 +108,20 @@ class _Kernels:
             for part in missing:
                 late = now - self._since.get(part, now) > _STARTS
                 if late and not stamps[part].is_coming():
-                    self.ready.add(part)  # nobody compiles it, so it is compiled here, at the first call
+                    self.ready.add(part)  # no process compiles it: compile it here, at the first call
         return [part for part in missing if part not in self.ready]
 
     def _has_cache(self) -> bool:
         if cache_folder() is None:
             logger.warning(
-                "no folder can be written to for compiled kernels, so every process compiles them anew (some 20 "
-                "seconds); set the variable NUMBA_CACHE_DIR to one that can"
+                "no writable folder for compiled kernels, so every process compiles them again (about 20 seconds); set "
+                "the environment variable NUMBA_CACHE_DIR to a writable folder"
             )
         return cache_folder() is not None
 
     def _start(self, parts: list[str], stamps: dict[str, PartStamp]) -> None:
-        """Start processes for parts that nobody compiles: one for the search, which takes longest, where there is a
-        second processor."""
+        """Start processes for parts that no process compiles; if there are two processors, a separate one for the
+        search, which takes longest."""
         self._since |= dict.fromkeys(parts, time.monotonic())
         parts = [part for part in parts if not stamps[part].is_coming()]
         alone = [part for part in parts if part == "search" and _processors() > 1]
@@ -132,20 +132,20 @@ class _Kernels:
     def _start_worker(self, share: list[str]) -> None:
         root = str(Path(__file__).resolve().parents[2])
         program = (
-            "import os, sys; hasattr(os, 'nice') and os.nice(10); "  # first of all: behind whatever else runs
+            "import os, sys; hasattr(os, 'nice') and os.nice(10); "  # first: run at low priority
             f"sys.path.insert(0, {root!r}); from {__name__} import compile_parts; compile_parts({share!r})"
         )
-        with suppress(OSError):  # found out later: nobody says that it compiles
+        with suppress(OSError):  # noticed later: no process reports that it compiles
             quiet: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
             self._workers.append(subprocess.Popen([sys.executable, "-c", program], start_new_session=True, **quiet))
 
     def may_interpret(self, tokens: int) -> bool:
-        """Whether so many tokens may be interpreted now; says once that this happens."""
+        """Whether so many tokens may be parsed by interpreted kernels now; logs a warning the first time."""
         if tokens > SHORT or self.interpreted + tokens > MOST:
             return False
         if not self.interpreted:
             logger.warning(
-                "spacy_dtparse compiles its kernels in the background (once, some 20 seconds); until then it "
+                "spacy_dtparse compiles its kernels in the background (once, about 20 seconds); until then it "
                 "interprets them, and texts of more than %d tokens wait",
                 SHORT,
             )
@@ -154,12 +154,12 @@ class _Kernels:
 
     @property
     def begun(self) -> list[str]:
-        """The parts that were missing at some time."""
+        """Parts that were not compiled at some time."""
         return [*self._since]
 
     def wait(self, parts: Iterable[str]) -> None:
-        """Wait until no part is being compiled, but no longer than a minute: where others keep the processors busy, it
-        is faster to compile here, and not behind them."""
+        """Wait until the parts are compiled, for at most a minute: if other processes occupy the processors, compiling
+        here is faster."""
         parts, end = list(parts), time.monotonic() + _LONGEST
         while self.missing(parts):
             time.sleep(0.05)
@@ -168,7 +168,7 @@ class _Kernels:
 
 
 def _processors() -> int:
-    """Those that this process may use."""
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -178,19 +178,19 @@ _kernels = _Kernels()
 
 
 def begin(*kinds: str) -> None:
-    """Have compiled what parsers of these kinds need, unless it is. Returns at once."""
+    """Start compiling the kernels that parsers of these kinds need, unless they are compiled. Returns at once."""
     _kernels.missing([part for kind in kinds for part in NEEDS.get(kind, ())])
 
 
 def finish() -> None:
-    """Wait until all that `begin` was called for is compiled."""
+    """Wait until all kernels that `begin` was called for are compiled."""
     _kernels.wait(_kernels.begun)
 
 
 @contextmanager
 def kernels_for(kind: str, tokens: int) -> Iterator[None]:
-    """Within, the kernels that a parser of this kind calls can run: those that are not compiled are interpreted if
-    there are few `tokens`, or were waited for."""
+    """Context in which the kernels of this kind of parser can run: if they are not compiled, they are interpreted for
+    few `tokens`; else this waits for them first."""
     needs = NEEDS.get(kind, ())
     if not _kernels.missing(needs):
         yield

@@ -1,10 +1,10 @@
-"""A file of named arrays and plain metadata: compact, deterministic, checked, and without pickle.
+"""Container file of named arrays and plain metadata: compact, deterministic, validated, and without pickle.
 
 Layout, little-endian: magic (8 bytes), format version u16, compression u16, kind (24 bytes of ASCII, zero-padded),
 SHA-256 digest (32 bytes, of everything else), lengths of the stored and of the expanded payload (u64 each), stored
-payload. The expanded payload is a u32 length, a msgpack directory {"meta", "arrays"} and the bytes of the arrays one
-after the other. An integer array is stored in the narrowest type that holds its values, and all arrays by byte planes
-(first the lowest bytes of all entries, then the next), which compresses far better. Equal content gives equal bytes.
+payload. The expanded payload is a u32 length, a msgpack directory {"meta", "arrays"} and the concatenated bytes of the
+arrays. An integer array is stored in the narrowest type that fits its values, and all arrays by byte planes (first the
+lowest bytes of all entries, then the next), which compresses far better. Equal content gives equal bytes.
 """
 
 import hashlib
@@ -25,19 +25,21 @@ MAGIC = b"\x8bDTP\r\n\x1a\n"
 VERSION = 1
 COMPRESSIONS = ("none", "zlib", "lzma")
 MAX_EXPANDED = 2**30
-"""Largest expanded payload in bytes that is read; checked before anything of that size is allocated."""
+"""Maximum size of an expanded payload in bytes; checked before memory of that size is allocated."""
 _FREE, _TIMES = 2**22, 32
-"""Bytes that any file may expand to, and how many more for each byte that it has. Arrays keep to the same limit."""
+"""Bytes to which any file may expand, and additional bytes for each byte of the file. The limit also holds for arrays.
+"""
 _MOST_DIRECTORY, _FREE_DIRECTORY, _TIMES_DIRECTORY = 2**25, 2**20, 16
-"""The same for the directory, whose strings and numbers take more memory than bytes, and the most that is read."""
+"""Absolute maximum of the directory in bytes, and the same two limits for it: its values need more memory than bytes.
+"""
 _MOST_ARRAYS, _MOST_CONTAINERS, _MOST_ITEMS = 1024, 2**16, 2**20
-"""Arrays of a file; lists and dicts in its directory; items of one of these."""
+"""Maximum numbers of arrays in a file, of lists and dicts in its directory, and of items in one of these."""
 
 _HEADER = struct.Struct("<8sHH24s32sQQ")
 HEADER_SIZE = _HEADER.size
-"""Bytes of the header; two containers of the same header have the same content, by the digest in it."""
+"""Size of the header in bytes. It includes a digest, so containers with equal headers have equal content."""
 _PIECE = 2**16
-"""Bytes that are expanded at once."""
+"""Number of bytes that are expanded at once."""
 _KINDS = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64".split())
 _MAX_DIMENSIONS = 8
 _LONGEST_NAME = 200
@@ -47,12 +49,12 @@ _ADVICE = "fetch or write the file again"
 def container_to_bytes(
     kind: str, meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray], *, compression: str = "lzma"
 ) -> bytes:
-    """One container as bytes.
+    """Serialize one container.
 
-    `kind`: 1 to 24 ASCII characters that name what the file holds. `meta`: None, bool, int, float, str, bytes, and
-    lists and str-keyed dicts of them (tuples come back as lists, keys in sorted order). `arrays`: of bool, integers,
-    float32 or float64. What would expand to so many times its size that it looks like an attack is stored
-    uncompressed. Raises `TypeError` on other types and `ValueError` on a bad kind or compression, or on more than
+    `kind`: 1 to 24 ASCII characters that name the type of content. `meta`: None, bool, int, float, str, bytes, and
+    lists and str-keyed dicts of them (tuples are loaded as lists, keys in sorted order). `arrays`: of bool, integers,
+    float32 or float64. Content that compresses beyond the limits of `container_from_bytes` is stored uncompressed.
+    Raises `TypeError` for other types and `ValueError` for an invalid kind or compression, or for more than
     `MAX_EXPANDED` bytes.
     """
     name = kind.encode("ascii", "replace")
@@ -91,11 +93,10 @@ def container_to_bytes(
 def container_from_bytes(
     data: bytes | bytearray | memoryview, kind: str
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """(meta, arrays) of a container; arrays are new, C-contiguous, writable, of their original dtypes.
+    """Load (meta, arrays) from a container; arrays are new, C-contiguous, writable, of their original dtypes.
 
-    Raises `ModelFormatError` if `data` is no container, of another kind or a newer version, truncated, damaged,
-    followed by further bytes, larger than `MAX_EXPANDED` when expanded, or has a directory that does not describe its
-    content.
+    Raises `ModelFormatError` if `data` is not a container, is of another kind or a newer version, truncated, damaged,
+    followed by further bytes, larger than `MAX_EXPANDED` when expanded, or if its directory does not match its content.
     """
     data = memoryview(data).cast("B")
     seen_kind, (_, version, code, name, digest, stored_length, length) = _header(data)
@@ -126,35 +127,35 @@ def container_from_bytes(
     try:
         found = _parse(content)
     except ModelFormatError:
-        content.end()  # of a wrong length that is what is said
+        content.end()  # a wrong length is reported first
         raise
     content.end()
     return found
 
 
 def container_kind(data: bytes | bytearray | memoryview) -> str:
-    """The kind named in a container's header, nothing else checked; raises `ModelFormatError` if there is none."""
+    """Return the kind in a container's header without further checks; raises `ModelFormatError` if there is none."""
     return _header(memoryview(data).cast("B"))[0]
 
 
 def container_digest(data: bytes | bytearray | memoryview) -> str:
-    """The digest in a container's header, 64 hex digits, nothing else checked; raises `ModelFormatError` if there is
-    none."""
+    """Return the digest in a container's header, 64 hex digits, without further checks; raises `ModelFormatError` if
+    there is none."""
     return _header(memoryview(data).cast("B"))[1][4].hex()
 
 
 def _most_bytes(stored: int) -> int:
-    """What so many stored bytes may expand to."""
+    """Return the maximum number of bytes to which so many stored bytes may expand."""
     return min(MAX_EXPANDED, _FREE + _TIMES * stored)
 
 
 def _most_directory(stored: int) -> int:
-    """How long the directory may be that so many stored bytes expand to."""
+    """Return the maximum size of the directory for so many stored bytes."""
     return min(_MOST_DIRECTORY, _FREE_DIRECTORY + _TIMES_DIRECTORY * stored)
 
 
 def _header(data: memoryview) -> tuple[str, tuple[Any, ...]]:
-    """The kind, and all that the header has."""
+    """Return the kind, and all fields of the header."""
     start = bytes(data[: len(MAGIC)])
     if not len(data) or not MAGIC.startswith(start):
         seen = f"it starts with {bytes(data[:8])!r}" if len(data) else "it is empty"
@@ -173,7 +174,7 @@ def _digest(version: int, code: int, name: bytes, length: int, stored: bytes | m
 
 
 def narrow(array: np.ndarray) -> np.ndarray:
-    """Integers in the narrowest type that holds all values; other arrays as they are."""
+    """Convert integers to the narrowest type that fits all values; return other arrays unchanged."""
     if array.dtype.kind not in "iu" or not array.size:
         return array
     low, high = int(array.min()), int(array.max())
@@ -184,8 +185,8 @@ def narrow(array: np.ndarray) -> np.ndarray:
 
 
 def plain(value: Any, where: str) -> Any:
-    """`value`, which is at `where`, as msgpack's own types with sorted keys; numpy scalars become Python's. Raises
-    `TypeError` for what a container cannot hold."""
+    """Convert `value`, found at `where`, to msgpack types with sorted keys; numpy scalars become Python's. Raises
+    `TypeError` for types that a container cannot store."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | float | str | bytes):
@@ -201,7 +202,7 @@ def plain(value: Any, where: str) -> Any:
     raise TypeError(f"{where} is a {kind}; store arrays under `arrays`, the rest as plain Python values")
 
 
-# The encoder's settings are spelled out, so that a later Python with other presets writes the same bytes.
+# The encoder's settings are explicit, so that a later Python with other presets writes the same bytes.
 _LZMA: list[dict[str, Any]] = [
     {
         "id": lzma.FILTER_LZMA2, "dict_size": 2**23, "lc": 3, "lp": 0, "pb": 0, "mode": lzma.MODE_NORMAL,
@@ -211,8 +212,8 @@ _LZMA: list[dict[str, Any]] = [
 
 
 class _Content:
-    """The payload of a container, of `length` bytes, expanded piece by piece: what is taken exists once, and never is
-    there more than one byte above the length."""
+    """The payload of a container, of `length` bytes, expanded piece by piece: the output is not copied, and at most one
+    byte more than the length is expanded."""
 
     def __init__(self, stored: memoryview, compression: str, length: int):
         self._stored, self._compression, self._length = stored, compression, length
@@ -223,16 +224,16 @@ class _Content:
 
     @property
     def left(self) -> int:
-        """Bytes that are not taken yet."""
+        """Number of bytes not taken yet."""
         return self._length - self._taken
 
     @property
     def stored(self) -> int:
-        """Bytes that it is stored in."""
+        """Number of stored bytes."""
         return len(self._stored)
 
     def take(self, size: int) -> np.ndarray:
-        """The next `size` bytes, of those `left`, as uint8 of its own."""
+        """Return the next `size` bytes (at most `left`) as a new uint8 array."""
         taken = np.empty(size, dtype=np.uint8)
         view = taken.data
         at = 0
@@ -246,7 +247,7 @@ class _Content:
         return taken
 
     def end(self) -> None:
-        """Pass over what is left; raise ModelFormatError unless the payload ends where it should."""
+        """Skip the remaining bytes; raise ModelFormatError unless the payload ends there."""
         while self.left:
             self.take(min(self.left, _PIECE))
         ended = not self._more(1)
@@ -256,7 +257,7 @@ class _Content:
             raise self._misfit()
 
     def _more(self, most: int) -> bytes | memoryview:
-        """Up to `most` further bytes; none at the end."""
+        """Return up to `most` further bytes; none at the end."""
         if self._compression == "none":
             piece = self._stored[self._fed : self._fed + most]
             self._fed += len(piece)
@@ -272,7 +273,7 @@ class _Content:
         return b""
 
     def _feed(self) -> bytes:
-        """What the expander gets next; none where it still has something, or at the end."""
+        """Return the next input of the expander; empty if it still has unread input, or at the end."""
         held = self._expander.unconsumed_tail if self._compression == "zlib" else b""
         if held or (self._compression == "lzma" and not self._expander.needs_input):
             return held
@@ -301,7 +302,7 @@ def _parse(content: _Content) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             raise _damaged(f"array {name!r} of shape {shape} reaches past the end")
         room -= count * np.dtype(dtype).itemsize
         if room < 0:
-            raise _damaged(f"up to array {name!r} there is more than {_most_bytes(content.stored)} bytes of numbers")
+            raise _damaged(f"up to array {name!r} there are more than {_most_bytes(content.stored)} bytes of numbers")
         planes = content.take(count * width).reshape(width, count)
         narrow = np.ascontiguousarray(planes.T).view(np.dtype(stored).newbyteorder("<")).reshape(shape)
         array = narrow.astype(dtype, order="C", copy=False)
@@ -316,7 +317,7 @@ def _parse(content: _Content) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def _directory(content: _Content) -> dict[str, Any]:
-    """The directory of a payload, which it begins with."""
+    """Read the directory at the beginning of a payload."""
 
     def no_extensions(code: int, _: bytes) -> None:
         raise ValueError(f"extension type {code}")
@@ -330,7 +331,7 @@ def _directory(content: _Content) -> dict[str, Any]:
         raise _damaged(f"its directory has {size} bytes; at most {_most_directory(content.stored)} are read")
     count = _Count()
     try:
-        # With hooks of our own srsly does not add its decoders, of which one can unpickle.
+        # With custom hooks srsly does not add its own decoders, one of which can unpickle.
         head = msgpack.unpackb(
             content.take(size), raw=False, object_pairs_hook=count.pairs, list_hook=count.list, ext_hook=no_extensions,
             max_array_len=min(size, _MOST_ITEMS), max_map_len=min(size, _MOST_ITEMS),
@@ -347,8 +348,8 @@ def _directory(content: _Content) -> dict[str, Any]:
 
 
 class _Count:
-    """What a directory's lists and dicts become; there may only be so many, since an empty one of one byte takes many
-    in memory."""
+    """Decoder hooks that limit the number of lists and dicts in a directory, as an empty one of one byte needs many
+    bytes in memory."""
 
     def __init__(self) -> None:
         self._seen = 0
@@ -364,18 +365,19 @@ class _Count:
         found: dict[str, Any] = {}
         for key, value in pairs:
             if not isinstance(key, str) or key in found:
-                raise ValueError(f"the key {shown(key)} is no text or occurs twice")
+                raise ValueError(f"the key {shown(key)} is not a string or occurs twice")
             found[key] = value
         return found
 
 
 def _checked_entry(entry: Any, before: Mapping[str, Any]) -> tuple[str, str, str, list[int]]:
-    """An array's entry in the directory: its name, which none `before` has, its dtype, the stored one, its shape."""
+    """Validate an array's entry in the directory: return its name, which must not be in `before`, its dtype, its stored
+    dtype, and its shape."""
     if not isinstance(entry, list) or len(entry) != 4:
-        raise _damaged(f"array entry {shown(entry)} has not the form name, dtype, stored dtype, shape")
+        raise _damaged(f"array entry {shown(entry)} is not of the form name, dtype, stored dtype, shape")
     name, dtype, stored, shape = entry
     if not isinstance(name, str) or name in before or not (name.isprintable() and 1 <= len(name) <= _LONGEST_NAME):
-        raise _damaged(f"array name {shown(name)} is no text of 1 to {_LONGEST_NAME} letters or occurs twice")
+        raise _damaged(f"array name {shown(name)} is not a string of 1 to {_LONGEST_NAME} letters or occurs twice")
     if not isinstance(dtype, str) or not isinstance(stored, str) or not {dtype, stored} <= _KINDS:
         raise _damaged(
             f"array {name!r} has dtype {shown(dtype)} stored as {shown(stored)}; allowed are {sorted(_KINDS)}"
@@ -385,6 +387,6 @@ def _checked_entry(entry: Any, before: Mapping[str, Any]) -> tuple[str, str, str
     sound = isinstance(shape, list) and len(shape) <= _MAX_DIMENSIONS
     if not sound or not all(type(n) is int and 0 <= n <= MAX_EXPANDED for n in shape):
         raise _damaged(f"array {name!r} has the shape {shown(shape)}")
-    if 0 in shape and math.prod(filter(None, shape)) > _MOST_ITEMS:  # of no bytes, so that none bounds it
+    if 0 in shape and math.prod(filter(None, shape)) > _MOST_ITEMS:  # no bytes in the file limit such a shape
         raise _damaged(f"array {name!r} has the shape {shape}, and nothing in it")
     return name, dtype, stored, shape

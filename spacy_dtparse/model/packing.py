@@ -1,5 +1,5 @@
-"""Recurrent networks as they are stored: the table in whole numbers, all else in float16. Parsers read the table as it
-is stored; in float32 it would take four times the memory."""
+"""Storage format of recurrent networks: the embedding table in int8, all else in float16. Parsers use the int8 table:
+in float32 it would need four times the memory."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .schema import Array
 N = TypeVar("N", bound=Any)
 _AGAIN = "fetch or write the model again"
 _MOST_LAYERS = 8
-"""Layers of units: kernels are compiled anew for each number of them."""
+"""Maximum number of recurrent layers; kernels are compiled separately for each number of layers."""
 
 
 def declared(arrays: Mapping[str, np.ndarray], prefix: str, **rest: tuple[int | str, ...]) -> dict[str, Array]:
-    """The arrays of a network whose names begin with the prefix, in a file; `rest`: the shapes of those behind the
-    layers. How the shapes hang together is checked by `unpack`."""
+    """Declare the arrays of a network in a file; their names begin with the prefix. `rest`: shapes of the arrays after
+    the recurrent layers. `unpack` checks that the shapes are consistent."""
     recurrent = arrays.get(prefix + "recurrent", np.zeros(0))
     layers = min(recurrent.shape[0] if recurrent.ndim else 0, _MOST_LAYERS)
     shapes = {"recurrent": ("layers", 2, 2, "units"), "bias": ("layers", 2, 2, "units"), **rest}
@@ -34,19 +34,19 @@ def declared(arrays: Mapping[str, np.ndarray], prefix: str, **rest: tuple[int | 
 
 
 def _of(prefix: str, shape: tuple[int | str | None, ...]) -> tuple[int | str | None, ...]:
-    """The shape with sizes of this network's own."""
+    """Prefix the named sizes of a shape, so that they belong to this network only."""
     return tuple(prefix + size if isinstance(size, str) else size for size in shape)
 
 
 def table_of(network: Any) -> np.ndarray:
-    """The table of a network, each row times its factor, float32 (V, e); an array of its own."""
+    """Return the table of a network, each row times its factor, as a new array float32 (V, e)."""
     return network.table.astype(REAL) * network.factor[:, None]
 
 
 def pack(network: Any) -> dict[str, np.ndarray]:
-    """A NamedTuple of arrays, `table`, its `factor`, a tuple `weights` and others, by the names of its fields: the
-    table in int8 (V, e) with a factor for each row, float32 (V,), `weights0`, … for the layers, all but the table in
-    float16."""
+    """Quantize a NamedTuple of arrays (`table`, its `factor`, a tuple `weights` and others) to a dict by field names:
+    the table in int8 (V, e) with a factor for each row, float32 (V,); `weights0`, … for the layers; all but the table
+    in float16."""
     whole = table_of(network)
     factor = np.maximum(np.abs(whole).max(axis=1), 1e-8).astype(REAL) / REAL(127)
     table = np.rint(whole / factor[:, None]).astype(STORED_TABLE)
@@ -58,10 +58,11 @@ def pack(network: Any) -> dict[str, np.ndarray]:
 def unpack(
     arrays: Mapping[str, np.ndarray], kind: type[N], shapes: Callable[[Mapping[str, np.ndarray]], Mapping[str, Any]]
 ) -> N:
-    """The network of a `kind`, the table in int8, all else in float32; `shapes`: of what must be there, by the names of
-    `pack`, from the arrays.
+    """Build the network of class `kind`, the table in int8, all else in float32. `shapes`: computes the required shapes
+    from the arrays, by the names of `pack`.
 
-    Raises ModelFormatError when shapes disagree, there is no layer, the table is no int8, or a number is not finite.
+    Raises ModelFormatError if shapes are inconsistent, there is no layer, the table is not int8, or a number is not
+    finite.
     """
     wide = {
         name: np.ascontiguousarray(array, dtype=STORED_TABLE if array.dtype == STORED_TABLE else REAL)
@@ -92,7 +93,7 @@ def unpack(
 
 
 def shapes_of_layers(wide: Mapping[str, np.ndarray], size: int) -> dict[str, tuple[int, ...]]:
-    """The shapes of a table of `size` rows and of the layers that read it."""
+    """Return the shapes of a table of `size` rows and of the layers above it."""
     d, n_layers = wide["recurrent"].shape[-1], sum(name.startswith("weights") for name in wide)
     widths = [wide["table"].shape[1], *[2 * d] * (n_layers - 1)]
     return {

@@ -1,4 +1,5 @@
-"""Models of any kind in containers; reading checks the version, all fields, that they fit together, the fingerprint."""
+"""Read and write models of any kind as containers. Reading checks the version, all fields, their consistency, and the
+fingerprint."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,18 +16,18 @@ FETCH = "fetch or write it again"
 
 
 class Storable(Protocol):
-    """A model."""
+    """A model that can be stored."""
 
     @property
     def meta(self) -> dict[str, Any]:
-        """What it says about itself."""
+        """Metadata of the model."""
 
     def fingerprint(self) -> str:
-        """Digest of all that makes it up."""
+        """Return the digest of the model's content."""
 
 
 def part_of(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    """The arrays of one part of a model, whose names begin with the prefix, by the rest of their names."""
+    """Return the arrays whose names begin with the prefix, by the rest of their names."""
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
@@ -35,8 +36,8 @@ M = TypeVar("M", bound=Storable)
 
 @dataclass(frozen=True)
 class ModelFormat(Generic[M]):
-    """How models of a kind are kept in a container: `what` names them in messages. `parts`: plain data and arrays of a
-    model, which `build` makes it of once they are as the `schema` has it."""
+    """Storage format of one kind of model. `what`: its name in messages. `parts`: converts a model to plain data and
+    arrays. `build`: the inverse, called after the `schema` has validated them."""
 
     kind: str
     version: int
@@ -47,8 +48,8 @@ class ModelFormat(Generic[M]):
     compression: str = "lzma"
 
     def write(self, model: M, proofs: Sequence[dict[str, Any]] = ()) -> bytes:
-        """The model as a container; equal models and proofs (see `parsers.proofs`) give equal bytes. Raises
-        ModelFormatError for what `read` would refuse."""
+        """Write the model as a container; equal models and golden parses (see `parsers.self_test`) give equal
+        bytes. Raises ModelFormatError if `read` would reject the result."""
         parts, arrays = self.parts(model)
         meta = {"version": self.version, "fingerprint": model.fingerprint(), "proofs": list(proofs), "meta": model.meta}
         meta = plain({**meta, **parts}, "meta")
@@ -61,16 +62,16 @@ class ModelFormat(Generic[M]):
             raise ModelFormatError(f"malformed {self.what}: {fault}; {FETCH}")
 
     def read(self, data: bytes) -> tuple[M, list[dict[str, Any]]]:
-        """The model of a container, and its proofs.
+        """Read the model of a container, and its golden parses (see `parsers.self_test`).
 
-        Raises ModelFormatError if the bytes are no container of this kind, are damaged, of another version, hold
-        anything but what the schema says, or do not have the fingerprint they name.
+        Raises ModelFormatError if the bytes are not a container of this kind, are damaged, of another version, violate
+        the schema, or do not match the fingerprint in them.
         """
         meta, arrays = container_from_bytes(data, self.kind)
         if meta.get("version") != self.version:
             raise ModelFormatError(
                 f"the {self.what} has version {shown(meta.get('version'))}; this release reads version {self.version}: "
-                "install the release that made it, or train it again"
+                "install the release that wrote it, or train it again"
             )
         self._check(meta, arrays)
         try:
@@ -83,7 +84,7 @@ class ModelFormat(Generic[M]):
             raise ModelFormatError(f"the model's parts do not fit together ({told}); {FETCH}") from error
         if fingerprint != named:
             raise ModelFormatError(
-                f"the model has fingerprint {fingerprint}, but names {named!r}: it is damaged, or its tables mean "
-                f"something else in this release; {FETCH}, or install the release that made it"
+                f"the model has fingerprint {fingerprint}, but states {named!r}: it is damaged, or its tables have "
+                f"another meaning in this release; {FETCH}, or install the release that wrote it"
             )
         return model, meta["proofs"]

@@ -1,9 +1,9 @@
-"""What a model file may hold: fields and arrays as each kind declares them, checked before anything else looks at them.
+"""Schemas of model files: each kind declares its fields and arrays, which are validated before anything else uses them.
 
-A file is foreign data, whatever its digest says, and kernels read memory without a look at bounds. So a kind says of
-each field its type, range and length, of each array its type, shape and values, and a file with anything missing,
-anything else or anything more is refused. What is between several arrays (trees without circles, a table that fits its
-layers) is checked where the model is built from them.
+A file is untrusted data, even if its digest is right, and kernels access memory without bounds checks. So each kind
+declares the type, range and length of each field, and the type, shape and values of each array; a file with missing,
+wrong or additional entries is rejected. Constraints between several arrays (trees without cycles, a table that fits its
+layers) are checked when the model is built from them.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ import numpy as np
 from ..checks import Setting, shown
 
 Check = Callable[[Any], str]
-"""What is wrong with a value, beginning with where in it; "" where nothing is."""
+"""Returns the error in a value, beginning with its location in the value; "" if it is valid."""
 
 MOST_STRINGS = 2**20
-"""Strings of a list."""
+"""Maximum number of strings in a list."""
 _LONGEST = 10_000
-"""Characters of a word and of a text about the model; whatever is longer does no harm, but helps nobody."""
+"""Maximum number of characters of a word and of a text about the model; longer ones are harmless but useless."""
 _MOST_PROOFS, _LONGEST_PROOF = 8, 20
-"""Sentences of proofs, and words of one of them: they are parsed while the model loads."""
+"""Maximum number of golden parses, and of words in one: they are parsed when the model is loaded."""
 _DEEPEST, _MOST_PLAIN = 12, 100_000
-"""Levels and values of plain data about a model."""
+"""Maximum number of levels and of values of a model's metadata."""
 _LIMIT = 1e300
-"""Numbers are finite."""
+"""Numbers must be smaller, so that they are finite."""
 
 
 @dataclass(frozen=True)
 class Text:
-    """What strings of a sort may be: how long, whether with `blanks`, and which `characters` they lack. Control
-    characters, lone surrogates and line breaks are in none that is shown to people (`printable`)."""
+    """Constraints on strings: minimum and maximum length, whether `blanks` are allowed, and forbidden `characters`.
+    Strings that are shown to users are `printable`: without control characters, lone surrogates and line breaks."""
 
     least: int = 0
     most: int = _LONGEST
@@ -43,7 +43,7 @@ class Text:
     characters: str = ""
 
     def fits(self, joined: str) -> bool:
-        """Whether all characters of some strings, joined, may be there."""
+        """Whether all characters of some strings, joined, are allowed."""
         if not self.printable:
             return True
         lacked = self.characters + ("" if self.blanks else " ")
@@ -51,34 +51,34 @@ class Text:
 
     @property
     def allowed(self) -> str:
-        """In words."""
+        """Description of the constraints for messages."""
         marks = f", without {' or '.join(self.characters)}" if self.characters else ""
         kind = "printable, " + ("" if self.blanks else "without blanks, ") if self.printable else ""
         return f"{kind}of {self.least} to {self.most} characters{marks}"
 
 
 LABEL = Text(1, 100, blanks=False, characters="()")
-"""Labels of constituents, which stand in brackets."""
+"""Labels of constituents, which are written in brackets."""
 TAG = Text(0, 200, blanks=False)
-"""Parts of speech and other labels of words; treebanks have brackets among them."""
+"""Parts of speech and other labels of words; in treebanks some of them contain brackets."""
 NAME = Text(0, 1000)
-"""Names of a grammar's symbols, and chains of labels."""
+"""Names of a grammar's symbols, and label chains."""
 WORD = Text(printable=False)
-"""Words, and parts of them, of any text."""
+"""Words and parts of words from any text."""
 
 
 def a(setting: Setting) -> Check:
-    """A single value; see `checks`."""
+    """Check a single value; see `checks`."""
     return lambda value: "" if setting.fits(value) else f" is {shown(value)}; it must be {setting.allowed}"
 
 
 def finite() -> Check:
-    """A number."""
+    """Check a finite number."""
     return a(Setting(lambda value: type(value) in (int, float) and -_LIMIT < value < _LIMIT, "a finite number"))
 
 
 def text(kind: Text) -> Check:
-    """A string of this kind."""
+    """Check a string of this kind."""
 
     def check(value: Any) -> str:
         fits = isinstance(value, str) and kind.least <= len(value) <= kind.most and kind.fits(value)
@@ -88,7 +88,7 @@ def text(kind: Text) -> Check:
 
 
 def texts(kind: Text, least: int = 0, most: int = MOST_STRINGS) -> Check:
-    """A list of so many strings of this kind."""
+    """Check a list of `least` to `most` strings of this kind."""
 
     def check(value: Any) -> str:
         wrong = _length(value, least, most)
@@ -107,7 +107,7 @@ def texts(kind: Text, least: int = 0, most: int = MOST_STRINGS) -> Check:
 
 
 def listed(of: Check, least: int = 0, most: int = MOST_STRINGS) -> Check:
-    """A list of so many values."""
+    """Check a list of `least` to `most` values."""
 
     def check(value: Any) -> str:
         wrong = _length(value, least, most)
@@ -124,7 +124,7 @@ def _length(value: Any, least: int, most: int) -> str:
 
 
 def row(*of: Check) -> Check:
-    """A list of one value for each check."""
+    """Check a list of one value for each check."""
 
     def check(value: Any) -> str:
         wrong = _length(value, len(of), len(of))
@@ -139,7 +139,7 @@ def row(*of: Check) -> Check:
 
 
 def record(needed: Mapping[str, Check], also: Mapping[str, Check] | None = None) -> Check:
-    """A dict with all fields of `needed`, perhaps some of `also`, and no others."""
+    """Check a dict with all fields of `needed`, any of `also`, and no others."""
     known = {**needed, **(also or {})}
 
     def check(value: Any) -> str:
@@ -160,7 +160,7 @@ def record(needed: Mapping[str, Check], also: Mapping[str, Check] | None = None)
 
 
 def table(key: Text, of: Check, most: int) -> Check:
-    """A dict of at most so many entries."""
+    """Check a dict of at most `most` entries."""
 
     def check(value: Any) -> str:
         if not isinstance(value, dict) or len(value) > most:
@@ -171,12 +171,12 @@ def table(key: Text, of: Check, most: int) -> Check:
 
 
 def perhaps(of: Check) -> Check:
-    """The same, or None."""
+    """Check a value that may also be None."""
     return lambda value: "" if value is None else of(value)
 
 
 def plain(**known: Check) -> Check:
-    """Plain data about a model, which nobody calculates with; some entries are `known`."""
+    """Check a model's metadata: plain data that is not used in computations; `known`: checks of some entries."""
 
     def check(value: Any) -> str:
         if not isinstance(value, dict):
@@ -214,10 +214,10 @@ _WHITE = dict.fromkeys(map(ord, "\n\t\u00a0\u200d"), " ")
 
 @dataclass(frozen=True)
 class Array:
-    """An array of a file. `shape`: lengths, or names of sizes, which are the same wherever they stand; as a last
-    resort None, any. `least`, `most`: of its numbers; `below`: a limit that they do not reach, or the size of that
-    name, of what they count. `order`: "up" where each number is above the one before, "level" where it may be equal.
-    `missing`: nan may stand for a number. `empty`: there may be nothing in it. `needed`: it must be there."""
+    """Constraints on an array of a file. `shape`: lengths, or names of sizes, where equal names mean equal lengths; as
+    a last resort None, any length. `least`, `most`: bounds of its values. `below`: an exclusive upper bound, or
+    the name of a size that the values index. `order`: "up" if the values must be strictly ascending, "level" if they
+    may be equal. `missing`: nan is allowed. `empty`: it may have no elements. `needed`: it is required."""
 
     dtype: str
     shape: tuple[int | str | None, ...]
@@ -230,7 +230,7 @@ class Array:
     needed: bool = True
 
     def fault(self, array: np.ndarray, sizes: dict[str, int]) -> str:
-        """What is wrong with it, "" where nothing is; new sizes are added to `sizes`."""
+        """Return the error in the array, "" if it is valid; new sizes are added to `sizes`."""
         if array.dtype.name != self.dtype or array.ndim != len(self.shape):
             return f" is {array.dtype} of {array.ndim} dimensions; it must be {self.dtype} of {len(self.shape)}"
         if not array.size and not self.empty:
@@ -239,7 +239,7 @@ class Array:
             size = sizes.setdefault(wanted, length) if isinstance(wanted, str) else wanted
             if size is not None and length != size:
                 named = f" ({wanted})" if isinstance(wanted, str) else ""
-                return f" has the shape {array.shape}, where place {place} must be {size}{named}"
+                return f" has the shape {array.shape}, where dimension {place} must be {size}{named}"
         return self._wrong_numbers(array, sizes) if array.size else ""
 
     def _wrong_numbers(self, array: np.ndarray, sizes: Mapping[str, int]) -> str:
@@ -266,11 +266,11 @@ _ABOUT = plain()
 
 @dataclass(frozen=True)
 class Schema:
-    """What a file of a kind holds, beside its version and its fingerprint.
+    """The content of a kind of file, in addition to its version and fingerprint.
 
-    `fields`, and fields that may be left out, `more`. `arrays`: from the fields, which are checked by then, and from
-    the arrays, which are not, the declarations of all arrays. `sizes`: numbers that the fields give names in shapes.
-    `proof`: what a proof has beside its words and tags. `about`: of the plain data about the model.
+    `fields`: required fields; `more`: optional ones. `arrays`: returns the declarations of all arrays, from
+    the fields, which are validated by then, and from the arrays, which are not. `sizes`: returns sizes by name, from
+    the fields. `proof`: fields of a golden parse in addition to its words and tags. `about`: check of metadata.
     """
 
     fields: Mapping[str, Check]
@@ -281,7 +281,7 @@ class Schema:
     about: Check = _ABOUT
 
     def fault(self, fields: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:
-        """What is wrong with a file, "" where nothing is."""
+        """Return the error in a file, "" if it is valid."""
         strings = texts(WORD, 1, _LONGEST_PROOF)
         proofs = listed(record({"words": strings, "tags": strings, **self.proof}), 0, _MOST_PROOFS)
         usual = {"fingerprint": text(NAME), "proofs": proofs, "meta": self.about}

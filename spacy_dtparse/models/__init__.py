@@ -1,4 +1,4 @@
-"""Where the models are that ship with the package."""
+"""Paths of the models that ship with the package."""
 
 import os
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from ..errors import ConfigError, ModelFormatError
 
 HERE = Path(__file__).resolve().parent
-"""The folder that has them."""
+"""The folder of these models."""
 
 PARSERS = {
     "en_span": "span_parser",
@@ -15,24 +15,24 @@ PARSERS = {
     "en_pcfgla": "pcfgla",
     "en_bpm": "bpm_parser",
 }
-"""The English parsers: the folder of each, and the factory that is for it. That of WHOLE is a whole pipeline
-(tokenizer, tagger, span_parser), the others have a model alone."""
+"""The English parsers: name of the folder -> factory of the component. The folder WHOLE contains a complete pipeline
+(tokenizer, tagger, span_parser), the others only a model."""
 
 DEFAULT = "en_dtparse"
-"""The name of the one that is loaded where none is named."""
+"""Name of the default parser."""
 
 WHOLE = "en_span"
-"""The name of the one whose folder is a pipeline."""
+"""Name of the parser whose folder contains a complete pipeline."""
 
 MODEL_FILE = "model"
-"""Name of the parser's file in the folder that a component writes."""
+"""Name of the model file in a component's folder."""
 
 COMPONENTS = (*dict.fromkeys(PARSERS.values()), "spine_tagger")
-"""The folders that components of those names have in a pipeline."""
+"""Names of the components, and of their folders in a pipeline, in which models are searched for."""
 
 
 def embedded_pipeline() -> Path:
-    """The folder of the English pipeline. Raises ModelFormatError when the installation lacks it."""
+    """Return the folder of the English pipeline. Raises ModelFormatError if the installation lacks it."""
     folder = HERE / WHOLE
     if not (folder / "config.cfg").is_file():
         raise ModelFormatError(_missing(folder, PARSERS[WHOLE]))
@@ -40,10 +40,10 @@ def embedded_pipeline() -> Path:
 
 
 def embedded_model(name: str = DEFAULT) -> str:
-    """The path of an English parser's model file, by a name of PARSERS; a string, as a component's config wants it.
+    """Return the path of an English parser's model file, by a name in PARSERS, as a string for a component's config.
 
-    That of WHOLE is the very file of the English pipeline, so that it ships once. Raises ConfigError for another
-    name, ModelFormatError when the installation lacks the file.
+    The file of WHOLE is the file in the English pipeline, so it ships only once. Raises ConfigError for another name,
+    ModelFormatError if the installation lacks the file.
     """
     factory = PARSERS.get(name)
     if factory is None:
@@ -55,11 +55,11 @@ def embedded_model(name: str = DEFAULT) -> str:
 
 
 def find_model(path: str | os.PathLike, component: str | None = None) -> Path:
-    """The model file at `path`: the file itself, or the one in a component's folder or in a pipeline's; a name of
-    PARSERS, unless there is such a file or folder, stands for the embedded one.
+    """Find the model file at `path`: the file itself, or the one in the folder of a component or pipeline. A name in
+    PARSERS means the model that ships with the package, unless a file or folder of that name exists.
 
-    Of a pipeline with several, it is the one of `component`, or that of the first of COMPONENTS. Raises
-    ModelFormatError for a folder without a model.
+    In a pipeline with several models, this is the one of `component`, or of the first of COMPONENTS that has one.
+    Raises ModelFormatError for a folder without a model.
     """
     if path in PARSERS and not Path(path).exists():
         return Path(embedded_model(str(path)))
@@ -80,5 +80,5 @@ def find_model(path: str | os.PathLike, component: str | None = None) -> Path:
 def _missing(path: Path, factory: str) -> str:
     return (
         f"this installation of spacy-dtparse has no English model ({path} is missing); install the package again, "
-        f"or name a model of your own: nlp.add_pipe({factory!r}, config={{'model': 'path/to/model'}})"
+        f"or give the path of another model: nlp.add_pipe({factory!r}, config={{'model': 'path/to/model'}})"
     )

@@ -1,4 +1,4 @@
-"""Parsers behind one protocol, and the one function that loads any of them."""
+"""Parsers with a common protocol, and the functions that load them."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ __all__ = [
 
 
 def load_parser(source: str | os.PathLike | bytes) -> ConstituentParser:
-    """The constituent parser in a model file, or in the bytes of one.
+    """Load the constituent parser in a model file, or in the bytes of one.
 
-    Raises ModelFormatError when the file is missing, damaged, truncated, foreign, of another version, a dependency
-    parser's or a tagger's.
+    Raises ModelFormatError when the file is missing, damaged, truncated, of another format or version, or holds a
+    dependency parser or a tagger.
     """
     return _load(source, CONSTITUENTS)
 
 
 def load_dependency_parser(source: str | os.PathLike | bytes) -> DependencyParser:
-    """The dependency parser in a model file, or in the bytes of one. Raises ModelFormatError as `load_parser` does."""
+    """Load the dependency parser in a model file, or in the bytes of one. Raises ModelFormatError as `load_parser`."""
     return _load(source, DEPENDENCIES)
 
 
 def load_tagger(source: str | os.PathLike | bytes) -> SequenceTagger:
-    """The tagger in a model file, or in the bytes of one. Raises ModelFormatError as `load_parser` does."""
+    """Load the tagger in a model file, or in the bytes of one. Raises ModelFormatError as `load_parser` does."""
     return _load(source, TAGS)
 
 
@@ -63,7 +63,7 @@ def _read(data: bytes, builds: str) -> Any:
 
 
 def read_model(path: str | os.PathLike) -> bytes:
-    """The bytes of a model file. Raises ModelFormatError with the path when there is no readable file."""
+    """Return the bytes of a model file. Raises ModelFormatError with the path when there is no readable file."""
     path = Path(path)
     try:
         return path.read_bytes()

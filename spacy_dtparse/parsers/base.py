@@ -1,4 +1,4 @@
-"""What every constituent parser of the package takes and returns."""
+"""The interface of constituent parsers: their protocols and their results."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ..errors import TreeError
 from ..trees.tree import Tree
 
 UNKNOWN_TAG = "XX"
-"""The part of speech of a token whose tag is missing (the Penn Treebank's own tag for unknown material)."""
+"""The part of speech of a token whose tag is missing (the Penn Treebank's tag for unknown material)."""
 
 STATUSES = ("optimal", "complete", "greedy", "fallback", "empty")
-"""How a parse was found.
+"""The possible values of `ParseResult.status`.
 
-`optimal`: the search proved that no tree costs less. `complete`: the best tree met when the budget was
-spent. `greedy`: the first tree, no search. `fallback`: the model could not finish a tree, so what it had
-was joined under the root. `empty`: there was nothing to parse.
+`optimal`: the search proved that no tree costs less. `complete`: the best tree found before the budget ran out.
+`greedy`: the first tree, without a search. `fallback`: the model could not finish a tree, so its pieces were joined
+under the root. `empty`: there was nothing to parse.
 """
 
 
@@ -25,17 +25,18 @@ was joined under the root. `empty`: there was nothing to parse.
 class ParseResult:
     """The parse of one sentence.
 
-    `tree`: root TOP, covers every token that was given. `scores`: one number per constituent of `tree` in pre-order,
-    the cost −ln p of the inference that built it, nan where none did (the root, a constituent put back by a transform).
-    `cost`: of the whole derivation, decisions that build nothing (shift) included. `status`: one of STATUSES.
-    `n_states`: states taken from the agenda; `n_scored`: inferences scored. `greedy_optimal`: whether the greedy parse
-    was already the best one, None when that was not established. `n_searches`: searches until one gave a whole tree; 1
-    unless spines were offered. `ambiguity`: spines that a token had in the last search, None where it was not pruned.
-    `margin`: in a list of the best parses how much worse this one is than the first, in what the parser makes best
-    (the cost of a search or by a grammar, the constituents that a span chart expects to be right); else None.
-    `probabilities`: of each constituent, that it is right; `tree_probability`: that the whole tree is (see
-    `parsers.calibration`); None where nobody asked. `deadline_struck`: whether a deadline left less search than the
-    settings allow, or cut the sentence into pieces (see `parsers.deadline`).
+    `tree`: root TOP, covers every input token. `scores`: one number per constituent of `tree` in pre-order, the cost
+    −ln p of the inference that built it, nan if no inference built it (the root, a constituent restored by a
+    transform). `cost`: cost of the whole derivation, including decisions that build nothing (shift). `status`: one of
+    STATUSES. `n_states`: states taken from the agenda; `n_scored`: inferences scored. `greedy_optimal`: whether the
+    greedy parse was already the best one, None when that was not established. `n_searches`: searches until one gave a
+    complete tree; 1 unless the input had supertags (spines). `ambiguity`: mean number of spines per token in the last
+    search, None if that search was not pruned by spines. `margin`: in a k-best list, how much worse this parse is than
+    the first by the parser's objective (the cost of a search or by a grammar, the expected number of correct
+    constituents of a span chart); else None. `probabilities`: for each constituent, the probability that it is correct;
+    `tree_probability`: the probability that the whole tree is correct (see `parsers.calibration`); None if not
+    requested. `deadline_struck`: whether a deadline allowed less search than the settings, or split the sentence into
+    pieces (see `parsers.deadline`).
 
     Raises TreeError when `scores` and `tree` disagree in length or `status` is unknown.
     """
@@ -64,7 +65,7 @@ class ParseResult:
 
 
 TaggedWords = tuple[Sequence[str], Sequence[str]]
-"""A sentence's words and their tags."""
+"""The words of a sentence and their tags."""
 
 
 @runtime_checkable
@@ -72,7 +73,7 @@ class BatchParser(Protocol):
     """A parser that is faster on several sentences at once."""
 
     def parse_batch(self, sentences: Sequence[TaggedWords]) -> list[ParseResult]:
-        """What `parse` finds for each of the sentences, in order."""
+        """Return the result of `parse` for each sentence, in order."""
 
 
 @runtime_checkable
@@ -80,19 +81,19 @@ class KBestParser(Protocol):
     """A parser that lists the best parses of a sentence."""
 
     def parse_k(self, words: Sequence[str], tags: Sequence[str], k: int) -> list[ParseResult]:
-        """The k best parses, of different trees, best first, each with its `margin`, which never falls. The first is
-        what `parse` finds; there are fewer where the parser knows of no more.
+        """Return the k best parses with distinct trees, best first, each with its `margin`; margins never decrease.
 
-        Raises ConfigError where k is no whole number from 1 to `parsers.kbest.MOST_TREES`.
+        The first is the result of `parse`. There are fewer than k if the parser finds no more. Raises ConfigError
+        unless k is an integer from 1 to `parsers.kbest.MOST_TREES`.
         """
 
 
 @runtime_checkable
 class ConstituentParser(Protocol):
-    """A trained parser: tokens with tags in, one tree out, always.
+    """A trained parser that returns exactly one tree for any tagged sentence.
 
-    Words are raw text without white space (a parser escapes brackets itself), tags are Penn-style parts of
-    speech; a tag the parser has never seen, such as UNKNOWN_TAG, is allowed. A parser is immutable,
+    Words are raw text without white space (the parser escapes brackets itself), tags are Penn-style parts of
+    speech; a tag that is not in the training data, such as UNKNOWN_TAG, is allowed. A parser is immutable,
     deterministic and safe to share between threads and forked processes.
     """
 
@@ -102,22 +103,22 @@ class ConstituentParser(Protocol):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Every label that a tree of this parser can have besides TOP."""
+        """All labels that a tree of this parser can have, without TOP."""
 
     @property
     def meta(self) -> dict[str, Any]:
-        """What the model says about itself: language, version, licence, credits, training data, figures."""
+        """Metadata of the model: language, version, licence, credits, training data, scores."""
 
     def parse(self, words: Sequence[str], tags: Sequence[str]) -> ParseResult:
-        """The parse of one sentence of n ≥ 1 tokens."""
+        """Parse one sentence of n ≥ 1 tokens."""
 
     def with_settings(self, *, budget: int | None = None, max_tokens: int | None = None) -> ConstituentParser:
-        """The same model with other search settings; what is None stays as the model has it.
+        """Return a parser with the same model and other search settings; None leaves a setting unchanged.
 
-        `budget`: inferences that may be scored for one sentence before the search settles for the best tree
+        `budget`: maximum number of inferences scored for one sentence, after which the search returns the best tree
         so far; 0 is greedy parsing. `max_tokens`: longer sentences are parsed greedily. Raises ConfigError
         for an unknown name or a value out of range.
         """
 
     def to_bytes(self) -> bytes:
-        """The whole model as one container, readable by `parsers.load_parser`."""
+        """Serialise the whole model as one container, which `parsers.load_parser` reads."""

@@ -1,9 +1,9 @@
-"""How probable it is that a constituent, or a whole tree, is right.
+"""Calibrated probabilities that a constituent, or a whole tree, is correct.
 
-A parser's own probabilities say more than it knows: of the constituents that it gives 0.85, three quarters are right.
-So a few numbers, fitted on development trees, map them to shares of right ones. For constituents it is beta calibration
-(Kull, Silva Filho and Flach 2017), for trees a logistic curve over the number of wrong and missing constituents that
-the parser itself expects.
+The raw probabilities of a parser are overconfident: of the constituents with probability 0.85, three quarters are
+correct. A few parameters, fitted on development trees, map raw probabilities to the fraction of correct constituents.
+Constituents use beta calibration (Kull, Silva Filho and Flach 2017). Trees use a logistic curve over the number of
+wrong and missing constituents that the parser itself expects.
 """
 
 from __future__ import annotations
@@ -25,39 +25,39 @@ from .base import ParseResult
 from .constraints import Constraints
 
 CALIBRATION = "calibration"
-"""Its place in a model's meta."""
+"""Key of the calibration in a model's metadata."""
 PACKAGED = Path(__file__).with_name("calibrations.json")
-"""Those of the package's models, by the digest of their files: the models need not be written anew for them."""
+"""Calibrations of the package's models, by the digest of the model file, so that calibrating rewrites no model."""
 _LEAST, _MOST = 5e-4, 1 - 1e-5
-"""Probabilities outside of this range count as its ends: parsers tell of none that are smaller than some thousandth."""
+"""Probabilities are clipped to this range: parsers report none that are smaller than about a thousandth."""
 _FEW = 0.01
-"""Added to the number of errors that are expected, whose logarithm is taken."""
+"""Added to the expected number of errors before taking the logarithm."""
 
 
 def logits_of_constituents(probabilities: np.ndarray) -> np.ndarray:
-    """What a constituent's calibrated log odds are a sum of, (c, 3): ln p, −ln(1 − p), 1. `probabilities`: (c,)."""
+    """Return the terms of calibrated log odds of constituents (c, 3): ln p, −ln(1 − p), 1; `probabilities`: (c,)."""
     p = np.clip(np.asarray(probabilities, dtype=float), _LEAST, _MOST)
     return np.stack([np.log(p), -np.log1p(-p), np.ones_like(p)], axis=-1)
 
 
 def logits_of_trees(errors: np.ndarray) -> np.ndarray:
-    """What a tree's calibrated log odds are a sum of, (s, 2): the logarithm of the errors that are expected (s,), 1."""
+    """Return the terms of the calibrated log odds of trees, (s, 2): log of the expected number of errors (s,), 1."""
     expected = np.asarray(errors, dtype=float)
     return np.stack([np.log(expected + _FEW), np.ones_like(expected)], axis=-1)
 
 
 def odds_to_probabilities(log_odds: np.ndarray) -> np.ndarray:
-    """1 / (1 + e^−x) of each."""
+    """Return 1 / (1 + e^−x) for each element."""
     return 1 / (1 + np.exp(-np.asarray(log_odds)))
 
 
 @stored_as("constituent", "tree")
 @dataclass(frozen=True)
 class Calibration:
-    """A map from what a parser says to shares of right constituents and trees.
+    """A map from raw probabilities of a parser to calibrated probabilities of constituents and trees.
 
     `constituent`: weights of `logits_of_constituents`. `tree`: weights of `logits_of_trees`. Raises ModelFormatError
-    for another number of weights, one that is not finite, or one that makes less sure of what the parser is surer of.
+    for another number of weights, one that is not finite, or one that makes the map decreasing.
     """
 
     constituent: tuple[float, float, float]
@@ -75,13 +75,13 @@ class Calibration:
             object.__setattr__(self, field, tuple(map(float, weights)))
         if min(self.constituent[:2]) < 0 or self.tree[0] > 0:
             raise ModelFormatError(
-                f"the calibration {to_stored(self)} has surer constituents or trees right less often; calibrate the "
-                "model again, on more trees"
+                f"the calibration {to_stored(self)} gives more confident constituents or trees lower probabilities; "
+                "calibrate the model again, on more trees"
             )
 
     @classmethod
     def from_dict(cls, stored: Any) -> Calibration:
-        """One from the plain data of `to_dict`. Raises ModelFormatError for anything else."""
+        """Build a calibration from the plain data of `to_dict`. Raises ModelFormatError for anything else."""
         names = set(stored_names(cls))
         if not isinstance(stored, Mapping) or set(stored) != names:
             raise ModelFormatError(
@@ -90,28 +90,28 @@ class Calibration:
         return cls(**from_stored(cls, stored))
 
     def to_dict(self) -> dict[str, list[float]]:
-        """Plain data, six digits of each number."""
+        """Return plain data, each number rounded to six digits."""
         return {name: [float(f"{one:.6g}") for one in weights] for name, weights in to_stored(self).items()}
 
     def of_constituents(self, probabilities: np.ndarray) -> np.ndarray:
-        """The share of right ones among constituents of such probabilities, of any shape."""
+        """Return the calibrated probabilities of constituents, given raw probabilities of any shape."""
         return odds_to_probabilities(logits_of_constituents(probabilities) @ np.array(self.constituent))
 
     def of_trees(self, errors: np.ndarray) -> np.ndarray:
-        """The share of right trees among those with so many errors expected."""
+        """Return the calibrated probabilities of trees, given their expected numbers of errors."""
         return odds_to_probabilities(logits_of_trees(errors) @ np.array(self.tree))
 
 
 class Expected(NamedTuple):
-    """What a parser says of a tree: `probabilities` of its constituents in pre-order, that of TOP 1, as it has them;
-    `errors`: how many constituents are wrong or missing on average."""
+    """Raw estimates of a parser about a tree. `probabilities`: of its constituents in pre-order, that of TOP is 1;
+    `errors`: expected number of wrong or missing constituents."""
 
     probabilities: tuple[float, ...]
     errors: float
 
 
 def expected(parser: Any, words: Sequence[str], tags: Sequence[str], tree: Tree) -> Expected:
-    """What the parser says of a tree of the words. Raises DtparseError where it has no probabilities."""
+    """Return the parser's raw estimates about a tree of the words. Raises DtparseError if it has no probabilities."""
     if not hasattr(parser, "span_posteriors"):
         raise DtparseError(f"a parser of kind {parser.name!r} has no probabilities of constituents")
     return _expected(parser.span_posteriors(words, tags), tree)
@@ -126,27 +126,27 @@ def _expected(posteriors: Mapping[tuple[int, int, str], float], tree: Tree) -> E
 
 @cache
 def packaged() -> dict[str, Any]:
-    """The calibrations of the package's models by the digests of their files, as plain data."""
+    """Return the calibrations of the package's models by the digests of their files, as plain data."""
     return json.loads(PACKAGED.read_text(encoding="utf8"))
 
 
 class Calibrated:
-    """A parser's results with the probabilities that they are right.
+    """Adds calibrated probabilities to the results of a parser.
 
-    Raises DtparseError where the parser's model has no calibration.
+    Raises DtparseError if the parser's model has no calibration.
     """
 
     def __init__(self, parser: Any):
         found: Calibration | None = getattr(parser, "calibration", None)
         if found is None:
             raise DtparseError(
-                f"the model of this parser (kind {parser.name!r}) has no calibration, so it cannot say how probable "
-                "its constituents are: python -m training calibrate MODEL --dev TREES --out MODEL writes one"
+                f"the model of this parser (kind {parser.name!r}) has no calibration, so the probabilities of its "
+                "constituents are unknown: python -m training calibrate MODEL --dev TREES --out MODEL writes one"
             )
         self.parser, self.calibration = parser, found
 
     def probabilities(self, words: Sequence[str], tags: Sequence[str], tree: Tree) -> tuple[tuple[float, ...], float]:
-        """The probability that each constituent of a tree is right, in pre-order, and that all of it is."""
+        """Return the probabilities that each constituent, in pre-order, and that the whole tree is correct."""
         said = expected(self.parser, words, tags, tree)
         calibrated = self.calibration.of_constituents(np.array(said.probabilities)).tolist()
         right = (1.0 if label == TOP else p for label, p in zip(tree.labels, calibrated, strict=True))
@@ -155,7 +155,7 @@ class Calibrated:
     def result(
         self, words: Sequence[str], tags: Sequence[str], result: ParseResult, known: Constraints | None = None
     ) -> ParseResult:
-        """The result with `probabilities` and `tree_probability`; 1 for constituents that are `known`."""
+        """Return the result with `probabilities` and `tree_probability`; 1 for constituents that `known` requires."""
         each, whole = self.probabilities(words, tags, result.tree)
         for one in known.wanted if known is not None else ():
             spans = enumerate(zip(result.tree.spans(), each, strict=True))
@@ -164,9 +164,12 @@ class Calibrated:
         return replace(result, probabilities=each, tree_probability=whole)
 
     def ranked(self, words: Sequence[str], tags: Sequence[str], results: Sequence[ParseResult]) -> list[ParseResult]:
-        """The best parses of a sentence, in order, each with its `tree_probability`: what its expected errors say, of
-        the second half of that, of the third a third, as the first was chosen among all. They never rise, and their sum
-        is at most 1. (On development trees that fits; see docs/experiments/shipped.md.)"""
+        """Return the best parses of a sentence, in order, each with its `tree_probability`.
+
+        This is the calibrated probability of its expected errors divided by its rank, because the first parse was
+        chosen among all. The probabilities never increase, and their sum is at most 1. (This fits development trees;
+        see docs/experiments/shipped.md.)
+        """
         posteriors = self.parser.span_posteriors(words, tags)
         found, last, left = [], 1.0, 1.0
         for rank, one in enumerate(results, 1):

@@ -1,7 +1,8 @@
-"""What a tree must and must not have: constraints on the constituents of a sentence.
+"""Constraints on the constituents of a sentence: spans that must, or must not, be constituents.
 
-A parser obeys them while it parses, so that the rest of the tree fits. What it cannot build by itself (a label that no
-rule allows there, say) is put into its tree at last, so that constraints which do not conflict always hold.
+A parser obeys them while it parses, so that the rest of the tree is consistent with them. A constituent that it cannot
+build by itself (because no rule allows the label there, say) is inserted into the finished tree, so that constraints
+that do not conflict always hold.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ from ..trees.tree import TOP, Tree
 from .base import ParseResult
 
 NOT = "!"
-"""Before a label: there must be none of that label."""
+"""Prefix of a label that is forbidden."""
 _UNKNOWN = "X"
-"""The label of a constituent about which nothing is known."""
+"""The label of a constituent of unknown label."""
 
 Span = tuple[int, int, str]
 
 
 class Constraint(NamedTuple):
-    """Tokens [start, end) of a sentence must be a constituent if `wanted`, else they must not. `label`: of that label;
-    "" of any."""
+    """Tokens [start, end) of a sentence must be a constituent if `wanted`, else they must not be one. `label`: the
+    label of the constituent; "" for any."""
 
     start: int
     end: int
@@ -40,7 +41,7 @@ class Constraint(NamedTuple):
 
 
 def read_label(text: str) -> tuple[str, bool]:
-    """The label and `wanted` of a constraint as text: "NP", "" (any label), "!NP" (no NP), "!" (no constituent)."""
+    """Parse the text of a constraint: "NP", "" (any label), "!NP" (no NP), "!" (no constituent). (label, `wanted`)."""
     return text.removeprefix(NOT), not text.startswith(NOT)
 
 
@@ -49,7 +50,7 @@ class SteeredParser(Protocol):
     """A parser that obeys constraints."""
 
     def parse_under(self, words: Sequence[str], tags: Sequence[str], constraints: Constraints) -> ParseResult:
-        """The best parse of those in which the constraints hold. A constituent that the parser could not build by
+        """Return the best parse in which the constraints hold. A constituent that the parser could not build by
         itself has the score nan, and then the status is "fallback". Raises ConstraintError as `Constraints.check`."""
 
 
@@ -57,8 +58,8 @@ class Constraints(tuple[Constraint, ...]):
     """The constraints of a sentence."""
 
     def check(self, n_tokens: int, labels: Iterable[str], words: Sequence[str] = ()) -> None:
-        """Raise ConstraintError, which names those in conflict, unless all can hold in a tree of so many tokens with
-        such labels. `words`: for the message."""
+        """Raise ConstraintError, which names the constraints in conflict, unless all can hold in one tree of `n_tokens`
+        tokens with these labels. `words`: for the message."""
         known = set(labels)
         for one in self:
             if not 0 <= one.start < one.end <= n_tokens:
@@ -68,7 +69,7 @@ class Constraints(tuple[Constraint, ...]):
                 )
             if one.label and one.label not in known:
                 raise ConstraintError(
-                    f"the constraint {_told(one, words)} has a label that this parser does not know; it knows "
+                    f"the constraint {_told(one, words)} has a label that this parser does not have; its labels are "
                     f"{', '.join(sorted(known))}. Give one of these, or none for any constituent"
                 )
         for one, other in _conflicts(self):
@@ -80,22 +81,22 @@ class Constraints(tuple[Constraint, ...]):
 
     @property
     def wanted(self) -> list[Constraint]:
-        """Those that ask for a constituent."""
+        """The constraints that require a constituent."""
         return [one for one in self if one.wanted]
 
     @property
     def unwanted(self) -> list[Constraint]:
-        """Those that forbid one."""
+        """The constraints that forbid a constituent."""
         return [one for one in self if not one.wanted]
 
     def on(self, kept: Sequence[int]) -> Constraints:
-        """The same for a sentence of which only the tokens `kept` are left, in order; those that lose all tokens, or
-        say the same as another, are left out."""
+        """Return the constraints for a sentence that is reduced to the tokens `kept`, in order; without constraints
+        that lose all their tokens and without duplicates."""
         moved = (one._replace(start=bisect_left(kept, one.start), end=bisect_left(kept, one.end)) for one in self)
         return Constraints(dict.fromkeys(one for one in moved if one.start < one.end))
 
     def crossed(self, spans: np.ndarray) -> np.ndarray:
-        """Which of `spans` int (c, 2) cross a constituent that is wanted, bool (c,)."""
+        """Return which of `spans` int (c, 2) cross a required constituent, bool (c,)."""
         found = np.zeros(len(spans), dtype=bool)
         starts, ends = spans[:, 0], spans[:, 1]
         for one in self.wanted:
@@ -104,8 +105,8 @@ class Constraints(tuple[Constraint, ...]):
         return found
 
     def chains(self, start: int, end: int, chains: Sequence[Sequence[str]]) -> np.ndarray | None:
-        """Which chains of labels a span may have, bool (chains,), the empty one first; None where nothing is said of
-        it, or no chain is left."""
+        """Return which label chains a span may have, bool (chains,), the empty chain first; None if no constraint
+        applies to the span, or if no chain satisfies them."""
         own = [one for one in self if (one.start, one.end) == (start, end)]
         if not own:
             return None
@@ -113,7 +114,7 @@ class Constraints(tuple[Constraint, ...]):
         return left if left.any() else None
 
     def broken(self, tree: Tree) -> list[Constraint]:
-        """Those that do not hold in a tree. TOP is no constituent."""
+        """Return the constraints that do not hold in a tree. TOP does not count as a constituent."""
         at: dict[tuple[int, int], list[str]] = {}
         for start, end, label in tree.spans():
             if label != TOP:
@@ -121,8 +122,8 @@ class Constraints(tuple[Constraint, ...]):
         return [one for one in self if not _holds(one, at.get((one.start, one.end), ()))]
 
     def enforce(self, result: ParseResult, labels: Sequence[str]) -> ParseResult:
-        """The result with a tree in which all hold: constituents that are in the way are taken out, and those that are
-        missing put in, at the top of their chains. `labels`: those of the parser."""
+        """Return the result with a tree in which all constraints hold: conflicting constituents are removed, missing
+        ones inserted at the top of their chains. `labels`: labels of the parser."""
         if not self.broken(result.tree):
             return result
         tree = result.tree
@@ -148,19 +149,19 @@ class Constraints(tuple[Constraint, ...]):
         return replace(result, tree=mended, scores=tuple(score for _, score in left), status="fallback")
 
     def _label_for(self, wanted: Constraint, labels: Sequence[str]) -> str:
-        """Some label that nothing forbids there."""
+        """Return a label that no constraint forbids for this span."""
         taken = {one.label for one in self.unwanted if (one.start, one.end) == (wanted.start, wanted.end)}
         return next(label for label in (_UNKNOWN, "NP", *labels) if label in labels and label not in taken)
 
 
 def _holds(one: Constraint, chain: Sequence[str]) -> bool:
-    """Whether a constraint holds where its tokens have these labels."""
+    """Return whether a constraint holds if its span has these labels."""
     there = one.label in chain if one.label else len(chain) > 0
     return there == one.wanted
 
 
 def _conflicts(constraints: Constraints) -> Iterator[tuple[Constraint, Constraint]]:
-    """Pairs that cannot both hold."""
+    """Yield pairs of constraints that cannot both hold."""
     wanted = sorted(set(constraints.wanted))
     open_ones: list[Constraint] = []
     for one in sorted(wanted, key=lambda each: (each.start, -each.end)):

@@ -1,8 +1,8 @@
-"""A limit to the time that a sentence may take: less search where the search would take longer, pieces where the whole
-sentence would, and bare tokens where even these would.
+"""A time limit per sentence: a smaller search budget if the search would take too long, pieces if the whole sentence
+would, and tokens without constituents if even the pieces would.
 
-What a parser takes is measured on this machine, on sentences that are harder than those people write: words and tags
-that it knows, in any order. The clock is looked at again between pieces.
+The parser's speed is measured on this machine, on sentences that are harder than real ones: words and tags of its
+vocabulary in random order. Between pieces the remaining time is checked again.
 """
 
 from __future__ import annotations
@@ -21,26 +21,25 @@ from .pieces import Cut, cuts
 from .proofs import SENTENCES
 
 LENGTHS = (5, 10, 20, 40, 80, 160)
-"""Tokens of the sentences that are measured."""
+"""Lengths, in tokens, of the sentences that are timed."""
 _TRIES = 3
-"""Sentences of each length; of two parses of one the faster counts, as other work only slows them down."""
+"""Sentences of each length; the faster of two parses counts, because other work only slows them down."""
 _BEYOND = 4.0
-"""A longer sentence takes at most so many times what its length times the time per token of the longest measured one
-says."""
+"""Upper bound on how much longer a sentence above the longest timed length takes than linear extrapolation predicts."""
 SLACK = 1.5
-"""A sentence is not cut that would take so many deadlines if it were as hard as those that are measured."""
+"""A sentence is split only if it may take this many deadlines: timed sentences are harder than real ones."""
 _LEAST_BUDGET = 64
-"""A search of fewer inferences is none."""
+"""Smallest useful search budget."""
 _PIECES = -1
 R = TypeVar("R")
 
 
 class Pace:
-    """How many seconds a parser takes for a sentence at most. `took`: parses one of so many tokens, returns seconds;
-    lengths that take more than `enough` seconds end the measuring."""
+    """An upper estimate of the seconds that a parser takes for a sentence. `took`: parses a sentence of a given length
+    and returns the seconds; the measurement stops at the first length that takes more than `enough` seconds."""
 
     def __init__(self, took: Callable[[int], float], enough: float):
-        took(LENGTHS[1])  # kernels come from the cache, rooms are made
+        took(LENGTHS[1])  # load kernels from the cache, allocate workspaces
         self._measured: list[tuple[int, float]] = []
         for length in LENGTHS:
             seconds = max(map(took, [length] * _TRIES))
@@ -50,7 +49,7 @@ class Pace:
         self._whole = length == LENGTHS[-1]
 
     def seconds(self, n: int) -> float:
-        """For a sentence of n tokens; infinity where shorter ones took more than enough."""
+        """Return the estimate for a sentence of n tokens; infinity if shorter ones already took too long."""
         for length, seconds in self._measured:
             if n <= length:
                 return seconds * max(n / length, 0.5)
@@ -58,21 +57,21 @@ class Pace:
         return _BEYOND * seconds * n / length if self._whole else float("inf")
 
     def piece(self, n: int, deadline: float) -> int:
-        """The most tokens of pieces of a sentence of n that take no longer than the deadline together, and a quarter
-        of it each; the least length where there is none."""
+        """Return the maximum length of the pieces of a sentence of n tokens such that all pieces together take at most
+        the deadline, and each at most a quarter of it; the smallest length if none fits."""
         fitting = [one for one, took in self._measured if took * n / one <= deadline and took <= deadline / 4]
         return max(fitting, default=LENGTHS[0])
 
 
 class Clock:
-    """A deadline that runs from now on."""
+    """A deadline that starts when the object is created."""
 
     def __init__(self, pace: Pace, deadline: float):
         self.pace, self.end = pace, time.perf_counter() + deadline
 
     def parts(self, cuts: Iterable[Cut]) -> Iterator[list[Cut]]:
-        """The cuts in order, as many at once as take a quarter of the time that is left, until none can be done. None
-        is asked for before there is time for those before it."""
+        """Yield the pieces in order, as many at once as take a quarter of the remaining time, until none fits. A piece
+        is requested only when there is time for those before it."""
         waiting = iter(cuts)
         following = next(waiting, None)
         while following is not None:
@@ -91,7 +90,7 @@ class Clock:
 
 
 def any_order(words: Sequence[str], tags: Sequence[str], n: int, rng: random.Random) -> tuple[list[str], list[str]]:
-    """A sentence of n of the words and tags; where a parser does not tell what it knows, of those of proofs."""
+    """Return a random sentence of n words and tags; without a vocabulary it uses that of the self-test."""
     pairs = [token.rpartition("/") for line in SENTENCES for token in line.split()]
     words = words or [word for word, _, _ in pairs]
     tags = tags or [tag for _, _, tag in pairs]
@@ -99,7 +98,7 @@ def any_order(words: Sequence[str], tags: Sequence[str], n: int, rng: random.Ran
 
 
 def fastest(parse: Callable[[], R]) -> tuple[float, R]:
-    """The seconds that the faster of two parses takes, and what it finds."""
+    """Return the seconds of the faster of two parses, and the result."""
     seconds = []
     for _ in range(2):
         began = time.perf_counter()
@@ -109,8 +108,9 @@ def fastest(parse: Callable[[], R]) -> tuple[float, R]:
 
 
 class _Measured(NamedTuple):
-    """`pace` of `quick`, the parser without a search where it has one; `inference`: seconds that the search takes for
-    one, 0 where there is none; `searches`: of a sentence with spines, at most."""
+    """Measurements of a parser. `pace`: estimate for `quick`, the parser with its search switched off, if it has one;
+    `inference`: seconds per inference of the search, 0 if there is none; `searches`: maximum number of searches for a
+    sentence with supertags (spines)."""
 
     pace: Pace
     quick: Any
@@ -119,16 +119,16 @@ class _Measured(NamedTuple):
 
 
 class Deadline:
-    """A constituent parser that takes `deadline` seconds at most for a sentence.
+    """A constituent parser that takes at most `deadline` seconds for a sentence.
 
-    A sentence that could take longer is parsed with a smaller budget. Where it could without any search, and by half,
-    it is parsed in pieces under TOP (status "fallback"), as long ones as there is time for if all are to be parsed;
-    what there is no time for stays bare. `deadline_struck` of its result says so. Other sentences have the parse that
-    they have without a deadline.
+    A sentence that could take longer is parsed with a smaller budget. If it could take 1.5 times the deadline even
+    without a search, it is parsed in pieces under TOP (status "fallback"); the pieces are as long as possible such that
+    there is time for all. Tokens that cannot be parsed in time get no constituents. `deadline_struck` of the result
+    reports all these cases. Other sentences get the same parse as without a deadline.
 
-    The machine is measured at the first parse, which takes up to some seconds. Where other work slows it down later,
-    the clock is seen between pieces, but a sentence that is parsed as a whole can take longer. Safe to use from several
-    threads.
+    The speed of the machine is measured at the first parse, which takes up to a few seconds. If other work slows it
+    down later, the time is checked between pieces, but a sentence that is parsed as a whole can take longer. Safe to
+    use from several threads.
     """
 
     def __init__(self, parser: Any, deadline: float):
@@ -138,7 +138,7 @@ class Deadline:
         self._others: dict[int, Any] = {}
 
     def parse_batch(self, sentences: Sequence[TaggedWords]) -> list[ParseResult]:
-        """What `parse` finds for each of the sentences, in order."""
+        """Return the result of `parse` for each sentence, in order."""
         found: dict[int, ParseResult] = {}
         together: dict[int | None, list[int]] = {}
         for number, (words, tags) in enumerate(sentences):
@@ -155,7 +155,7 @@ class Deadline:
         return [found[number] for number in range(len(sentences))]
 
     def parse(self, words: Sequence[str], tags: Sequence[str], spines: Sequence[Any] = ()) -> ParseResult:
-        """What the parser's `parse` finds, or as much of it as there is time for."""
+        """Return the result of the parser's `parse`, or as much of it as fits into the time."""
         budget = self._budget(len(words), bool(spines))
         if budget == _PIECES:
             return self._in_pieces(words, tags, spines)
@@ -163,10 +163,10 @@ class Deadline:
         return _told(self._with(budget).parse(words, tags, *given), budget)
 
     def measured(self) -> _Measured:
-        """What this machine takes, measured now if it was not."""
+        """Return the measurements of this machine; the first call takes them."""
         with self._lock:
             if self._known is None:
-                with kernels_for(self.parser.name, SHORT + 1):  # none is interpreted
+                with kernels_for(self.parser.name, SHORT + 1):  # wait for compiled kernels
                     self._known = self._measure()
         return self._known
 
@@ -189,8 +189,8 @@ class Deadline:
         return _Measured(pace, quick, inference, betas + 1)
 
     def _budget(self, n: int, with_spines: bool = False) -> int | None:
-        """The budget for a sentence of n tokens: None, the parser's own; a smaller one; or _PIECES, where there is no
-        time for one."""
+        """Return the budget for a sentence of n tokens: None (that of the parser), a smaller one, or _PIECES if the
+        sentence must be split."""
         pace, _, inference, searches = self.measured()
         left = self.deadline - pace.seconds(n)
         if -left > (SLACK - 1) * self.deadline:
@@ -231,6 +231,6 @@ class Deadline:
 
 
 def _told(result: ParseResult, budget: int | None) -> ParseResult:
-    """The result, struck where a smaller budget was spent."""
+    """Return the result, marked as limited by the deadline if a smaller budget ran out."""
     struck = budget is not None and result.status in ("complete", "greedy")
     return replace(result, deadline_struck=True) if struck else result

@@ -1,10 +1,10 @@
-"""Lists of the k best trees: what all parsers share, and the k best derivations of a packed forest, found one after the
-other (Huang & Chiang 2005, algorithm 3).
+"""k-best lists: code shared by all parsers, and lazy enumeration of the k best derivations of a packed forest
+(Huang & Chiang 2005, algorithm 3).
 
-An item's derivations are asked for only when a better item's next one may use them. The best derivation of every item
-is known from the chart, which also makes chains of unary rules safe: as a derivation always comes after the derivations
-inside it, what an item needs from itself around a cycle is there already. A cycle never ends by itself, though: a
-derivation that goes around once more is one more derivation, and the caller says how many it wants.
+An item's next derivation is computed only when the next derivation of an item above may use it. The best derivation of
+every item comes from the chart, which also makes chains of unary rules safe: a derivation always comes after the
+derivations inside it, so around a cycle everything that an item needs from itself is computed already. A cycle does not
+end by itself: each further round is one more derivation, and the caller chooses how many derivations it takes.
 """
 
 import heapq
@@ -19,22 +19,22 @@ from ..trees.tree import Tree
 from .base import ParseResult
 
 MOST_TREES = 1000
-"""The longest list."""
+"""Maximum length of a list."""
 TRIES = 20
-"""A list of k distinct trees is looked for among so many times k derivations, as a tree can have several."""
+"""k distinct trees are searched among at most this many times k derivations, because a tree can have several."""
 _NUMBER = whole_number(1, MOST_TREES)
 
 
 def check_k(k: Any) -> None:
-    """Raise ConfigError unless k is a number of trees that may be asked for."""
+    """Raise ConfigError unless k is a valid number of trees."""
     if not _NUMBER.fits(k):
         raise ConfigError(f"k is {k!r}; give the number of trees wanted, {_NUMBER.allowed}")
 
 
 def ranked(first: ParseResult, others: Iterable[tuple[float, ParseResult]], k: int) -> list[ParseResult]:
-    """The first parse, and after it those of `others` that have another tree, at most k in all, with margins.
+    """Return the first parse, then those of `others` with a new tree, at most k in all, each with its margin.
 
-    `others`: (how much worse it is than the first, parse), best first; what is better than the first has the margin 0.
+    `others`: (how much worse than the first, parse), best first; a parse that is better than the first gets margin 0.
     """
     chosen = {shape(first.tree): replace(first, margin=0.0)}
     margin = 0.0
@@ -50,19 +50,19 @@ def ranked(first: ParseResult, others: Iterable[tuple[float, ParseResult]], k: i
 
 
 def shape(tree: Tree) -> tuple[tuple, ...]:
-    """What tells a tree from others over the same words."""
+    """Return a key that is unique among the trees over the same words."""
     return tree.labels, tree.starts, tree.ends
 
 
 Item = tuple[int, int]
-"""What names an item of a forest: in a chart (cell, symbol)."""
+"""Identifier of a forest item: in a chart (cell, symbol)."""
 
 
 class Edges(NamedTuple):
-    """The edges of an item, the one of its best derivation first.
+    """The edges of an item, the edge of its best derivation first.
 
-    `total`: log weights of the best derivation with each edge on top; in falling order. `name`: what the forest calls
-    the edges.
+    `total`: log weights of the best derivation with each edge on top, in decreasing order. `name`: identifiers of the
+    edges in the forest.
     """
 
     total: list[float]
@@ -70,9 +70,11 @@ class Edges(NamedTuple):
 
 
 class _Known:
-    """Derivations of an item as (−score, edge, ranks of its parts): those found, and a heap of some that may come next.
+    """The derivations of an item: those found (score, edge, ranks of its parts), and a heap of candidates for the next
+    one, whose scores are negated.
 
-    `parts`: of the edges that are or were in the heap. `succeeded`: derivations found whose successors are in the heap.
+    `parts`: parts of the edges that are or were in the heap. `succeeded`: number of derivations found whose successors
+    are in the heap.
     """
 
     __slots__ = ("edges", "finished", "found", "heap", "item", "parts", "seen", "succeeded")
@@ -87,16 +89,16 @@ class _Known:
         self.finished = False
 
     def push(self, edge: int, parts: Callable[[Item, int], tuple[Item, ...]]) -> None:
-        """Put the best derivation of an edge into the heap, if there is such an edge."""
+        """Push the best derivation of an edge onto the heap, if the edge exists."""
         if edge < len(self.edges.name):
             self.parts.append(parts(self.item, self.edges.name[edge]))
             heapq.heappush(self.heap, (-self.edges.total[edge], edge, (0,) * len(self.parts[edge])))
 
 
 class KBest:
-    """The derivations of a forest. Where it has cycles, no weight is above 0.
+    """The derivations of a forest in order of weight. If the forest has cycles, no weight may be above 0.
 
-    `edges`, `parts`: the edges of an item, and the items that an edge joins, by its name.
+    `edges`: returns the edges of an item; `parts`: returns the items that an edge (given by its name) combines.
     """
 
     def __init__(self, edges: Callable[[Item], Edges], parts: Callable[[Item, int], tuple[Item, ...]]):
@@ -104,13 +106,13 @@ class KBest:
         self._known: dict[Item, _Known] = {}
 
     def score(self, item: Item, rank: int) -> float | None:
-        """The log weight of an item's derivation of a rank (0: the best), None when it has no more."""
+        """Return the log weight of an item's derivation of a rank (0: the best), None if there are fewer."""
         self._find(item, rank)
         found = self._at(item).found
         return found[rank][0] if rank < len(found) else None
 
     def derivations(self, item: Item) -> Iterator[tuple[float, list[tuple[Item, int]]]]:
-        """(Log weight, `derivation`) of an item's derivations from the best one down."""
+        """Yield (log weight, `derivation`) of an item's derivations, best first."""
         for rank in itertools.count():
             score = self.score(item, rank)
             if score is None:
@@ -118,12 +120,12 @@ class KBest:
             yield score, self.derivation(item, rank)
 
     def derivation(self, item: Item, rank: int) -> list[tuple[Item, int]]:
-        """The items of a derivation in pre-order with the names of their edges; after `score` found it."""
+        """Return the items of a derivation in pre-order with the names of their edges. Call `score` for it first."""
         steps, stack = [], [(item, rank)]
         while stack:
             item, rank = stack.pop()
             known = self._known.get(item)
-            if known is None or len(known.found) <= rank:  # only as the best derivation of a part was it used
+            if known is None or len(known.found) <= rank:  # so far used only as the best derivation of a part
                 self._find(item, rank)
                 known = self._known[item]
             _, edge, ranks = known.found[rank]
@@ -141,7 +143,7 @@ class KBest:
         return self._known[item]
 
     def _find(self, item: Item, rank: int) -> None:
-        """Find an item's derivations up to a rank, or all there are."""
+        """Find an item's derivations up to a rank, or all if there are fewer."""
         waiting = [(item, rank)]
         while waiting:
             item, rank = waiting[-1]
@@ -159,11 +161,11 @@ class KBest:
                 continue
             cost, edge, ranks = heapq.heappop(known.heap)
             known.found.append((-cost, edge, ranks))
-            if not any(ranks):  # of the other edges only the next best one waits in the heap
+            if not any(ranks):  # the heap holds only the next best of the other edges
                 known.push(len(known.parts), self._parts)
 
     def _succeed(self, known: _Known) -> list[tuple[Item, int]]:
-        """Put into the heap what comes after the last derivation found, or say what must be found for that first."""
+        """Push the successors of the last derivation found, or return the derivations that must be found first."""
         score, edge, ranks = known.found[-1]
         parts = known.parts[edge]
         needed = []

@@ -1,4 +1,4 @@
-"""The kinds of models: what each builds, which factory is for it, which parser reads it. The only place that knows."""
+"""The kinds of models, with the output, factory and parser class of each. No other module lists them."""
 
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -6,18 +6,18 @@ from typing import Any, NamedTuple
 from ..errors import ModelFormatError
 
 CONSTITUENTS, DEPENDENCIES, TAGS = "constituents", "dependencies", "tags"
-"""What a model builds."""
+"""Kinds of output that a model builds."""
 
 LOADERS = {CONSTITUENTS: "load_parser", DEPENDENCIES: "load_dependency_parser", TAGS: "load_tagger"}
-"""Functions of this package that load them."""
+"""Functions of this package that load a model, by its kind of output."""
 
 
 class Kind(NamedTuple):
     """A kind of model.
 
-    `name`: as the header of its files has it, and `name` of its parser. `builds`: CONSTITUENTS, DEPENDENCIES or TAGS.
-    `factory`: of the component, for nlp.add_pipe. `module`, `parser`: the class, in a folder beside this file. `noun`:
-    for messages.
+    `name`: name in the header of its files, and `name` of its parser. `builds`: CONSTITUENTS, DEPENDENCIES or TAGS.
+    `factory`: factory of the component, for nlp.add_pipe. `module`, `parser`: the parser class and the subpackage that
+    defines it. `noun`: description for messages.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Kind(NamedTuple):
     noun: str
 
     def parser_class(self) -> Any:
-        """The class of its parser, imported now."""
+        """Import and return the parser class."""
         return getattr(import_module(f".{self.module}", __package__), self.parser)
 
 
@@ -43,18 +43,18 @@ KINDS = {
         Kind("tagger", TAGS, "spine_tagger", "tagging", "SequenceTagger", "a tagger of words"),
     )
 }
-"""By name."""
+"""All kinds by name."""
 
 READERS = ("span",)
-"""The kinds that boosted trees can have in them as their reader."""
+"""The kinds that a boosted-tree model can contain as its span model."""
 
 CONSTITUENT_FACTORIES = tuple(kind.factory for kind in KINDS.values() if kind.builds == CONSTITUENTS)
 """The factories of constituent parsers."""
 
 
 def read_as(data: bytes, builds: str, prove: bool = True) -> Any:
-    """The parser of a model's bytes; `prove`: see `StoredParser.from_bytes`. Raises ModelFormatError for a damaged or
-    unknown model, and for one that builds something else than `builds`."""
+    """Load the parser from a model's bytes; `prove`: see `StoredParser.from_bytes`. Raises ModelFormatError for a
+    damaged or unknown model, and for one that does not build `builds`."""
     from ..model.container import container_kind
 
     name = container_kind(data)

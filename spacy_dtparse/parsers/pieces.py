@@ -1,4 +1,4 @@
-"""Where sentences are cut that are parsed in pieces."""
+"""Splitting sentences that are parsed in pieces."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,8 +9,8 @@ Cut = tuple[int, int]
 
 
 def cuts(tags: Sequence[str], most: int) -> Iterator[Cut]:
-    """Pieces of at most `most` tokens, cut after punctuation where there is some in their second half. None is looked
-    for before it is asked for."""
+    """Yield pieces of at most `most` tokens, split after punctuation if there is some in the second half of a piece.
+    Each piece is computed only on request."""
     start, n = 0, len(tags)
     while start < n:
         end = min(start + most, n)
@@ -22,5 +22,5 @@ def cuts(tags: Sequence[str], most: int) -> Iterator[Cut]:
 
 
 def cut(tags: Sequence[str], most: int) -> list[Cut]:
-    """All of the pieces of `cuts`."""
+    """Return all pieces of `cuts`."""
     return list(cuts(tags, most))

@@ -1,6 +1,8 @@
-"""Proofs: sentences with what a model made of them where it was written, to be compared wherever it is loaded.
+"""The self-test of models: a model file stores golden parses, sentences with the scores that the model gave them when
+it was written. Loading parses the sentences again and compares the scores.
 
-A model's fingerprint says that its tables are whole; proofs say that features, kernels and tables still mean the same.
+The checksum of a model shows that its tables are undamaged; the self-test shows that features, kernels and tables still
+fit together.
 """
 
 import math
@@ -15,7 +17,7 @@ from ..symbols import SymbolTable
 
 Strings = Sequence[str] | SymbolTable
 Proof = dict[str, Any]
-"""`words`, `tags`, and by name what came out: numbers, or lists of them."""
+"""A golden parse: `words`, `tags`, and outputs by name: numbers, or lists of numbers."""
 
 SENTENCES = """
 Mr./NNP O'Neill-Harcourt/NNP quickly/RB repainted/VBD 37/CD low-cost/JJ chairs/NNS ./.
@@ -24,15 +26,18 @@ Unmuting/VBG misunderstandings/NNS on/IN https://example.org/a?b=2/NN (/-LRB- 5:
 I/PRP would/MD n't/RB pay/VB $/$ 1,250.50/CD for/IN B2B-style/JJ incomprehensibilities/NNS
 “/`` THE/DT zorbled/VBN quaxing/NN ,/, 1999/CD ,/, isn’t/VBZ a/DT beginner/NN ”/''
 """.split("\n")[1:-1]
-"""What features look at: capitals, digits, hyphens, brackets, quotes, endings, a URL, a long word, words unknown to
-everyone. Written for this purpose; part of no treebank."""
+"""Sentences that cover what features depend on: capitals, digits, hyphens, brackets, quotes, endings, a URL, a long
+word, words that no model contains. Written for this purpose; not part of any treebank."""
 OWN_WORDS = 9
-"""Length of one more sentence, of words that the model knows."""
+"""Length of one more sentence, of words from the model's vocabulary."""
 
 
 def sentences(words: Strings, tags: Strings) -> Iterator[tuple[list[str], list[str]]]:
-    """Words with tags, for a model that knows these `words` and `tags`: those of SENTENCES, where a tag that it does
-    not know gives way to the next of those that it knows, unless it knows none; and one of its own words."""
+    """Yield the test sentences (words, tags) for a model with the vocabulary `words` and `tags`.
+
+    These are `SENTENCES`, in which each tag that the model lacks is replaced by the next of `tags` (unless there are
+    none), and one sentence of words from the vocabulary.
+    """
     others = cycle(tags)
     for line in SENTENCES:
         pairs = [token.rpartition("/") for token in line.split()]
@@ -42,19 +47,21 @@ def sentences(words: Strings, tags: Strings) -> Iterator[tuple[list[str], list[s
 
 
 def _spread(strings: Strings) -> list[str]:
-    """OWN_WORDS of them, from the first on at equal steps."""
+    """Return `OWN_WORDS` of the strings, from the first on at equal steps."""
     return [strings[k * len(strings) // OWN_WORDS] for k in range(OWN_WORDS)]
 
 
 def compare(
     proofs: Sequence[Proof], prove: Callable[[list[str], list[str]], Mapping[str, Any]], tolerance: float
 ) -> None:
-    """Raise ModelFormatError unless `prove` makes of each sentence what its proof says, to `tolerance` times 1 more
-    than its size, and there is one."""
+    """Raise ModelFormatError unless `prove` reproduces the outputs of each golden parse, and there is at least one.
+
+    A number x may differ by `tolerance` * (1 + |x|).
+    """
     if not proofs:
         raise ModelFormatError(
-            "the model has no proofs, sentences that show that it parses as it did where it was made; write it again "
-            "with the to_bytes of its parser"
+            "the model has no self-test, sentences with stored parses that show that it parses as it did when it was "
+            "written; write it again with the to_bytes of its parser"
         )
     for number, proof in enumerate(proofs):
         try:
@@ -63,17 +70,18 @@ def compare(
             different = [(a, b) for a, b in pairs if not abs(a - b) <= tolerance * (1 + abs(b))]  # nor nan, nor inf
         except (DtparseError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise ModelFormatError(
-                f"proof {number} of the model is none ({type(error).__name__}: {error}); fetch or write the model again"
+                f"self-test {number} of the model cannot be run ({type(error).__name__}: {error}); fetch or write the "
+                "model again"
             ) from error
         if different:
             here, there = different[0]
             raise ModelFormatError(
-                f"proof {number} of the model scores {here:.9g}, but {there:.9g} where the model was made: its tables "
-                "or this release's features or kernels differ; train the model again or install the release that made "
-                "it"
+                f"self-test {number} of the model scores {here:.9g}, but {there:.9g} where the model was made: its "
+                "tables or this release's features or kernels differ; train the model again or install the release "
+                "that made it"
             )
 
 
 def _pairs(found: Any, proven: Any) -> Iterator[tuple[float, float]]:
-    """What was found and what was proven, number by number; nan where the one has more than the other."""
+    """Yield pairs of computed and stored numbers; nan if one side has fewer."""
     return zip_longest(np.ravel(found).tolist(), np.ravel(proven).tolist(), fillvalue=math.nan)

@@ -1,10 +1,10 @@
-"""Settings of the parsers, each with the values that it may have."""
+"""Settings of the parsers, with the allowed values of each."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, TypeVar
 
-from ..checks import Setting, check, one_of, optional, real_number, share, shares, truth, whole_number
+from ..checks import Setting, check, one_of, optional, real_number, renamed_setting, share, shares, truth, whole_number
 from ..errors import ConfigError
 from ..stored_names import stored_as
 
@@ -13,16 +13,16 @@ BUDGET_PER_TOKEN = 200
 BUDGET_LEAST = 2500
 """The default budget, chosen from the table of accuracy against speed in docs/experiments/speed.md."""
 DEADLINE = real_number(0.001, 3600)
-"""Seconds that a parser may be given for a sentence; see `parsers.deadline`."""
+"""Allowed deadlines, in seconds per sentence; see `parsers.deadline`."""
 
 
 class Settings:
-    """A base of frozen dataclasses of settings."""
+    """Base class of frozen dataclasses of settings."""
 
     KIND: ClassVar[str] = "parser"
-    """What messages call them."""
+    """Kind of settings, for messages."""
     ALLOWED: ClassVar[Mapping[str, Setting]]
-    """The values that each may have; None, too, where that is its default."""
+    """Allowed values of each setting; None is also allowed if it is the default."""
 
     def __post_init__(self) -> None:
         defaults = {field.name: field.default for field in fields(self)}  # type: ignore[arg-type]
@@ -32,38 +32,49 @@ class Settings:
             object.__setattr__(self, "betas", tuple(map(float, self.betas)))  # type: ignore[attr-defined]
 
     def with_changes(self: S, **changes: Any) -> S:
-        """A copy with some settings changed. Raises ConfigError for an unknown name."""
+        """Return a copy with some settings changed. Raises ConfigError for an unknown name."""
         names = [field.name for field in fields(self)]  # type: ignore[arg-type]
         unknown = sorted(set(changes) - set(names))
+        for name in unknown:
+            if renamed := renamed_setting(name, names):
+                raise ConfigError(f"unknown {self.KIND} setting: {renamed}")
         if unknown:
             raise ConfigError(f"unknown {self.KIND} setting {', '.join(unknown)}; allowed are {', '.join(names)}")
         return replace(self, **changes)  # type: ignore[type-var]
 
     def with_given(self: S, **changes: Any) -> S:
-        """`with_changes` without what is None, which stays as it is."""
+        """Return `with_changes` for the values that are not None; the other settings stay unchanged."""
         return self.with_changes(**{name: value for name, value in changes.items() if value is not None})
 
 
 @stored_as("budget", "max_tokens", "confident", "gate", "trust", "sure", "whole", "betas")
 @dataclass(frozen=True)
 class SearchSettings(Settings):
-    """How long to search.
+    """Settings of the boosted-tree parser: how long and how carefully to search.
 
-    `budget`: scored inferences after which the best complete parse found so far is returned; 0 stops at the greedy
-    parse; None allows BUDGET_PER_TOKEN for every token, and at least BUDGET_LEAST; in a pruned search a state counts as
-    as many inferences as there are labels. `max_tokens`: longer sentences are parsed greedily, so that time stays
-    linear in length. `confident`: a shift that scores more than this is taken without a look at the other inferences of
-    its state; infinity never does that. `gate`: share of the right windows that the model's gate may drop unscored, by
-    what it dropped of trees held out from training; 0: drop none.
+    - `budget`: scored inferences after which the search returns the best complete parse found so far. Larger: slower
+      and more accurate. 0 stops at the greedy parse; None allows `BUDGET_PER_TOKEN` per token, and at least
+      `BUDGET_LEAST`. In a pruned search a state counts as as many inferences as there are labels.
+    - `max_tokens`: longer sentences are parsed greedily, so that time stays linear in length. Larger: more sentences
+      are searched.
+    - `shift_threshold`: a shift with a score above this is taken without scoring the other inferences of its state.
+      Larger: more inferences are scored, slower; infinity always scores all.
+    - `window_filter`: fraction of the correct windows that the model's window filter may drop unscored, estimated on
+      trees held out from training. A window is a run of adjacent frontier items considered as the children of one
+      inference. Larger: faster, more correct inferences are lost; 0 drops none.
+    - `marginal_weight`: weight of the span model's log odds of constituents in the cost of a parse, in addition to the
+      scores of the trees; only for models with a span model. Larger: the span model counts more; 0 ignores it.
+    - `commit_threshold`: if the span model gives a constituent with its labels, or the absence of a constituent, at
+      least this probability, the inference is taken unscored; only for models with a span model. Larger: fewer
+      decisions are left to the span model, slower; 1 scores everything.
+    - `attach_unattached`: whether a token that the span model's treebanks never leave unattached gets its most probable
+      constituent, and a constituent gets its label a second time if the span model finds that more likely than not;
+      only for models with a span model that has the same labels.
+    - `betas`: for sentences with supertags (spines): the probability that a spine needs to be allowed, as a fraction of
+      that of the token's most probable spine. One value for each search, until a search gives a complete parse; the
+      last search allows all spines. Larger: fewer spines, faster. (): spines are not used.
 
-    The next three are of models with a reader. `trust`: what its log odds of constituents count in the cost of a parse,
-    beside what the trees say. `sure`: where the reader gives such a probability to a constituent with its labels, or to
-    there being none, the inference is taken unscored; 1: everything is scored. `whole`: whether a token that its
-    treebanks never leave bare gets the constituent that it finds likeliest, and a constituent its label twice
-    where the reader has that more likely than not, if the reader's labels are the model's. `betas`: where a
-    sentence comes with spines, the share of the likeliest one's probability that others must have to be allowed, one
-    for each search until one gives a whole parse (then comes one with all); (): spines are not used.
-    Raises ConfigError for values out of range or of another type.
+    Raises ConfigError for values out of range or of the wrong type.
     """
 
     budget: int | None = None
@@ -82,7 +93,7 @@ class SearchSettings(Settings):
     }  # fmt: skip
 
     def budget_for(self, n_tokens: int) -> int:
-        """The budget for a sentence of `n_tokens`."""
+        """Return the budget for a sentence of `n_tokens` tokens."""
         if n_tokens > self.max_tokens:
             return 0
         return max(BUDGET_LEAST, BUDGET_PER_TOKEN * n_tokens) if self.budget is None else self.budget
@@ -91,18 +102,25 @@ class SearchSettings(Settings):
 @stored_as("budget", "max_tokens", "networks", "confident", "penalty", "whole")
 @dataclass(frozen=True)
 class SpanSettings(Settings):
-    """How to parse.
+    """Settings of the span parser.
 
-    `budget`: 0 asks the first network alone, None or any other number all that `networks` allows; the chart is exact in
-    either case, as reading a sentence takes much longer than searching it. `max_tokens`: a longer sentence is parsed by
-    charts over windows and units of it, none of more than so many (below 2 means 2), because a chart's time grows with
-    the cube of the length (see `parsers.span.long`). `networks`: how many of the model's networks are multiplied, None
-    all. `confident`: where no constituent of the first network's tree has a greater score (-ln of its probability), the
-    others are not asked; 0, the default, asks them always. `penalty`: posterior probability that a label must have to
-    be worth a place in the tree; below a half it favours recall. `whole`: whether a token that the treebank never
-    leaves bare (a noun in a clause, say) gets its most probable constituent even where that is worth less than the
-    penalty; a model of before 0.2 does not know which these are. Raises ConfigError for values out of range or of
-    another type.
+    - `budget`: 0 runs only the first network; None or any other number runs all that `networks` allows. The chart is
+      exact in either case, because the networks take much longer than the chart.
+    - `max_tokens`: a longer sentence is parsed by charts over windows and units of it, none of more than `max_tokens`
+      units (below 2 means 2), because the time of a chart grows with the cube of the length (see `parsers.span.long`).
+      Larger: more sentences are parsed by one exact chart, slower.
+    - `networks`: how many of the model's networks form the ensemble (their probabilities are multiplied); None: all.
+      Larger: more accurate, slower.
+    - `ensemble_threshold`: if no constituent of the first network's tree has a score (-ln of its probability) above
+      this, the other networks are skipped. Larger: they are skipped more often, faster, less accurate; 0, the default,
+      always runs them.
+    - `penalty`: posterior probability that a label needs to be included in the tree. Larger: fewer constituents, higher
+      precision; below a half it favours recall.
+    - `attach_unattached`: whether a token that the treebank never leaves unattached (a noun in a clause, say) gets its
+      most probable constituent even if its probability is below the penalty; models from before 0.2 lack the tables
+      for this.
+
+    Raises ConfigError for values out of range or of the wrong type.
     """
 
     budget: int | None = None
@@ -121,22 +139,27 @@ class SpanSettings(Settings):
 @stored_as("prune", "beam", "max_tokens", "tags", "decoder", "candidates_n", "budget", "betas")
 @dataclass(frozen=True)
 class PcfgSettings(Settings):
-    """How to parse.
+    """Settings of the PCFG parser.
 
-    `prune`: the fine chart leaves out what has a posterior probability below this under the coarse grammar; 0 leaves
-    out nothing, which is exact (grammars with latent annotations leave out more, see `parser`). `beam`: on the way to
-    those posteriors, what has an inside probability times frequency below this times the best of its cell is left out;
-    0 leaves out nothing. `max_tokens`: longer sentences are cut into pieces, because a chart's time grows with the cube
-    of the length. `tags`: "given" allows a word only the tag it comes with, "own" lets the grammar choose; None is what
-    the model was made for. `decoder`: how a grammar with latent annotations chooses a tree. "max-rule": the greatest
-    product of the posteriors of rules (Petrov & Klein 2007); the others are of Matsuzaki et al. (2005, section 3):
-    "viterbi": the most probable tree together with its annotations, of one grammar; "q": the most probable tree of the
-    approximate distribution; "rerank": of the `candidates_n` best trees of the model's candidates the one with the
-    greatest exact probability. A model without latent annotations always gives the most probable tree. `budget` is part
-    of the parsers' protocol; a chart has none, so any value means the same.
-    `betas`: where a sentence comes with spines, the share of the likeliest one's probability that others must have to
-    be allowed, one for each chart until one has a tree (then comes one with all); (): spines are not used.
-    Raises ConfigError for values out of range or of another type.
+    - `prune`: the fine chart skips symbols with a posterior probability below this under the coarse grammar. Larger:
+      faster, less accurate; 0 skips nothing, which is exact (grammars with latent annotations skip more, see `parser`).
+    - `beam`: while these posteriors are computed, symbols with an inside probability times frequency below `beam` times
+      the best of their cell are skipped. Larger: faster, less exact; 0 skips nothing.
+    - `max_tokens`: longer sentences are split into pieces, because the time of a chart grows with the cube of the
+      length. Larger: fewer sentences are split, slower.
+    - `tags`: "given" allows a word only its input tag, "own" lets the grammar choose; None: the model's default.
+    - `decoder`: how a grammar with latent annotations chooses a tree. "max-rule": the greatest product of the
+      posteriors of rules (Petrov & Klein 2007); the others are by Matsuzaki et al. (2005, section 3): "viterbi": the
+      most probable tree together with its annotations, for a single grammar; "q": the most probable tree of the
+      approximate distribution; "rerank": among the `candidates_n` best trees of the model's candidate grammar, the one
+      with the greatest exact probability. A model without latent annotations always gives the most probable tree.
+    - `candidates_n`: number of candidates of decoder "rerank". Larger: slower, more often the most probable tree.
+    - `budget`: part of the parsers' protocol; a chart has no budget, so it has no effect.
+    - `betas`: for sentences with supertags (spines): the probability that a spine needs to be allowed, as a fraction of
+      that of the token's most probable spine. One value for each chart, until a chart has a tree; the last chart allows
+      all spines. Larger: fewer spines, faster. (): spines are not used.
+
+    Raises ConfigError for values out of range or of the wrong type.
     """
 
     prune: float = 3e-4
@@ -157,13 +180,17 @@ class PcfgSettings(Settings):
 
 @dataclass(frozen=True)
 class DependencySettings(Settings):
-    """How to parse.
+    """Settings of the dependency parser.
 
-    `decoder`: "projective" (Eisner) or "spanning" (Chu-Liu-Edmonds), None as the model was trained. `stages`: how many
-    of the model's stages are run, None all; 1 is the paper's parser. `max_tokens`: a longer sentence is parsed in
-    pieces of at most so many tokens, as time grows with the square of the length and more. `heads`: of how many heads
-    of each token, the best by the stage before, a stage after the first looks at the links. Raises ConfigError for
-    values out of range or of another type.
+    - `decoder`: "projective" (Eisner) or "spanning" (Chu-Liu-Edmonds); None: as the model was trained.
+    - `stages`: how many of the model's stages are run; None: all; 1 is the paper's parser. Larger: more accurate,
+      slower.
+    - `max_tokens`: a longer sentence is parsed in pieces of at most this many tokens, because time grows at least with
+      the square of the length. Larger: fewer sentences are split, slower.
+    - `heads`: number of candidate heads of each token, the best by the stage before, that a stage after the first
+      scores. Larger: more exact, slower.
+
+    Raises ConfigError for values out of range or of the wrong type.
     """
 
     decoder: str | None = None
@@ -179,10 +206,13 @@ class DependencySettings(Settings):
 
 @dataclass(frozen=True)
 class TaggerSettings(Settings):
-    """How to tag.
+    """Settings of the sequence tagger.
 
-    `beam`: the most pairs of labels that are kept from word to word. `share`: a pair is dropped when its probability is
-    below this share of the likeliest one's. Raises ConfigError for values out of range or of another type.
+    - `beam`: maximum number of label pairs that the beam retains at each word. Larger: more exact, slower.
+    - `share`: a pair is dropped if its probability is below this fraction of the most probable pair's. Larger: faster,
+      less exact.
+
+    Raises ConfigError for values out of range or of the wrong type.
     """
 
     beam: int = 4
@@ -194,8 +224,12 @@ class TaggerSettings(Settings):
 
 @dataclass(frozen=True)
 class ReadingSettings(Settings):
-    """How to read a text. `max_tokens`: a longer one is read in pieces of so many tokens, each with some of the tokens
-    around it, so that memory stays bounded. Raises ConfigError for values out of range or of another type.
+    """Settings of the recurrent tagger.
+
+    - `max_tokens`: a longer text is tagged in pieces of this many tokens, each together with some of the tokens around
+      it, so that memory stays bounded. Larger: fewer pieces, more memory.
+
+    Raises ConfigError for values out of range or of the wrong type.
     """
 
     max_tokens: int = 2000

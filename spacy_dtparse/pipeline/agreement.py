@@ -1,21 +1,25 @@
-"""How far the heads and the constituents of a Doc agree."""
+"""Agreement between the dependency heads and the constituents of a Doc."""
 
 from bisect import bisect_left
 from typing import NamedTuple
 
 from spacy.tokens import Doc
 
+from ..errors import MissingAnnotationError
 from ..trees.heads import HeadRules
 from .attributes import to_tree
 from .constituents import read_constituents
 from .phrases import rules_of
-from .sentences import MissingAnnotationError, visible_tokens
+from .sentences import visible_tokens
 
 
 class Agreement(NamedTuple):
-    """`tokens`: words, and `same_heads`: of them with the head that head rules find in the constituents.
-    `constituents`: of more than one word and less than their sentence, and `connected`: of them with exactly one word
-    whose head is outside, as a phrase with a head has it. White space does not count, a unary chain counts once."""
+    """Counts of agreement; white space does not count, a unary chain counts once.
+
+    `tokens`: number of words. `same_heads`: number of words whose head is the one that the head rules find in the
+    constituents. `constituents`: number of constituents of more than one word and fewer than their sentence.
+    `connected`: number of these in which exactly one word has its head outside, as in a phrase with a head.
+    """
 
     tokens: int
     same_heads: int
@@ -24,21 +28,21 @@ class Agreement(NamedTuple):
 
     @property
     def heads(self) -> float:
-        """Share of words with the same head, from 0 to 1; 1 of nothing."""
+        """Fraction of words with the same head, from 0 to 1; 1 if there are no words."""
         return self.same_heads / self.tokens if self.tokens else 1.0
 
     @property
     def phrases(self) -> float:
-        """Share of connected constituents, from 0 to 1; 1 of nothing. Unlike `heads` it asks for no convention of which
-        word is the head."""
+        """Fraction of connected constituents, from 0 to 1; 1 if there are none. Unlike `heads` it does not depend on a
+        convention for the head word."""
         return self.connected / self.constituents if self.constituents else 1.0
 
 
 def agreement(doc: Doc, key: str | None = None, rules: HeadRules | None = None) -> Agreement:
     """Compare `token.head` with the constituents in `doc.spans[key]`.
 
-    `rules`: head rules, by default those of the parser's model, else of the Doc's language. Raises
-    NotParsedError when the Doc has no constituents, MissingAnnotationError when it has no heads.
+    `rules`: head rules, by default those of the parser's model, else of the Doc's language. Raises NotParsedError if
+    the Doc has no constituents, MissingAnnotationError if it has no heads.
     """
     found = read_constituents(doc, key)
     if len(doc) and not doc.has_annotation("DEP"):

@@ -1,9 +1,9 @@
-"""Questions about constituents, as plain functions (`extensions` makes `doc._.…`, `span._.…`, `token._.…` of them).
+"""Accessors for constituents as plain functions (`extensions` registers them as `doc._.…`, `span._.…`, `token._.…`).
 
-They have the names and the meaning that benepar gave its extensions, so code written for it runs on. A plain span
-stands for the whole unary chain at its place, as there, and a token for the span of it alone. A span out of
+They have the names and the meaning of benepar's extensions, so code written for benepar works unchanged. As there, a
+plain span stands for the whole unary chain over its tokens, and a token for the span of that token. A span from
 `doc._.constituents` carries its chain level as its id and stands for that one constituent, so the members of a chain
-can be told apart. White space at a span's edges does not count: `sent._.parse_string` works for a sentence with a
+can be distinguished. White space at a span's edges is ignored: `sent._.parse_string` works for a sentence with a
 trailing newline.
 """
 
@@ -14,25 +14,19 @@ from typing import Any, NamedTuple
 
 from spacy.tokens import Doc, Span, Token
 
-from ..errors import TreeError
+from ..errors import NonConstituentError, NotParsedError, TreeError
 from ..parsers.base import UNKNOWN_TAG
 from ..text import escape_token
 from ..trees.tree import Tree
-from .constituents import (
-    Constituents,
-    NonConstituentError,
-    NotParsedError,
-    chain_level,
-    group_key,
-    make_span,
-    read_constituents,
-    tree_of,
-)
+from .constituents import Constituents, chain_level, group_key, make_span, read_constituents, tree_of
 from .sentences import is_blank, plain_word, visible_tokens
 
 
 class Place(NamedTuple):
-    """What a span points at: constituent `number`, or -1 for a token that is none; `exact`: one member of a chain."""
+    """The constituent that a span stands for.
+
+    `number`: its index, -1 for a token that is none; `exact`: one member of a chain.
+    """
 
     doc: Doc
     constituents: Constituents
@@ -54,8 +48,8 @@ def is_parsed(doc: Doc, key: str | None = None) -> bool:
 def constituents(doc: Doc, key: str | None = None) -> list[Span]:
     """All constituents of the Doc in pre-order, labelled, with their chain levels as ids.
 
-    `key`: the span group; by default "constituents", else the first one that a parser wrote. Empty, with a
-    warning where tokens were merged or split after parsing, when the Doc has no valid parse.
+    `key`: the span group; by default "constituents", else the first one that a parser wrote. Empty if the Doc has no
+    valid parse, with a warning if tokens were merged or split after parsing.
     """
     try:
         found = read_constituents(doc, key)
@@ -69,17 +63,17 @@ def constituents(doc: Doc, key: str | None = None) -> list[Span]:
 def labels(span: Span | Token) -> tuple[str, ...]:
     """The labels of the unary chain at `span` from top to bottom; () for a token that is no constituent.
 
-    For a member of a chain, the labels from it down. Raises NonConstituentError when `span` is neither a
-    constituent nor one token, NotParsedError when the Doc has no valid parse.
+    For a member of a chain, its label and those below it. Raises NonConstituentError if `span` is neither a constituent
+    nor one token, NotParsedError if the Doc has no valid parse.
     """
     _, found, number, *_ = locate(span)
     return tuple(found.labels[number : _chain_end(found, number)]) if number >= 0 else ()
 
 
 def parse_string(span: Span | Token) -> str:
-    """The subtree at `span` in Penn brackets on one line, without TOP where something else covers the sentence.
+    """The subtree at `span` in Penn brackets on one line, without TOP if another constituent covers the sentence.
 
-    Brackets in words are escaped (-LRB- …), white space inside a merged token is `_`, a missing tag is XX. A span of
+    Brackets in words are escaped (-LRB- …), white space inside a merged token becomes `_`, a missing tag XX. A span of
     white space only, such as the one sentence of a blank text, gives an empty string. Raises as `labels` does.
     """
     if span.doc and is_blank(span.text):
@@ -147,7 +141,7 @@ def parent(span: Span | Token) -> Span | None:
 def subconstituents(span: Span) -> Iterator[Span]:
     """`span` itself and everything below it in pre-order, single tokens included, every chain once.
 
-    From one member of a chain on, the other members below it come one by one. Raises as `labels` does.
+    For one member of a chain, the members below it are yielded one by one. Raises as `labels` does.
     """
     doc, found, number, start, end, exact = locate(span)
     stack = [make_span(doc, found, number, with_level=exact) if number >= 0 else doc[start:end]]
@@ -158,17 +152,18 @@ def subconstituents(span: Span) -> Iterator[Span]:
 
 
 def score(span: Span) -> float | None:
-    """The cost −ln p of the inference that built the constituent (the highest of a chain), in nats; None when unknown.
+    """The cost −ln p of the inference that built the constituent (the highest of a chain), in nats; None if unknown.
 
-    With `span_parser` p is the constituent's probability, with boosted trees that of their decision. Doc.from_docs and
-    JSON drop the scores. Raises as `labels` does.
+    With `span_parser` p is the constituent's probability, with boosted trees the probability of their decision.
+    Doc.from_docs and JSON drop the scores. Raises as `labels` does.
     """
     return _told(span, "scores")
 
 
 def probability(span: Span) -> float | None:
-    """The probability that the constituent (the highest of a chain) is right: of constituents with such probabilities
-    that share was, on development trees. None where the parser was not to tell it (see its setting `probabilities`).
+    """The calibrated probability that the constituent (the highest of a chain) is right: on development trees, this
+    fraction of the constituents with such a probability was right. None unless the parser's setting `probabilities` is
+    on.
 
     Doc.from_docs and JSON drop the probabilities.
     """
@@ -183,7 +178,7 @@ def tree_probability(span: Span) -> float | None:
 
 
 def _told(span: Span, what: str) -> float | None:
-    """What the span group tells of the constituent at `span`; None when unknown."""
+    """The value for the constituent at `span` in a list of the span group's attrs; None if unknown."""
     place = locate(span)
     name = group_key(place.doc)
     told = place.doc.spans[name].attrs.get(what, ()) if name is not None else ()
@@ -191,11 +186,11 @@ def _told(span: Span, what: str) -> float | None:
 
 
 def sentence_infos(doc: Doc, key: str | None = None) -> list[dict[str, Any]]:
-    """How each sentence was parsed, a dict for each; [] when that was dropped on the way (by Doc.from_docs or JSON).
+    """How each sentence was parsed, a dict for each; [] if Doc.from_docs or JSON dropped this information.
 
-    `start`, `end`: tokens of the Doc. `status`: one of `parsers.STATUSES`, or "gold" where the tree was given. `cost`,
-    `n_states`, `n_scored`, `greedy_optimal`, `n_searches`, `ambiguity`: as in `ParseResult`; not there for a sentence
-    without words or with a given tree. `deadline_struck`: True; not there where it did not strike.
+    `start`, `end`: tokens of the Doc. `status`: one of `parsers.STATUSES`, or "gold" if the tree was given. `cost`,
+    `n_states`, `n_scored`, `greedy_optimal`, `n_searches`, `ambiguity`: as in `ParseResult`; absent for a sentence
+    without words or with a given tree. `deadline_struck`: True if the deadline was exceeded, else absent.
     """
     name = group_key(doc, key)
     return [] if name is None else list(doc.spans[name].attrs.get("sentences", ()))
@@ -204,7 +199,7 @@ def sentence_infos(doc: Doc, key: str | None = None) -> list[dict[str, Any]]:
 def to_tree(span: Span, key: str | None = None) -> Tree:
     """The Tree of a sentence or of any span of whole constituents and tokens, root TOP, white-space tokens left out.
 
-    Raises NonConstituentError when a constituent reaches over the edge of `span` or `span` has no word.
+    Raises NonConstituentError if a constituent crosses the edge of `span` or `span` has no word.
     """
     doc = span.doc
     found = read_constituents(doc, key)
@@ -216,13 +211,13 @@ def to_tree(span: Span, key: str | None = None) -> Tree:
 
 
 def trees(doc: Doc, key: str | None = None) -> list[Tree]:
-    """The Tree of each sentence that has a word, in order. Raises NotParsedError when the Doc has no valid parse."""
+    """The Tree of each sentence that has a word, in order. Raises NotParsedError if the Doc has no valid parse."""
     read_constituents(doc, key)
     return [to_tree(doc[start:end], key) for start, end, words in visible_tokens(doc) if words]
 
 
 def _symbol(text: str) -> str:
-    """A word, tag or label as it stands in brackets."""
+    """Escape a word, tag or label for brackets."""
     return escape_token(plain_word(text))
 
 
@@ -232,7 +227,7 @@ def _chain_end(found: Constituents, number: int) -> int:
 
 
 def locate(span: Span | Token, key: str | None = None) -> Place:
-    """What `span` points at. Raises NotParsedError, NonConstituentError."""
+    """Find the constituent that `span` stands for. Raises NotParsedError, NonConstituentError."""
     doc = span.doc
     if isinstance(span, Token):
         span = doc[span.i : span.i + 1]

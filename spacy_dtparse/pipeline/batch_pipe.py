@@ -1,4 +1,4 @@
-"""Components that parse the sentences of several Docs at once, in threads if asked to."""
+"""Components that parse the sentences of several Docs at once, optionally in threads."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,13 +12,13 @@ from .batches import batches, in_threads
 from .model_pipe import ModelPipe
 
 THREADS: tuple[int, Setting] = (1, whole_number(1, 256))
-"""The setting `threads`, its default and its values."""
+"""The setting `threads`: its default and its allowed values."""
 DEADLINE: tuple[None, Setting] = (None, optional(settings.DEADLINE)._replace(type=Optional[float]))  # noqa: UP045
-"""The setting `deadline`, its default and its values."""
+"""The setting `deadline`: its default and its allowed values."""
 
 
 class Job(NamedTuple):
-    """A Doc on its way through a parser: what was read of it, what was found, an error."""
+    """A Doc on its way through a parser: its input for the parser, the result, an error."""
 
     doc: Doc
     read: Any
@@ -27,12 +27,12 @@ class Job(NamedTuple):
 
 
 class BatchPipe(ModelPipe, ABC):
-    """A ModelPipe that reads a Doc, parses what it has read, and writes what was found; a subclass says how.
+    """A ModelPipe in three steps: `read_doc`, `predict`, `set_annotations`; subclasses implement them.
 
-    `threads`: how many parse in `nlp.pipe`, beside the thread of the other components; the result is the same. Docs are
-    read and written in the calling thread only. `deadline`: the most seconds that the parser may take for a
-    sentence; one that could take longer is parsed in less time (see `parsers.deadline`), and the record of its parse
-    says so. None: as long as it takes.
+    `threads`: number of threads that parse in `nlp.pipe`, in addition to the thread of the other components; the result
+    is the same. Docs are read and written in the calling thread only. `deadline`: maximum number of seconds for parsing
+    a sentence; a sentence that could take longer is parsed in less time (see `parsers.deadline`), and the record of its
+    parse says so. None: no limit.
     """
 
     threads: int
@@ -41,7 +41,7 @@ class BatchPipe(ModelPipe, ABC):
 
     @abstractmethod
     def in_time(self, parser: Any, deadline: float) -> Any:
-        """A parser of the same kind that keeps a deadline."""
+        """Return a parser of the same kind that keeps a deadline."""
 
     def set_parser(self, parser: Any) -> None:
         """See `ModelPipe.set_parser`."""
@@ -56,19 +56,21 @@ class BatchPipe(ModelPipe, ABC):
 
     @abstractmethod
     def begin(self, doc: Doc) -> Any:
-        """What is to be parsed of a Doc. Raises MissingAnnotationError."""
+        """Return the parser's input for a Doc. Raises MissingAnnotationError."""
 
     @abstractmethod
     def parse_read(self, read: Sequence[Any]) -> list[Any]:
-        """What is found for several Docs, by what `begin` has read of each. It does not see the Docs, may run in
-        another thread, and finds the same for a Doc in any company."""
+        """Return the results for several Docs, given what `begin` returned for each.
+
+        It has no access to the Docs, may run in another thread, and its result for a Doc does not depend on the others.
+        """
 
     @abstractmethod
     def write(self, doc: Doc, read: Any, found: Any) -> None:
-        """Set in the Doc what was found."""
+        """Set the results in the Doc."""
 
     def __call__(self, doc: Doc) -> Doc:
-        """Parse `doc` and set what was found; on an error the Doc is left as it was."""
+        """Parse `doc` and set the results; on an error the Doc is left as it was."""
         (job,) = self._parsed([self._begun(doc)])
         if job.error is not None:
             raise job.error
@@ -76,8 +78,8 @@ class BatchPipe(ModelPipe, ABC):
         return doc
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 1000) -> Iterator[Doc]:
-        """Parse a stream of Docs, the sentences of several at a time. A Doc that raises goes to the error handler,
-        alone."""
+        """Parse a stream of Docs, the sentences of several at a time. Only a Doc that raises goes to the error
+        handler."""
         handle: Callable = self.get_error_handler()
         begun = (list(map(self._begun, docs)) for docs in batches(stream, batch_size))
         for jobs in in_threads(begun, self._parsed, self.threads):
@@ -93,20 +95,20 @@ class BatchPipe(ModelPipe, ABC):
                     handle(self.name, self, [doc], error)
 
     def _begun(self, doc: Doc) -> Job:
-        """What is to be parsed of a Doc, or why it cannot be."""
+        """Return the Job of a Doc, with its input or with the error that reading it raised."""
         try:
             return Job(doc, self.begin(doc))
         except Exception as error:
             return Job(doc, None, error=error)
 
     def _parsed(self, jobs: Sequence[Job]) -> list[Job]:
-        """The jobs with what was found, or with errors."""
+        """Return the jobs with their results or errors."""
         able = [job for job in jobs if job.error is None]
         if not able:
             return list(jobs)
         try:
             found = iter(self.parse_read([job.read for job in able]))
-        except Exception as error:  # of one of them: which is found out Doc by Doc
+        except Exception as error:  # one Doc's error: parse Doc by Doc to find which
             if len(able) == 1:
                 return [job if job.error is not None else job._replace(error=error) for job in jobs]
             return [self._parsed([job])[0] for job in jobs]

@@ -1,4 +1,4 @@
-"""Docs in batches of bounded size, and work on them in threads, in order."""
+"""Batches of Docs of bounded size, and work on them in threads, in order."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -8,13 +8,14 @@ from typing import TypeVar
 from spacy.tokens import Doc
 
 TOKENS = 2000
-"""Tokens after which a batch is full: enough for the calls of kernels to count little, and memory stays small."""
+"""Number of tokens at which a batch is full: enough to make the overhead of kernel calls small, with little memory."""
 A = TypeVar("A")
 B = TypeVar("B")
 
 
 def batches(stream: Iterable[Doc], most_docs: int, most_tokens: int = TOKENS) -> Iterator[list[Doc]]:
-    """The Docs in order, in lists of at most so many, which end with the Doc that fills up `most_tokens`."""
+    """Yield the Docs in order, in lists of at most `most_docs` Docs; a list ends with the Doc that reaches
+    `most_tokens`."""
     batch: list[Doc] = []
     tokens = 0
     for doc in stream:
@@ -28,7 +29,7 @@ def batches(stream: Iterable[Doc], most_docs: int, most_tokens: int = TOKENS) ->
 
 
 def in_threads(tasks: Iterable[A], work: Callable[[A], B], threads: int) -> Iterator[B]:
-    """`work` of each task, in order; with 2 threads or more while the next tasks are fetched, in this thread."""
+    """Yield `work` of each task, in order; with 2 or more threads, while this thread fetches the next tasks."""
     if threads == 1:
         yield from map(work, tasks)
         return

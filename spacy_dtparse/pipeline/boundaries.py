@@ -1,4 +1,4 @@
-"""The spaCy component `visible_sentences`: no sentence of white space only.
+"""The spaCy component `visible_sentences`: no sentence consists of white space only.
 
 spaCy imports this module in every spacy.blank() and spacy.load() of the environment, so it must stay light. (No `from
 __future__ import annotations` here: spaCy reads the annotations of the component.)
@@ -15,17 +15,17 @@ FACTORY = "visible_sentences"
 
 @Language.component(FACTORY, assigns=["token.is_sent_start"])
 def visible_sentences(doc: Doc) -> Doc:
-    """Move sentence starts from white space to the next word, behind whatever sets them.
+    """Move sentence starts from white space to the next word; runs after the component that sets them.
 
     A run of white space belongs to the sentence before it, at the beginning of a Doc to the first one. A Doc of white
-    space only stays one sentence. One without boundaries is left alone, and so is one whose boundaries are those of its
+    space only stays one sentence. A Doc without boundaries is left alone, and so is one whose boundaries come from its
     dependency trees: spaCy does not let them be moved.
     """
     blanks = [token.i for token in doc if is_blank(token.text)]
     if not blanks or not doc.has_annotation("SENT_START") or doc.has_annotation("DEP"):
         return doc
     flags = doc.to_array([SENT_START]).reshape(-1).astype("int64")
-    for place in blanks:  # from left to right, so that a start is handed on through a run
+    for place in blanks:  # from left to right, so that a start moves through a whole run
         following = place + 1
         if place and flags[place] == 1:
             flags[place] = -1

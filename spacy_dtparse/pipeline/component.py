@@ -1,25 +1,23 @@
-"""The spaCy components `dtparse`, `span_parser` and `pcfgla`: tokens in, constituents in `doc.spans` out; the model's
-way is `model_pipe`'s. Importing this module registers all factories of the package, those of `dependencies` and
-`spine_tagger`, too."""
-# ruff: noqa: UP045 (older releases of spaCy know no X | None)
+"""The spaCy components `dtparse`, `span_parser` and `pcfgla`: tokens in, constituents in `doc.spans` out. `model_pipe`
+loads, saves and copies their models. Importing this module registers all factories of the package, including those of
+`dependencies` and `spine_tagger`."""
+# ruff: noqa: UP045 (older releases of spaCy do not support X | None)
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
 from spacy.language import Language
 from spacy.tokens import Doc
 
 from ..checks import Setting, truth
-from ..errors import ConfigError
 from ..parsers.base import BatchParser, ParseResult
 from ..parsers.calibration import Calibrated
 from ..parsers.constraints import Constraints
 from ..parsers.kinds import CONSTITUENT_FACTORIES
 from ..parsers.settings import PcfgSettings, SearchSettings, SpanSettings
-from . import boundaries, dependencies, recurrent_tagger, spine_tagger, suggester  # noqa: F401 (what they register)
+from . import boundaries, dependencies, recurrent_tagger, spine_tagger, suggester  # noqa: F401 (register their factories)
 from .batch_pipe import DEADLINE, THREADS, BatchPipe
 from .constituents import DEFAULT_KEY, ParsedSentence, write_constituents
 from .constraints import CONSTRAINTS_KEY, read_constraints
@@ -31,7 +29,7 @@ from .sentences import SentenceInput
 from .spines import SPINES_KEY, Offer, read_offers
 
 ALL_FACTORIES = (*CONSTITUENT_FACTORIES, "bpm_parser", "spine_tagger")
-"""The factories of all components of this package, none of which is needed for tags or sentence boundaries."""
+"""The factories of all components of this package that are not needed for tags or sentence boundaries."""
 
 _FACTS: dict[str, Any] = {
     "assigns": ["doc.spans", "doc._.constituents", "span._.labels", "span._.parse_string", "span._.head"],
@@ -43,19 +41,18 @@ _FACTS: dict[str, Any] = {
     },
 }
 _SCORER = "spacy_dtparse.parseval_scorer.v1"
-_TABLE = {"settings": Optional[dict[str, Any]]}
 
 
 def optional_key(meaning: str) -> Setting:
-    """A key of `doc.spans`, or None, which means that."""
+    """A key of `doc.spans`, or None; `meaning`: the meaning of None, for messages."""
     return Setting(
         lambda value: value is None or KEY.fits(value), f"{KEY.allowed}, or None for {meaning}", Optional[str]
     )
 
 
 class SentencesRead(NamedTuple):
-    """What is read of a Doc: its sentences, the spines that its words are offered, by their places, and the constraints
-    of its sentences, by the sentences' numbers."""
+    """The parser's input for a Doc: its sentences, the supertag candidates (spines) of its words by position, and the
+    constraints by sentence index."""
 
     sentences: Sequence[SentenceInput]
     offers: Mapping[int, Offer]
@@ -63,79 +60,65 @@ class SentencesRead(NamedTuple):
 
     @property
     def alone(self) -> bool:
-        """Whether the sentences cannot be parsed together with those of other Docs."""
+        """Whether these sentences cannot be parsed in one batch with those of other Docs."""
         return bool(self.offers or self.constraints)
 
 
 class ConstituentPipe(BatchPipe):
-    """A constituent parser as a pipeline component; a subclass says which parser, with which settings.
+    """A constituent parser as a pipeline component; subclasses define the parser and its settings.
 
-    `spans_key`: key of the result in `doc.spans`; warns when another component of the pipeline has it. `threads`,
-    `deadline`: see `BatchPipe`; a sentence with constraints is parsed under them however long it takes.
-    `probabilities`: whether each constituent and each sentence gets the probability that it is right
-    (`span._.probability`, `sentence._.tree_probability`), which takes the time of another reading; the model must have
-    a calibration (see `parsers.calibration`), else DtparseError is raised. `settings`: what 0.1.0 had in such a table.
+    `spans_key`: key of the result in `doc.spans`; warns if another component of the pipeline has it. `threads`,
+    `deadline`: see `BatchPipe`; the deadline does not apply to a sentence with constraints. `probabilities`: whether to
+    set the probability that each constituent and each sentence is right (`span._.probability`,
+    `sentence._.tree_probability`), which runs the model a second time; the model must have a calibration (see
+    `parsers.calibration`), else DtparseError is raised.
 
     `constraints_key`: key of the spans in `doc.spans` that must or must not be constituents (see
-    `pipeline.constraints`); None: none are read.
+    `pipeline.constraints`); None: no constraints.
 
-    Reads `token.tag_` and sentence boundaries, never writes them. White-space tokens are not shown to the parser. A
-    Doc without boundaries is taken as one sentence, with a warning once. Where the parser needs tags, a Doc without
-    some of its tags gets XX there, with a warning once, and a Doc without any raises MissingAnnotationError, which
-    goes to nlp's error handler. Where the parser reads spines (`reads_spines`) and all words of a sentence have some in
-    `doc.spans[spines_key]`, as a spine_tagger before it writes them, they prune its search; with None they never do.
+    Reads `token.tag_` and sentence boundaries, never writes them. White-space tokens are not passed to the parser. A
+    Doc without boundaries is parsed as one sentence, with a warning once. If the parser needs tags, words without one
+    get XX, with a warning once, and a Doc without any tags raises MissingAnnotationError, which goes to nlp's error
+    handler. If the parser uses supertags (`reads_spines`) and all words of a sentence have some in
+    `doc.spans[spines_key]`, written by a spine_tagger earlier in the pipeline, they prune its search; with `spines_key`
+    None they are not used.
     """
 
     OWN = {  # noqa: RUF012 (never changed)
         "spans_key": (DEFAULT_KEY, KEY),
-        "spines_key": (SPINES_KEY, optional_key("a parser that is to see no spines")),
+        "spines_key": (SPINES_KEY, optional_key("a parser that does not use spines")),
         "threads": THREADS,
         "deadline": DEADLINE,
         "probabilities": (False, truth()),
-        "constraints_key": (CONSTRAINTS_KEY, optional_key("a parser that is to obey no constraints")),
+        "constraints_key": (CONSTRAINTS_KEY, optional_key("a parser without constraints")),
     }
 
     spines_key: str | None
     constraints_key: str | None
     probabilities: bool
 
-    def __init__(
-        self, name: str = "", *, scorer: Callable | None = parseval_score,
-        settings: Mapping[str, Any] | None = None, **given: Any,
-    ):  # fmt: skip
-        super().__init__(name, scorer=scorer, **given | self._from_table(name or self.factory, settings))
-
-    def _from_table(self, name: str, table: Mapping[str, Any] | None) -> dict[str, Any]:
-        """What 0.1.0 had in a table `settings` of its own, as settings beside the others."""
-        if not table:
-            return {}
-        if not isinstance(table, Mapping):
-            raise ConfigError(f"{name}: settings = {table!r}; give each setting by its own name")
-        warnings.warn(
-            f"{name}: the table `settings` is of pipelines saved by spacy-dtparse 0.1.0; give {', '.join(table)} "
-            "beside the other settings",
-            stacklevel=5,
-        )
-        return dict(table)
+    def __init__(self, name: str = "", *, scorer: Callable | None = parseval_score, **given: Any):
+        super().__init__(name, scorer=scorer, **given)
 
     def prepare(self) -> None:
-        """Register the attributes that read constituents."""
+        """Register the extension attributes for constituents."""
         register_extensions()
 
     def set_parser(self, parser: Any) -> None:
-        """See `ModelPipe.set_parser`. Raises DtparseError for a parser that cannot tell probabilities, if it is to."""
+        """See `ModelPipe.set_parser`. Raises DtparseError for a parser without a calibration if `probabilities` is
+        on."""
         if self.probabilities:
             Calibrated(parser)
         super().set_parser(parser)
 
     @property
     def needs_tags(self) -> bool:
-        """Whether a Doc must have tags: the parser reads them."""
+        """Whether a Doc must have tags because the parser uses them."""
         return True
 
     def join(self, nlp: Language) -> None:
-        """Have `doc.noun_chunks` read constituents. Warn when a component that `nlp` has and runs writes the same key
-        of `doc.spans` as this one will."""
+        """Make `doc.noun_chunks` use constituents. Warn if an active component of `nlp` writes the same key of
+        `doc.spans` as this one."""
         read_noun_chunks(nlp.vocab)
         for name, other in nlp.pipeline:
             if isinstance(other, ConstituentPipe) and other is not self and other.spans_key == self.spans_key:
@@ -147,7 +130,7 @@ class ConstituentPipe(BatchPipe):
                 )
 
     def begin(self, doc: Doc) -> SentencesRead:
-        """The sentences of a Doc, the spines that its words are offered, and its constraints."""
+        """Return the sentences of a Doc, the supertag candidates of its words, and its constraints."""
         sentences = self._read(doc, self.needs_tags)
         constraints: Mapping[int, Constraints] = {}
         if self.constraints_key is not None and self.constraints_key in doc.spans:
@@ -155,7 +138,7 @@ class ConstituentPipe(BatchPipe):
         return SentencesRead(sentences, self.offers(doc), constraints)
 
     def parse_read(self, read: Sequence[SentencesRead]) -> list[list[ParseResult | None]]:
-        """The parses of each Doc's sentences: of those without spines and constraints together."""
+        """Parse each Doc's sentences; those without supertags and constraints in one batch."""
         free = [sentence for one in read if not one.alone for sentence in one.sentences]
         together = iter(self._parse_all(SentencesRead(free, {}, {})))
         return [self._parse_all(one) if one.alone else list(islice(together, len(one.sentences))) for one in read]
@@ -168,26 +151,26 @@ class ConstituentPipe(BatchPipe):
         read_noun_chunks(doc.vocab, doc)
 
     def in_time(self, parser: Any, deadline: float) -> Any:
-        """The parser with a deadline; probabilities take as long as a parse."""
+        """Return the parser with a deadline; computing probabilities takes as long as parsing."""
         from ..parsers.deadline import Deadline
 
         return Deadline(parser, deadline / 2 if self.probabilities else deadline)
 
     def offers(self, doc: Doc) -> Mapping[int, Offer]:
-        """The likely spines of words by their places in the Doc, {} where the parser is not to see any."""
+        """The supertag candidates of words by position in the Doc, {} if the parser does not use them."""
         if self.spines_key is None or not getattr(self.configured_parser, "reads_spines", False):
             return {}
         return read_offers(doc, self.spines_key)
 
     def _parse_all(self, read: SentencesRead) -> list[ParseResult | None]:
-        """The parses of a Doc's sentences, with their probabilities if wanted; None for those without words."""
+        """Parse a Doc's sentences and add probabilities if wanted; None for sentences without words."""
         found = self._parses(read)
         if not self.probabilities:
             return found
         told = Calibrated(self.configured_parser)
         return [
             result
-            if result is None or result.deadline_struck  # there is no time for them
+            if result is None or result.deadline_struck  # no time for probabilities
             else told.result(sentence.words, sentence.tags, result, read.constraints.get(number))
             for number, (sentence, result) in enumerate(zip(read.sentences, found, strict=True))
         ]
@@ -203,7 +186,7 @@ class ConstituentPipe(BatchPipe):
                 results.append(self.configured_parser.parse_under(words, tags, constraints[number]))
                 continue
             spines = [offers.get(place, ()) for place in places]
-            given = (spines,) if offers and all(spines) else ()  # where all words have some
+            given = (spines,) if offers and all(spines) else ()  # only if every word has some
             results.append(parser.parse(words, tags, *given) if words else None)
         return results
 
@@ -211,68 +194,33 @@ class ConstituentPipe(BatchPipe):
 class DtParse(ConstituentPipe):
     """Boosted decision trees.
 
-    `budget`: the inferences scored per sentence before the search settles for the best tree so far; 0 parses greedily.
-    `max_tokens`: longer sentences are parsed greedily. `confident`: a shift that scores more is taken without a look at
-    the other inferences. `gate`: share of the right windows that may be dropped unscored. `trust`: what the beliefs of
-    the model's reader count beside the trees. `sure`: probability from which on its word is taken unscored. `whole`:
-    whether words that its treebanks never leave bare are taken up. `betas`: of spines, see `SearchSettings`.
-
-    A pipeline that 0.1.0 saved may have a network under this name; it is read with a warning.
+    `budget`: number of inferences to score per sentence before the search returns the best tree so far; 0 parses
+    greedily. `max_tokens`: longer sentences are parsed greedily. `confident`: a shift with a higher score is taken
+    without scoring the other inferences. `gate`: fraction of the right windows that may be dropped unscored. `trust`:
+    weight of the span model's marginals relative to the trees. `sure`: minimum probability at which an inference is
+    taken unscored. `whole`: whether to attach words that are never unattached in the treebanks. `betas`: cutoffs for
+    supertags, see `SearchSettings`.
     """
 
     factory = "dtparse"
     EMBEDDED = "en_dtparse"
     SETTINGS = SearchSettings.ALLOWED
 
-    _guest = False
-    """Whether a network that 0.1.0 saved may be taken."""
-    _of_guest: Mapping[str, Any] = {}
-    """The settings that only such a network has."""
-
-    def _from_table(self, name: str, table: Mapping[str, Any] | None) -> dict[str, Any]:
-        typed = super()._from_table(name, table)
-        of_guest = [setting for setting in typed if setting in ("networks", "penalty", "whole")]
-        self._of_guest = {setting: typed.pop(setting) for setting in of_guest}
-        return typed
-
-    def _takes(self, parser: Any) -> bool:
-        return super()._takes(parser) or (self._guest and parser.name == "span")
-
-    def _given(self, parser: Any) -> dict[str, Any]:
-        if self._of_guest and parser.name != "span":
-            raise ConfigError(
-                f"{self.name}: a parser of kind {parser.name!r} has no setting {', '.join(self._of_guest)}; take it out"
-            )
-        return {**super()._given(parser), **self._of_guest}
-
-    def _load_saved(self, source: Path | bytes) -> None:
-        self._guest = True
-        super()._load_saved(source)
-        self._guest = self.parser.name == "span"
-        if self._guest:
-            self._warn_once(
-                "guest",
-                f"{self.name}: the model of this pipeline is a network (kind 'span'), which spacy-dtparse 0.1.0 had "
-                "under 'dtparse'; its factory is 'span_parser' now. It is used as it is. To be rid of this warning put "
-                "nlp.add_pipe('span_parser', config={'model': …}) with this model file in the place of the component, "
-                "and save the pipeline again",
-            )
-
 
 def without_budget(allowed: Mapping[str, Setting]) -> dict[str, Setting]:
-    """The settings of a parser that fills a chart, for which a budget means nothing."""
+    """The settings of a chart parser, for which a budget has no meaning."""
     return {name: setting for name, setting in allowed.items() if name != "budget"}
 
 
 class SpanParse(ConstituentPipe):
-    """A network that scores spans, and a chart over them.
+    """A network that scores spans, with a chart parser over the scores.
 
-    `max_tokens`: longer sentences are parsed by windows. `networks`: how many of the model's networks read.
-    `confident`: where the first network is as sure, the others do not. `penalty`: from 0 to below 1, the probability
-    that a constituent must have. `whole`: whether words that the treebank never leaves bare are taken up (see
-    `SpanSettings`).
+    `max_tokens`: longer sentences are parsed in windows. `networks`: number of the model's networks to use.
+    `confident`: if the first network is at least this certain, the others are skipped. `penalty`: from 0 to below 1,
+    the minimum probability of a constituent. `whole`: whether to attach words that are never unattached in the treebank
+    (see `SpanSettings`).
 
-    Spines have no meaning here.
+    Supertags (spines) are not used.
     """
 
     factory = "span_parser"
@@ -281,15 +229,16 @@ class SpanParse(ConstituentPipe):
 
 
 class PcfgLa(ConstituentPipe):
-    """A PCFG, which may have latent annotations and choose its words' tags.
+    """A PCFG, optionally with latent annotations, which may choose its words' tags.
 
-    `tags`: "own" lets the grammar choose the words' tags, so that the Doc needs none and those it has are not looked
-    at, "given" allows a word only the tag that it comes with; a grammar's own tags are never written to the Doc.
-    `decoder`: "max-rule", "viterbi", "q" or "rerank", `prune`, `beam`: from 0 to below 1 (0 leaves out nothing),
-    `candidates_n`, `betas`: see `PcfgSettings`. `max_tokens`: longer sentences are parsed in pieces. Raises
-    ConfigError for a decoder that the model has not what it needs for.
+    `tags`: "own" lets the grammar choose the words' tags, so that the Doc needs none and existing tags are ignored;
+    "given" allows a word only its tag in the Doc; a grammar never writes its tags to the Doc. `decoder`: "max-rule",
+    "viterbi", "q" or "rerank", `prune`, `beam`: from 0 to below 1 (0 prunes nothing), `candidates_n`, `betas`: see
+    `PcfgSettings`. `max_tokens`: longer sentences are parsed in pieces. Raises ConfigError for a decoder that needs
+    data which the model lacks.
 
-    (spaCy knows no `requires` of a single component: that tags are needed with "given" is said at the first Doc.)
+    (spaCy has no `requires` per component instance, so missing tags are reported at the first Doc if `tags` is
+    "given".)
     """
 
     factory = "pcfgla"
@@ -300,13 +249,12 @@ class PcfgLa(ConstituentPipe):
 
     @property
     def needs_tags(self) -> bool:
-        """Whether words may only have the tags of their Doc. Loads the model where the setting `tags` leaves it
-        open."""
+        """Whether words may only have the tags of their Doc. Loads the model if the setting `tags` leaves it open."""
         if self.tags is not None:
             return self.tags == "given"
         return bool(getattr(self.configured_parser, "needs_tags", True))
 
 
-make_dtparse = factory_of(DtParse, _SCORER, _TABLE, requires=["token.tag"], **_FACTS)
-make_span_parser = factory_of(SpanParse, _SCORER, _TABLE, requires=["token.tag"], **_FACTS)
-make_pcfgla = factory_of(PcfgLa, _SCORER, _TABLE, **_FACTS)
+make_dtparse = factory_of(DtParse, _SCORER, requires=["token.tag"], **_FACTS)
+make_span_parser = factory_of(SpanParse, _SCORER, requires=["token.tag"], **_FACTS)
+make_pcfgla = factory_of(PcfgLa, _SCORER, **_FACTS)

@@ -1,8 +1,8 @@
-"""The constituents of a Doc as a tree of numbers, read from and written to a span group.
+"""The constituents of a Doc as a tree of indices, read from and written to a span group.
 
-A group holds the constituents of the whole Doc in pre-order, a unary chain from top to bottom. TOP is not
-among them unless the sentence has no other constituent that covers it. The members of a unary chain have
-the same extent, so each span's `id_` gives its level in its chain: "level-1" is the highest.
+A group holds the constituents of the whole Doc in pre-order, a unary chain from top to bottom. TOP is not among them
+unless no other constituent covers the sentence. The members of a unary chain have the same extent, so each span's `id_`
+gives its level in its chain: "level-1" is the highest.
 """
 
 import weakref
@@ -15,7 +15,7 @@ import numpy as np
 from spacy.strings import get_string_id
 from spacy.tokens import Doc, Span, SpanGroup
 
-from ..errors import DtparseError, TreeError
+from ..errors import NonConstituentError, NotParsedError, TreeError
 from ..parsers.base import ParseResult
 from ..symbols import Numbered
 from ..trees.tree import TOP, Tree
@@ -31,20 +31,12 @@ _LEVELS = tuple(f"level-{number}" for number in range(1, 65))
 _LEVEL_OF_ID = {get_string_id(name): number for number, name in enumerate(_LEVELS)}
 
 
-class NotParsedError(DtparseError):
-    """A Doc has no constituents, or they no longer fit its tokens."""
-
-
-class NonConstituentError(DtparseError):
-    """A span is neither a constituent nor a single token."""
-
-
 class Constituents(NamedTuple):
     """The m constituents of a Doc in pre-order as parallel lists.
 
-    `starts`, `ends`: half-open token ranges. `labels`: strings. `parents`: number of the constituent above, -1 at a
-    root. `chain_tops`: number of the highest constituent of the same extent. `ends_of_subtrees`: one past the last
-    constituent below. `by_extent`: (start, end) -> number of the highest constituent there.
+    `starts`, `ends`: half-open token ranges. `labels`: strings. `parents`: index of the constituent above, -1 at a
+    root. `chain_tops`: index of the highest constituent of the same extent. `ends_of_subtrees`: one past the last
+    constituent below. `by_extent`: (start, end) -> index of the highest constituent there.
     """
 
     starts: list[int]
@@ -57,8 +49,8 @@ class Constituents(NamedTuple):
 
 
 def group_key(doc: Doc, key: str | None = None, default: str = DEFAULT_KEY, kind: str = _KIND) -> str | None:
-    """The key of the constituents' group: `key` or the default, else the first group a parser wrote, else
-    None. `default`, `kind`: of a group of something else."""
+    """The key of the constituents' group: `key` or the default, else the first group a parser wrote, else None.
+    `default`, `kind`: default key and kind of the group, for groups of other things."""
     wanted = default if key is None else key
     if wanted in doc.spans:
         return wanted
@@ -67,9 +59,10 @@ def group_key(doc: Doc, key: str | None = None, default: str = DEFAULT_KEY, kind
 
 
 class SpanColumns(NamedTuple):
-    """The m spans of a group, ordered by where they begin, the longer one first, as they came where both are the same.
+    """The m spans of a group, ordered by start, longer ones first; spans of equal extent keep the order of the group.
 
-    `starts`, `ends`: int64 (m,), half-open token ranges. `labels`: int64 (m,), places in `names`, the different labels.
+    `starts`, `ends`: int64 (m,), half-open token ranges. `labels`: int64 (m,), indices into `names`, the distinct
+    labels.
     """
 
     starts: np.ndarray
@@ -79,7 +72,7 @@ class SpanColumns(NamedTuple):
 
 
 def link(spans: SpanColumns) -> Constituents:
-    """The tree over spans, of one extent from top to bottom. Raises TreeError if two cross."""
+    """Build the tree over spans; spans of one extent are ordered from top to bottom. Raises TreeError if two cross."""
     starts, ends = spans.starts.tolist(), spans.ends.tolist()
     labels = list(map(spans.names.__getitem__, spans.labels.tolist()))
     parents, tops, subtrees = [], [], [len(starts)] * len(starts)
@@ -101,7 +94,8 @@ def link(spans: SpanColumns) -> Constituents:
 
 
 class _Kept(NamedTuple):
-    """What is kept of a group: the group, its length, the Doc's length, spans, and constituents once asked for."""
+    """The cached data of a group: the group, its length, the Doc's length, spans, and constituents once they are
+    needed."""
 
     group: SpanGroup
     length: int
@@ -110,15 +104,15 @@ class _Kept(NamedTuple):
     constituents: Constituents | None = None
 
 
-# Doc -> key -> what is kept. A Doc that dies takes its entry along.
+# Doc -> key -> cached data. The entry of a Doc is removed with the Doc.
 _CACHE: weakref.WeakKeyDictionary[Doc, dict[str, _Kept]] = weakref.WeakKeyDictionary()
 
 
 def read_constituents(doc: Doc, key: str | None = None) -> Constituents:
     """The constituents of `doc`, from the group under `key` (default: see `group_key`).
 
-    They are kept until the group or the Doc changes its length or the group is replaced. Raises NotParsedError when
-    there is no such group or the tokens were changed after parsing, TreeError when its spans cross.
+    They are cached until the group or the Doc changes its length or the group is replaced. Raises NotParsedError if
+    there is no such group or the tokens were changed after parsing, TreeError if its spans cross.
     """
     name, kept = _read_group(doc, key)
     if kept.constituents is None:
@@ -128,12 +122,12 @@ def read_constituents(doc: Doc, key: str | None = None) -> Constituents:
 
 
 def read_spans(doc: Doc, key: str | None = None) -> SpanColumns:
-    """The spans of `read_constituents`, in half of the time; whether they cross is not looked at."""
+    """The spans of `read_constituents`, in half of the time; does not check whether they cross."""
     return _read_group(doc, key)[1].spans
 
 
 def _read_group(doc: Doc, key: str | None) -> tuple[str, _Kept]:
-    """The key of the group that `read_constituents` reads, and what is kept of it, read now if it was not."""
+    """The key of the group that `read_constituents` reads, and its cached data, read now if necessary."""
     name = group_key(doc, key)
     if name is None:
         raise NotParsedError(
@@ -159,14 +153,14 @@ def _read_group(doc: Doc, key: str | None) -> tuple[str, _Kept]:
 
 
 _FEW = 400
-"""Spans of which objects are made as fast as bytes are read."""
+"""Number of spans up to which creating Span objects is as fast as reading bytes."""
 _STORED = np.dtype([("head", ">u2"), ("_", ">u8", 2), ("label", ">u8"), ("extent", ">i4", 2), ("_chars", ">i4", 2)])
-"""A span in the bytes of a group, as Docs are stored with; `head` is msgpack's word for 40 bytes."""
+"""Layout of a span in the bytes of a group, as in stored Docs; `head` is msgpack's header for 40 bytes."""
 _HEAD = 0xC428
 
 
 def _columns(doc: Doc, group: SpanGroup) -> SpanColumns:
-    """The spans of a group in order. Raises IndexError when one does not lie in the Doc."""
+    """The spans of a group in order. Raises IndexError if one does not lie in the Doc."""
     spans = _stored_columns(group) if len(group) > _FEW else None
     (starts, ends), labels, different = spans if spans is not None else _columns_of_spans(group)
     place = starts * (len(doc) + 1) - ends
@@ -177,7 +171,7 @@ def _columns(doc: Doc, group: SpanGroup) -> SpanColumns:
 
 
 def _columns_of_spans(group: SpanGroup) -> tuple[np.ndarray, np.ndarray, list[int]]:
-    """Starts and ends, int64 (2, m), places of labels, int64 (m,), in the list of hashes that comes with them, of the
+    """Starts and ends, int64 (2, m), label indices, int64 (m,), and the list of label hashes that they index, of the
     spans of a group. Raises IndexError as `_columns` does."""
     numbers: Numbered[int] = Numbered()
     spans = [(span.start, span.end, numbers[span.label]) for span in group]
@@ -186,11 +180,11 @@ def _columns_of_spans(group: SpanGroup) -> tuple[np.ndarray, np.ndarray, list[in
 
 
 def _stored_columns(group: SpanGroup) -> tuple[np.ndarray, np.ndarray, list[int]] | None:
-    """What `_columns_of_spans` gives, in a third of the time, as no Span is made: from the group's bytes, which end
-    with the spans. None where its attrs are such that it cannot be stored, or the bytes are others."""
+    """The same as `_columns_of_spans` in a third of the time, without creating Spans: read from the group's bytes,
+    which end with the spans. None if the group's attrs cannot be stored, or the bytes have another layout."""
     try:
         stored = group.to_bytes()
-    except Exception:  # of whatever a user has put into the attrs
+    except Exception:  # raised by a user's values in the attrs
         return None
     before = len(stored) - len(group) * _STORED.itemsize
     if before < 0:
@@ -207,10 +201,10 @@ def _stored_columns(group: SpanGroup) -> tuple[np.ndarray, np.ndarray, list[int]
 
 
 def tree_of(found: Constituents, places: Sequence[int], words: Sequence[str], tags: Sequence[str]) -> Tree:
-    """The Tree, root TOP, over the words at `places`, ascending and at least one, of the Doc that has the constituents.
+    """The Tree, root TOP, over the words at `places`, ascending and at least one, of a Doc with these constituents.
 
-    Raises NonConstituentError when a constituent reaches over the edge of the words, TreeError when one begins or ends
-    with another token between them.
+    Raises NonConstituentError if a constituent crosses the edge of the words, TreeError if one begins or ends at a
+    token between them that is no word.
     """
     start, end = places[0], places[-1] + 1
     leaf_of = {place: leaf for leaf, place in enumerate(places)}
@@ -224,7 +218,7 @@ def tree_of(found: Constituents, places: Sequence[int], words: Sequence[str], ta
     for k in range(first_inside, bisect_left(found.starts, end)):
         first, last, label = found.starts[k], found.ends[k], found.labels[k]
         if last > end:
-            if first == start:  # an ancestor that begins with the words
+            if first == start:  # an ancestor that starts at the first word
                 continue
             raise NonConstituentError(_over_edge(found, k, start, end))
         if first >= last or first not in leaf_of or last - 1 not in leaf_of:
@@ -240,25 +234,25 @@ def tree_of(found: Constituents, places: Sequence[int], words: Sequence[str], ta
 
 def _over_edge(found: Constituents, number: int, start: int, end: int) -> str:
     return (
-        f"{found.labels[number]} [{found.starts[number]}, {found.ends[number]}) reaches over the edge of "
+        f"{found.labels[number]} [{found.starts[number]}, {found.ends[number]}) crosses the edge of "
         f"[{start}, {end}); give a sentence or a constituent"
     )
 
 
 def chain_level(span: Span) -> int | None:
-    """The level (from 0) that the span's id names, or None when it has none: then it stands for its whole chain."""
+    """The level (from 0) that the span's id names; None if it has none: then the span stands for its whole chain."""
     return _LEVEL_OF_ID.get(span.id)
 
 
 def make_span(doc: Doc, constituents: Constituents, number: int, *, with_level: bool) -> Span:
-    """Constituent `number` as a Span; with its chain level as id, or without, standing for its chain."""
+    """Create the Span of constituent `number`; with its chain level as id, or without, standing for its chain."""
     start, end, label = constituents.starts[number], constituents.ends[number], constituents.labels[number]
     level = number - constituents.chain_tops[number]
     return Span(doc, start, end, label=label, span_id=_id(level) if with_level else 0)
 
 
 def _id(level: int) -> str | int:
-    """The span id of a level of a chain (from 0); 0, none, beyond those that have a name."""
+    """The span id of a level of a chain (from 0); 0, no id, for levels beyond the named ones."""
     return _LEVELS[level] if level < len(_LEVELS) else 0
 
 
@@ -280,7 +274,7 @@ _TOLD: dict[str, Callable[[Any], Any]] = {
     "status": str, "cost": _number, "n_states": int, "n_scored": int, "greedy_optimal": bool, "n_searches": int,
     "ambiguity": _number, "tree_probability": _number,
 }  # fmt: skip
-"""What a group tells of a parse, each as plain data."""
+"""Fields of a ParseResult that a group's attrs contain, each with its conversion to plain data."""
 
 
 def write_constituents(
@@ -290,17 +284,17 @@ def write_constituents(
 
     The group's attrs are plain data: `version`; `kind`; `n_tokens` of the Doc; `parser`, its name; `scores`, one number
     or None per span; `sentences`, one dict each with `start`, `end`, `status`, `cost`, `n_states`, `n_scored`,
-    `greedy_optimal`, `n_searches`, `ambiguity`, `tree_probability`, `deadline_struck` where it did (see `ParseResult`;
-    status "gold" and no more where only a tree was given, "empty" where nothing was); `probabilities`, one number or
-    None per span, if a parse has some; and `head_rules`, unless that is None: a language code, or rules as plain data.
-    Raises TreeError when a tree and its places disagree.
+    `greedy_optimal`, `n_searches`, `ambiguity`, `tree_probability`, and `deadline_struck` if the deadline was exceeded
+    (see `ParseResult`; only status "gold" if a tree was given, "empty" if nothing was); `probabilities`, one number or
+    None per span, if a parse has some; and `head_rules`, unless None: a language code, or rules as plain data. Raises
+    TreeError if a tree and its positions disagree.
     """
     spans: list[Span] = []
     scores: list[float | None] = []
     probabilities: list[float | None] = []
     infos: list[dict[str, Any]] = []
     strings = doc.vocab.strings
-    hashes = _Hashes(strings.add)  # spans are made in a third of the time from hashes
+    hashes = _Hashes(strings.add)  # creating spans from hashes takes a third of the time
     for start, end, places, parsed in sentences:
         info: dict[str, Any] = {"start": start, "end": end, "status": "empty"}
         infos.append(info)
@@ -341,7 +335,7 @@ def write_constituents(
 
 
 class _Hashes(dict[str, int]):
-    """The hashes of strings in a Doc's vocabulary, which gets those that it lacks; 0 for the empty one."""
+    """The hashes of strings in a Doc's vocabulary, to which missing strings are added; 0 for the empty string."""
 
     def __init__(self, add: Callable[[str], int]):
         super().__init__({"": 0})

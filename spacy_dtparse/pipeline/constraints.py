@@ -1,7 +1,7 @@
 """Constraints of a Doc: spans that must or must not be constituents.
 
 A span in `doc.spans["constraints"]` with the label "NP" must be an NP, with "" a constituent of any label; with "!NP"
-it must not be an NP, with "!" no constituent at all. White space at a span's edges does not count.
+it must not be an NP, with "!" not a constituent at all. White space at a span's edges is ignored.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,10 +18,11 @@ CONSTRAINTS_KEY = "constraints"
 
 
 def read_constraints(doc: Doc, key: str, sentences: Sequence[SentenceInput], parser: Any) -> Mapping[int, Constraints]:
-    """The constraints of the sentences that have some, by the sentences' numbers.
+    """The constraints of the sentences that have some, by sentence index.
 
-    Raises ConstraintError, which names them, for those that the parser cannot obey together, for a label that it does
-    not know, and for a span of two sentences or of white space alone; ConfigError for a parser that obeys none.
+    Raises ConstraintError, which names them, for constraints that the parser cannot satisfy together, for a label that
+    it does not have, and for a span that covers two sentences or only white space; ConfigError for a parser that does
+    not support constraints.
     """
     found: dict[int, list[Constraint]] = {}
     for span in doc.spans[key]:
@@ -43,8 +44,8 @@ def read_constraints(doc: Doc, key: str, sentences: Sequence[SentenceInput], par
         found.setdefault(number, []).append(Constraint(inside[0], inside[-1] + 1, label, wanted))
     if found and not isinstance(parser, SteeredParser):
         raise ConfigError(
-            f"a parser of kind {getattr(parser, 'name', '?')!r} obeys no constraints; take doc.spans[{key!r}] away, or "
-            "set the component's constraints_key to None"
+            f"a parser of kind {getattr(parser, 'name', '?')!r} does not support constraints; remove doc.spans"
+            f"[{key!r}], or set the component's constraints_key to None"
         )
     made = {number: Constraints(dict.fromkeys(own)) for number, own in found.items()}
     for number, own in made.items():

@@ -1,4 +1,4 @@
-"""Parsed sentences in the forms of others: NLTK's trees, CoNLL-U, plain data for JSON.
+"""Parsed sentences in other formats: NLTK's trees, CoNLL-U, plain data for JSON.
 
 (Penn brackets are `attributes.parse_string` and `str(to_tree(…))`.)
 """
@@ -9,13 +9,13 @@ from typing import Any
 
 from spacy.tokens import Doc, Span, Token
 
-from ..errors import DtparseError, TreeError
+from ..errors import DtparseError, NonConstituentError, TreeError
 from ..text import escape_token
 from ..trees.bracket_writer import write_tree
 from ..trees.brackets import parse_tree
 from ..trees.tree import TOP, Tree
 from .attributes import parse_string, sentence_infos, to_tree
-from .constituents import NonConstituentError, group_key, read_constituents
+from .constituents import group_key, read_constituents
 from .phrases import rules_of
 from .sentences import plain_word, visible_tokens
 
@@ -23,8 +23,8 @@ from .sentences import plain_word, visible_tokens
 def to_nltk(span: Span | Token) -> Any:
     """The subtree at `span` as an nltk.Tree, whose words are written as `parse_string` writes them.
 
-    Raises DtparseError when NLTK is not installed, NonConstituentError when `span` is neither a constituent nor one
-    token or has no word, NotParsedError when the Doc has no valid parse.
+    Raises DtparseError if NLTK is not installed, NonConstituentError if `span` is neither a constituent nor one token
+    or has no word, NotParsedError if the Doc has no valid parse.
     """
     try:
         from nltk.tree import Tree as NltkTree
@@ -40,8 +40,8 @@ def from_nltk(tree: Any, top: str | None = TOP) -> Tree:
     """The Tree of an nltk.Tree (or of anything with `label()` and children), as `parse_tree` reads its brackets.
 
     A node with one string is a leaf, its label the tag. `top`: see `trees.read_trees`. Round brackets in words are
-    escaped. Raises TreeError for a node without children and for a string beside other children, TreeFormatError for
-    what brackets cannot say.
+    escaped. Raises TreeError for a node without children and for a string that has siblings, TreeFormatError for a tree
+    that brackets cannot represent.
     """
     parts: list[str] = []
     stack: list[Any] = [tree]
@@ -56,7 +56,7 @@ def from_nltk(tree: Any, top: str | None = TOP) -> Tree:
             raise TreeError(f"the node {label!r} has no children; a leaf has one string, a constituent has nodes")
         words = [child for child in children if isinstance(child, str)]
         if words and len(children) > 1:
-            raise TreeError(f"the word {words[0]!r} stands beside others in {label!r}; give each word a node, its tag")
+            raise TreeError(f"the word {words[0]!r} has siblings in {label!r}; give each word a node, its tag")
         parts.append(f" ({escape_token(plain_word(label))} ")
         if words:
             parts.append(f"{escape_token(plain_word(words[0]))})")
@@ -66,11 +66,11 @@ def from_nltk(tree: Any, top: str | None = TOP) -> Tree:
 
 
 def to_conllu(where: Doc | Span, key: str | None = None, first_id: int = 1) -> str:
-    """The sentences of a Doc, or those that a Span reaches into, in CoNLL-U, without white-space tokens; `sent_id`
+    """The sentences of a Doc, or all sentences that overlap a Span, in CoNLL-U, without white-space tokens; `sent_id`
     counts from `first_id`.
 
-    HEAD and DEPREL are those of the Doc where it has dependencies. Elsewhere HEAD is what head rules find in the
-    constituents (see `head`), and DEPREL `root` or `dep`. Raises NotParsedError when the Doc has neither.
+    HEAD and DEPREL come from the Doc if it has dependencies. Otherwise HEAD comes from the head rules applied to the
+    constituents (see `head`), and DEPREL is `root` or `dep`. Raises NotParsedError if the Doc has neither.
     """
     doc = where.doc
     first, last = (0, len(doc)) if isinstance(where, Doc) else (where.start, where.end)
@@ -92,20 +92,20 @@ def to_conllu(where: Doc | Span, key: str | None = None, first_id: int = 1) -> s
 
 
 def sentence_heads(sentence: Span, key: str | None = None) -> tuple[int, ...]:
-    """The head of each word of a sentence by the head rules, as its place among the words; -1 for the sentence's."""
+    """The head of each word of a sentence by the head rules, as its index among the words; -1 for the sentence's
+    head."""
     return rules_of(sentence.doc, key).links(to_tree(sentence, key))[0]
 
 
 def sentence_record(sentence: Span, key: str | None = None) -> dict[str, Any]:
-    """A parsed sentence as plain data, with a word in it.
+    """A parsed sentence that has a word, as plain data.
 
-    `text`; `start_char`, `end_char`: in the text of the Doc, as all places in characters; `tokens`: each with `text`,
-    `tag`, `pos`, `start_char`, `end_char` and `head`, the number of its head token (by the head rules; null for the
-    sentence's head and white space); `constituents` in pre-order: each with `label`, `start`, `end` (numbers of its
+    `text`; `start_char`, `end_char`: in the text of the Doc, as all character offsets; `tokens`: each with `text`,
+    `tag`, `pos`, `start_char`, `end_char` and `head`, the index of its head token (by the head rules; null for the
+    sentence's head and white space); `constituents` in pre-order: each with `label`, `start`, `end` (indices of its
     first token and of the one past its last), `start_char`, `end_char`, `level` (in its unary chain, 1 is the highest),
-    `head` (a token's number), `score` (see `score`; null where unknown) and, where the parser was to tell it,
-    `probability`; `tree`: in brackets; and what
-    `sentence_infos` has. Raises NotParsedError when the Doc has no valid parse.
+    `head` (a token's index), `score` (see `score`; null if unknown) and `probability`, if the parser computed it;
+    `tree`: in brackets; and the entries of `sentence_infos`. Raises NotParsedError if the Doc has no valid parse.
     """
     doc, start, end = sentence.doc, sentence.start, sentence.end
     found, tree, name = read_constituents(doc, key), to_tree(sentence, key), group_key(doc, key)
@@ -154,7 +154,7 @@ def sentence_record(sentence: Span, key: str | None = None) -> dict[str, Any]:
 
 
 def _own_links(words: list[Token]) -> Iterator[tuple[int, str]]:
-    """Place of the head, -1 for none, and label of each word, by the Doc's dependencies."""
+    """Index of the head, -1 for none, and label of each word, by the Doc's dependencies."""
     places = {token.i: place for place, token in enumerate(words)}
     for token in words:
         head = token.head

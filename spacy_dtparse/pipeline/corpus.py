@@ -1,4 +1,4 @@
-"""Treebank files as spaCy Docs, with the trees as gold constituents, and gold categories of words if asked for.
+"""Treebank files as spaCy Docs, with the trees as gold constituents, and optionally the gold category of each word.
 
 (No `from __future__ import annotations` here: spaCy reads the annotations of registered functions.)
 """
@@ -42,9 +42,9 @@ def create_bracket_corpus(
 ) -> Callable[[Language], Iterable[Example]]:
     """Reader for `[corpora.dev]`: a bracketed file, or a folder of `.mrg` and `.psd` files, as Examples.
 
-    The predicted Docs have the treebank's tokens and sentence boundaries, and its tags if `gold_tags`; `limit` is a
-    number of sentences, 0 for all. `categories`, `spines_key`: see `read_docs`. Raises ConfigError for values out of
-    range.
+    The predicted Docs have the treebank's tokens and sentence boundaries, and its tags if `gold_tags`; `limit` is the
+    maximum number of sentences, 0 for all. `categories`, `spines_key`: see `read_docs`. Raises ConfigError for values
+    out of range.
     """
     if sentences_per_doc < 1 or limit < 0:
         raise ConfigError(
@@ -74,12 +74,12 @@ def read_docs(
     categories: str | None = None,
     spines_key: str = SPINES_KEY,
 ) -> Iterator[Doc]:
-    """Gold Docs from a bracketed file, or from the `.mrg` and `.psd` files of a folder in sorted order.
+    """Read gold Docs from a bracketed file, or from the `.mrg` and `.psd` files of a folder in sorted order.
 
-    Empty elements and function tags are stripped; `limit` is a number of sentences, 0 for all. `categories`: one of
-    `trees.categories.CATEGORIES`; `doc.spans[spines_key]` then has each word's, by the head rules of the vocabulary's
-    language. Raises TreeFormatError with file, line and column, TrainingDataError when there is no file, no tree, or a
-    tree without categories, ConfigError for another kind of these.
+    Empty elements and function tags are stripped; `limit` is the maximum number of sentences, 0 for all. `categories`:
+    one of `trees.categories.CATEGORIES`; `doc.spans[spines_key]` then has each word's category, by the head rules of
+    the vocabulary's language. Raises TreeFormatError with file, line and column, TrainingDataError if there is no file,
+    no tree, or a tree without categories, ConfigError for unknown `categories`.
     """
     path = Path(path)
     of_tree = None if categories is None else written_categories(categories, head_rules(vocab.lang))
@@ -102,7 +102,7 @@ def read_docs(
 
 
 def read_clean_trees(path: str | Path) -> Iterator[Tree]:
-    """The trees of a file without empty elements and function tags; trees of nothing but those are left out."""
+    """The trees of a file without empty elements and function tags; trees of empty elements only are left out."""
     for tree in read_trees(path):
         if any(tag != EMPTY_TAG for tag in tree.tags):
             yield strip_empty(tree)
@@ -116,11 +116,11 @@ def doc_from_trees(
     categories: Callable[[Tree], list[str]] | None = None,
     spines_key: str = SPINES_KEY,
 ) -> Doc:
-    """One Doc of the trees' sentences with their words as running text, tags, sentence boundaries, constituents, and
-    what `categories` says of a tree's tokens (repeated unary labels taken once).
+    """Build one Doc of the trees' sentences with their words as running text, tags, sentence boundaries, constituents,
+    and the categories that `categories` returns for a tree's tokens (repeated unary labels count once).
 
-    Escaped brackets and `` '' become ( ) and "; spaces are guessed from the words, for trees do not tell. Raises
-    TreeError as `categories` does.
+    Escaped brackets and `` '' become ( ) and "; spaces are guessed from the words, because trees do not record them.
+    Raises TreeError as `categories` does.
     """
     trees = list(trees)
     words = [raw_word(word) for tree in trees for word in tree.words]
@@ -148,7 +148,7 @@ def guess_spaces(words: Iterable[str], tags: Iterable[str]) -> list[bool]:
 
 
 def blank_copy(doc: Doc, *, tags: bool = False) -> Doc:
-    """A Doc of the same tokens and sentence boundaries, with the tags if asked for, and nothing else."""
+    """A Doc of the same tokens and sentence boundaries, with the tags if `tags`, and no other annotation."""
     return Doc(
         doc.vocab,
         words=[token.text for token in doc],
@@ -168,7 +168,7 @@ def convert_brackets(
     categories: str | None = None,
 ) -> int:
     """Write the trees of `source` to the DocBin file `target` (.spacy), with `categories` if given (see `read_docs`);
-    the number of Docs.
+    return the number of Docs.
 
     The result is for `spacy evaluate`, `spacy train` and spacy.Corpus.v1 (not with `gold_preproc = true`: spaCy drops
     span groups when it cuts Docs into sentences; BracketCorpus keeps gold tokens). Raises as `read_docs` does.

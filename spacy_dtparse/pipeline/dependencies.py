@@ -9,28 +9,29 @@ import numpy as np
 from spacy.attrs import DEP, HEAD, LEMMA, POS, SENT_START, TAG
 from spacy.tokens import Doc
 
+from ..errors import MissingAnnotationError
 from ..parsers.base import UNKNOWN_TAG
 from ..parsers.settings import DependencySettings
 from ..trees.heads import head_rules, tree_guide
 from .batch_pipe import DEADLINE, THREADS, BatchPipe
 from .constituents import DEFAULT_KEY, group_key, read_constituents, read_spans, tree_of
 from .model_pipe import KEY, factory_of
-from .sentences import MissingAnnotationError, WordPlaces, attribute_texts, read_words
+from .sentences import WordPlaces, attribute_texts, read_words
 
 ROOT = "ROOT"
 """`token.dep_` of a sentence's root, as everywhere in spaCy."""
 OTHER = "dep"
-"""`token.dep_` of white space, and of all links where a model has no labels."""
+"""`token.dep_` of white space, and of all dependencies if a model has no labels."""
 DEADLINE_STRUCK = "bpm_parser.deadline_struck"
-"""Key of `doc.user_data`: [start, end] of each sentence that was parsed in less time than it wanted."""
+"""Key of `doc.user_data`: [start, end] of each sentence whose parse was shortened by the deadline."""
 _READ = {"tag": ("tag_",), "pos": ("pos_",), "pos+tag": ("tag_", "pos_")}
 _SETTERS = {"tag_": "tagger", "pos_": "morphologizer", "lemma_": "lemmatizer"}
 _ATTRIBUTES = {"tag_": TAG, "pos_": POS, "lemma_": LEMMA}
 
 
 class LinksRead(NamedTuple):
-    """What is read of a Doc: its sentences, of each the parser's `TokenColumns`, None of one without words, and the
-    seconds that it took for a token."""
+    """The parser's input for a Doc: its sentences, each sentence's `TokenColumns` (None without words), and the seconds
+    spent on reading per token."""
 
     sentences: Sequence[WordPlaces]
     columns: Sequence[Any]
@@ -38,18 +39,18 @@ class LinksRead(NamedTuple):
 
 
 class BpmParser(BatchPipe):
-    """Dependency parsing with linear models of links.
+    """Dependency parsing with linear models of dependencies.
 
-    `decoder`: "projective" (Eisner 1996) or "spanning" (Chu & Liu 1965, Edmonds 1967). `stages`: how many of the
-    model's stages are run; 1 is the parser of the paper. `max_tokens`: longer sentences are parsed in pieces.
-    `threads`, `deadline`: see `BatchPipe`; sentences for which it struck are in `doc.user_data[DEADLINE_STRUCK]`.
+    `decoder`: "projective" (Eisner 1996) or "spanning" (Chu & Liu 1965, Edmonds 1967). `stages`: number of the model's
+    stages to run; 1 is the parser of the paper. `max_tokens`: longer sentences are parsed in pieces. `threads`,
+    `deadline`: see `BatchPipe`; sentences that exceeded the deadline are in `doc.user_data[DEADLINE_STRUCK]`.
 
-    Reads tags as the model says (`token.tag_`, `token.pos_` or both, and `token.lemma_` for one trained with lemmas)
-    and sentence boundaries, and writes a tree for each sentence: one root, every other token on or below it. White
-    space is not shown to the parser and depends on the word before it. A Doc without boundaries is taken as one
-    sentence, and one with some of its tags missing is parsed, with a warning once each; a Doc without any tags raises
-    MissingAnnotationError, which goes to nlp's error handler. On an error a Doc is left as it was. A model whose guide
-    are constituents (as the embedded one) needs them in `doc.spans[spans_key]`, where a constituent parser puts them.
+    Reads the tags that the model needs (`token.tag_`, `token.pos_` or both, and `token.lemma_` for a model trained with
+    lemmas) and sentence boundaries, and writes a tree for each sentence: one root, every other token on or below it.
+    White space is not passed to the parser and depends on the word before it. A Doc without boundaries is parsed as one
+    sentence, and a Doc with some tags missing is parsed, with a warning once each; a Doc without any tags raises
+    MissingAnnotationError, which goes to nlp's error handler. On an error a Doc is left as it was. A model that is
+    guided by constituents (as the embedded one) needs them in `doc.spans[spans_key]`, written by a constituent parser.
     """
 
     factory = "bpm_parser"
@@ -63,11 +64,12 @@ class BpmParser(BatchPipe):
 
     @property
     def cfg(self) -> dict[str, Any]:
-        """What `Pipe.score` hands to the scorer: nothing."""
+        """The keyword arguments that `Pipe.score` passes to the scorer: none."""
         return {}
 
     def begin(self, doc: Doc) -> LinksRead:
-        """The sentences of a Doc as the parser takes them; a guide's trees, too."""
+        """Return the sentences of a Doc as columns for the parser, with the heads and labels of the guiding trees if
+        needed."""
         from ..features.linear.linkparts import TokenColumns
 
         parser = self.configured_parser
@@ -93,7 +95,7 @@ class BpmParser(BatchPipe):
         return LinksRead(sentences, columns, (time.perf_counter() - began) / max(len(doc), 1))
 
     def parse_read(self, read: Sequence[LinksRead]) -> list[list[Any]]:
-        """The tree of each sentence of the Docs, None of one without words."""
+        """Return the tree of each sentence of the Docs, None for a sentence without words."""
         parser, timed = self.timed_parser, self._timed is not None
 
         def parse(columns: Any, seconds: float) -> Any:
@@ -102,7 +104,7 @@ class BpmParser(BatchPipe):
         return [[None if own is None else parse(own, one.seconds) for own in one.columns] for one in read]
 
     def in_time(self, parser: Any, deadline: float) -> Any:
-        """The parser with a deadline."""
+        """Return the parser with a deadline."""
         from ..parsers.dependency.deadline import DependencyDeadline
 
         return DependencyDeadline(parser, deadline)
@@ -114,7 +116,7 @@ class BpmParser(BatchPipe):
         add = doc.vocab.strings.add
         hashes = {label: add(label) for label in {ROOT, OTHER}.union(*(parse.labels for parse in found if parse))}
         root, other = hashes[ROOT], hashes[OTHER]
-        heads, labels = [0] * len(doc), [other] * len(doc)  # heads relative to the token, as spaCy has them
+        heads, labels = [0] * len(doc), [other] * len(doc)  # heads relative to the token, as in spaCy
         for (start, end, places), parse in zip(read.sentences, found, strict=True):
             if len(places) < end - start:
                 for place, above in _above_blanks(start, end, places).items():
@@ -145,8 +147,8 @@ class BpmParser(BatchPipe):
             doc.user_data.pop(DEADLINE_STRUCK, None)
 
     def _expect(self, attribute: str, words: Sequence[str], values: Sequence[str]) -> None:
-        """Warn of words ("" is none) whose values lack what the model reads. Raises MissingAnnotationError when all of
-        them do."""
+        """Warn of words ("" is none) without a value that the model needs. Raises MissingAnnotationError if all words
+        lack it."""
         if "" not in values:
             return
         n_words = len(words) - words.count("")
@@ -165,7 +167,8 @@ class BpmParser(BatchPipe):
             )
 
     def _is_guided(self, doc: Doc, words: Sequence[str], parser: Any) -> bool:
-        """Whether the parser needs the Doc's constituents. Raises MissingAnnotationError where it has none."""
+        """Whether the parser needs the Doc's constituents. Raises MissingAnnotationError if it does and the Doc has
+        none."""
         if not parser.needs_guide or not any(words):
             return False
         if group_key(doc, self.spans_key) is None:
@@ -180,10 +183,10 @@ class BpmParser(BatchPipe):
 def read_guide(
     doc: Doc, key: str, words: Sequence[str], sentences: Sequence[WordPlaces], tags: Sequence[str], guide: Any
 ) -> tuple[list[int], list[str]]:
-    """`tree_guide` of the trees of a Doc's sentences, by a `TextGuide`: heads, as places among the words of the
-    sentence, and labels, for each token; of white space they mean nothing.
+    """`tree_guide` of the trees of a Doc's sentences, by a `TextGuide`: heads, as indices among the words of the
+    sentence, and labels, for each token; for white space they are meaningless.
 
-    `words`: of each token, "" of white space. `tags`: of each token. Raises as `read_constituents` and `tree_of` do.
+    `words`: one per token, "" for white space. `tags`: one per token. Raises as `read_constituents` and `tree_of` do.
     """
     spans = read_spans(doc, key)
     visible = np.array(list(map(bool, words))) if "" in words else np.ones(len(words), np.bool_)
@@ -191,7 +194,7 @@ def read_guide(
     links = guide.links(*spans, tags, bounds, visible)
     if links is not None:
         return links
-    found = read_constituents(doc, key)  # which raises, or some reach over several sentences
+    found = read_constituents(doc, key)  # raises, or some constituents cover several sentences
     heads, labels = [0] * len(words), [""] * len(words)
     for _, _, places in sentences:
         if places:
@@ -210,15 +213,15 @@ def _text_guide(language: str) -> Any:
 
 
 def _own(column: Sequence[Any], places: Sequence[int]) -> tuple[Any, ...]:
-    """What a sentence has of a column of the Doc, () of one that was not read."""
+    """The values of a column at a sentence's positions, () for a column that was not read."""
     if isinstance(places, range):
         return tuple(column[places.start : places.stop])
     return tuple([column[place] for place in places]) if column else ()
 
 
 def _above_blanks(start: int, end: int, places: Sequence[int]) -> dict[int, int]:
-    """The head of each token of a sentence that is white space: the word before it, the first word where there is none,
-    the first token of a sentence without words."""
+    """The head of each white-space token of a sentence: the word before it, else the first word, or the first token of
+    a sentence without words."""
     above: dict[int, int] = {}
     for place in sorted(set(range(start, end)).difference(places)):
         above[place] = above.get(place - 1, place - 1) if place > start else places[0] if places else start
@@ -226,9 +229,9 @@ def _above_blanks(start: int, end: int, places: Sequence[int]) -> dict[int, int]
 
 
 def _keep_boundaries(doc: Doc, starts: list[int]) -> None:
-    """Mark sentence starts again where spaCy found others.
+    """Restore sentence starts that spaCy changed.
 
-    It takes them from the left edges of trees, and gives up on the edges of trees with many links across one another.
+    spaCy takes them from the left edges of trees, and fails on trees with many crossing dependencies.
     """
     flags = np.full(len(doc), -1, np.int64)
     flags[starts] = 1

@@ -29,16 +29,16 @@ def render(
     options: Mapping[str, Any] | None = None,
     key: str | None = None,
 ) -> str:
-    """The constituent trees of a parsed Doc, of a span of one, or Trees, drawn.
+    """Draw the constituent trees of a parsed Doc, of a span of one, or Trees.
 
-    `docs`: one, or several in a list. `style`: "tree" (SVG), "spans" (HTML: brackets under the words) or "text" (fits
-    the terminal). `page`: a whole page of HTML. `options`: a mapping; its names are in the table under Look at trees in
-    docs/use.md; with `scores` each label has the constituent's probability, or exp(-score) where the parser was not to
-    tell it. `jupyter`: whether the result shows itself in a notebook; by default it does where it is made in one. It is
-    a string all the same (a `viz.Drawing`, with a method `save`). `key`: of the span group.
+    `docs`: one, or several in a list. `style`: "tree" (SVG), "spans" (HTML: brackets under the words) or "text" (for
+    the terminal). `page`: a complete HTML page. `options`: a mapping; its names are in the table under Look at trees in
+    docs/use.md; with `scores` each label has the constituent's probability, or exp(-score) if the parser's setting
+    `probabilities` is off. `jupyter`: whether the result displays itself in a notebook; by default if it is created in
+    one. It is a string all the same (a `viz.Drawing`, with a method `save`). `key`: of the span group.
 
     Raises NotParsedError for a Doc without constituents, NonConstituentError for a span that cuts one, ConfigError for
-    another style, option or value, or scores where there are none.
+    another style, option or value, or if there are no scores to show.
     """
     with_scores = check_options(style, options).scores
     if jupyter not in (None, True, False):
@@ -66,7 +66,7 @@ def render(
 def drawn_trees(doc: Doc | Span, key: str | None = None) -> list[tuple[Tree, list[float | None]]]:
     """The Tree of each sentence, or of each part of one in a span, and the probabilities of its constituents.
 
-    A part of a sentence has the constituent that covers it as its root, if there is one, else TOP.
+    The root of a part of a sentence is the constituent that covers it, if there is one, else TOP.
     """
     whole, first, last = (doc.doc, doc.start, doc.end) if isinstance(doc, Span) else (doc, 0, len(doc))
     found = read_constituents(whole, key)
@@ -94,7 +94,7 @@ def drawn_trees(doc: Doc | Span, key: str | None = None) -> list[tuple[Tree, lis
 
 
 def in_notebook() -> bool:
-    """Whether this is a notebook's kernel."""
+    """Whether this process is a notebook's kernel."""
     shell = getattr(builtins, "get_ipython", None)
     return shell is not None and type(shell()).__name__ == "ZMQInteractiveShell"
 

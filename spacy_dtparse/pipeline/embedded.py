@@ -1,4 +1,4 @@
-"""The English pipelines that ship: one on disk, and those with another of the package's parsers in its place."""
+"""The English pipelines in the package: one on disk, the others built from it with another parser."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -16,9 +16,9 @@ from . import component  # noqa: F401 (registers the factories where the package
 
 
 def load_embedded(name: str | None = None, **overrides: Any) -> Language:
-    """The English pipeline with the parser of that name; see `spacy_dtparse.load`."""
+    """Load the English pipeline with the parser of that name; see `spacy_dtparse.load`."""
     name = DEFAULT if name is None else name
-    embedded_model(name)  # raises for what is not there
+    embedded_model(name)  # raises if there is none
     folder = embedded_pipeline()
     begin(*(kind.name for kind in KINDS.values() if kind.factory in (PARSERS[name], "recurrent_tagger")))
     if name == WHOLE:
@@ -27,8 +27,8 @@ def load_embedded(name: str | None = None, **overrides: Any) -> Language:
 
 
 def load_named(name: str | None = None, **overrides: Any) -> Language:
-    """A spaCy pipeline by folder or package name, or an embedded one by its name; None: the default one. `overrides` go
-    to spacy.load. Raises ModelFormatError when there is no such pipeline."""
+    """Load a spaCy pipeline by folder or package name, or an embedded one by its name; None: the default one.
+    `overrides`: passed to spacy.load. Raises ModelFormatError if there is no such pipeline."""
     if name is None or (name in PARSERS and not Path(name).exists()):
         return load_embedded(name, **overrides)
     try:
@@ -40,23 +40,23 @@ def load_named(name: str | None = None, **overrides: Any) -> Language:
             f"cannot load the pipeline {name!r}: it is neither an installed spaCy package nor "
             f"a folder of one ({str(error).splitlines()[0]})"
         ) from error
-    except ValueError as error:  # spaCy's words for a config it cannot build
+    except ValueError as error:  # raised by spaCy for a config it cannot build
         raise ModelFormatError(f"spaCy cannot load the pipeline {name!r}: {error}") from error
 
 
 def _with_parser(
     folder: Path, name: str, *, exclude: str | Iterable[str] = (), config: Mapping[str, Any] | None = None, **given: Any
 ) -> Language:
-    """What spacy.load does, with the components of a pipeline that is not on disk as a whole."""
+    """Do what spacy.load does, for a pipeline that is not on disk as a whole."""
     own, factory = PARSERS[WHOLE], PARSERS[name]
     wanted = load_config(folder / "config.cfg")
-    if factory == "bpm_parser":  # it reads the constituents of the other
+    if factory == "bpm_parser":  # needs the constituents of the other parser
         wanted["nlp"]["pipeline"].append(factory)
     else:
         wanted["nlp"]["pipeline"] = [factory if pipe == own else pipe for pipe in wanted["nlp"]["pipeline"]]
         del wanted["components"][own]
     first = next(known for known, its_factory in PARSERS.items() if its_factory == factory)
-    named = {} if first == name else {"model": name}  # the first is what the factory loads by itself
+    named = {} if first == name else {"model": name}  # the factory loads the first one by default
     wanted["components"][factory] = {"factory": factory, **named}
     wanted = Config().from_str(wanted.to_str(), interpolate=False, overrides=dict_to_dot(dict(config or {})))
     nlp = load_model_from_config(wanted, exclude=exclude, auto_fill=True, meta=load_meta(folder / "meta.json"), **given)

@@ -1,4 +1,4 @@
-"""Why the parser of a pipeline built a constituent, or why it did not."""
+"""Explain why the parser of a pipeline built a constituent, or why it did not."""
 
 from __future__ import annotations
 
@@ -9,35 +9,32 @@ from typing import Any
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 
-from ..errors import DtparseError
+from ..errors import DtparseError, NonConstituentError, OtherPipelineError
 from ..parsers.base import ParseResult
 from ..trees.tree import TOP
 from .attributes import locate
 from .component import ConstituentPipe
-from .constituents import Constituents, NonConstituentError, group_key, read_constituents
+from .constituents import Constituents, group_key, read_constituents
 from .explanation import Alternative, Explanation
 from .sentences import SentenceInput, is_blank
 
 Key = tuple[int, int, str]
 _TOLD = 0.01
-"""Probability from which on an alternative is told."""
+"""Minimum probability of an alternative that is listed."""
 _AGREES = 0.9
-"""Probability from which on a network would have said the same."""
+"""Minimum probability at which a network counts as agreeing."""
 _SAME = 0.01
-"""Scores of the same parser differ by less, compiled or not."""
+"""Tolerance within which scores of the same parser agree, compiled or not."""
 _NEAR = 1e-6
 
 
-class OtherPipelineError(DtparseError):
-    """A Doc was parsed by something else than the pipeline that is asked."""
-
-
 def explain(nlp: Language | ConstituentPipe, span: Span) -> Explanation:
-    """Why the constituent `span` of a Doc that `nlp` parsed is in the tree.
+    """Explain why the constituent `span` of a Doc that `nlp` parsed is in the tree.
 
     `span`: one of `doc._.constituents`, or any span over the same tokens, which stands for the highest constituent
-    there. Raises NonConstituentError for a span that is no constituent and says what stands in its way and how probable
-    it is, NotParsedError for a Doc without constituents, OtherPipelineError for a Doc that another pipeline parsed.
+    there. Raises NonConstituentError for a span that is no constituent; its message says which constituents prevent it
+    and how probable it is. Raises NotParsedError for a Doc without constituents, OtherPipelineError for a Doc that
+    another pipeline parsed.
     """
     pipe, found = _component(nlp, span.doc)
     try:
@@ -51,7 +48,7 @@ def explain(nlp: Language | ConstituentPipe, span: Span) -> Explanation:
 
 
 def explanations(nlp: Language | ConstituentPipe, doc: Doc) -> list[Explanation]:
-    """`explain` of each of `doc._.constituents`, in order; what a sentence's have in common is computed once."""
+    """`explain` each of `doc._.constituents`, in order; shared work is done once per sentence."""
     pipe, found = _component(nlp, doc)
     sentence: _Sentence | None = None
     explained = []
@@ -63,7 +60,7 @@ def explanations(nlp: Language | ConstituentPipe, doc: Doc) -> list[Explanation]
 
 
 def _component(nlp: Language | ConstituentPipe, doc: Doc) -> tuple[ConstituentPipe, Constituents]:
-    """The component that wrote a Doc's constituents, and these."""
+    """The component that wrote a Doc's constituents, and these constituents."""
     found = read_constituents(doc)
     key = str(group_key(doc))
     pipes = [nlp] if isinstance(nlp, ConstituentPipe) else [pipe for _, pipe in nlp.components]
@@ -87,7 +84,7 @@ def _component(nlp: Language | ConstituentPipe, doc: Doc) -> tuple[ConstituentPi
 
 
 class _Sentence:
-    """One sentence of a Doc, parsed again, with what is known of its constituents."""
+    """One sentence of a Doc, parsed again, with data shared by the explanations of its constituents."""
 
     def __init__(self, pipe: ConstituentPipe, doc: Doc, found: Constituents, given: SentenceInput, offers: Mapping):
         self.doc, self.found, self.given, self.end = doc, found, given, given.end
@@ -110,16 +107,16 @@ class _Sentence:
         )
         if not alike:
             raise OtherPipelineError(
-                "this pipeline parses the sentence otherwise than the Doc has it, or with other scores, so the tree is "
-                "from another model, other settings or other tags: give the pipeline that parsed the Doc, or parse its "
-                "text again"
+                "this pipeline's parse of the sentence differs from the Doc's tree or scores, so the tree is from "
+                "another model, other settings or other tags: give the pipeline that parsed the Doc, or parse its text "
+                "again"
             )
         self._reasons: dict[Key, Any] | None = None
         self._posteriors: Mapping[Key, float] | None = None
 
     @property
     def posteriors(self) -> Mapping[Key, float]:
-        """The probabilities of constituents; {} where the parser has none."""
+        """The probabilities of constituents; {} if the parser has none."""
         if self._posteriors is None:
             has = hasattr(self.parser, "span_posteriors") and getattr(self.parser, "reader", self) is not None
             self._posteriors = self.parser.span_posteriors(self.given.words, self.given.tags) if has else {}
@@ -129,7 +126,8 @@ class _Sentence:
         return self.given.places[start], self.given.places[end - 1] + 1
 
     def explain(self, number: int, only: bool = False) -> Explanation:
-        """Of constituent `number` of the Doc; `only` this one will be asked for."""
+        """Explain constituent `number` of the Doc. `only`: the caller asks for no other, so reasons are computed for
+        this one only."""
         tree, own = self.result.tree, number - self.first + self._top
         key = tree.starts[own], tree.ends[own], tree.labels[own]
         start, end = self.found.starts[number], self.found.ends[number]
@@ -163,26 +161,26 @@ class _Sentence:
         return Explanation(**about, method="grammar", decided=said, probability=probability, alternatives=others)
 
     def _replaced(self) -> bool:
-        """Whether the tree is the reader's, since the search found none."""
+        """Whether the tree comes from the span model because the search found none."""
         return self.result.status == "fallback" and self.parser.reader is not None
 
     def _who_decided(self, why: Any, cost: float, probability: float | None) -> str:
         if why is None:
             if self._replaced():
-                return "The network's tree: the search found none of its own, so no rule built it."
+                return "The network's tree: the search found none, so no rule built it."
             if self.parser.reader is not None:
-                return "No rule built it: the network put it there afterwards, around a word that would stand bare."
+                return "No rule built it: the network added it afterwards, to attach a word that was left over."
             return "No rule built it: pieces were joined, or preprocessing was undone."
         alone = log1p(exp(-why.score)) if why.score > -700 else -why.score
         if self.parser.reader is None:
             return "The rules decided."
         if cost < alone - _NEAR or (cost == 0.0 and alone < _NEAR):
-            return "The network was sure, so the rules were not asked. What they would have said:"
+            return "The network was confident, so the rules were skipped. They would have given:"
         if cost > alone + _NEAR:
             return f"The rules decided, against doubts of the network (which cost {cost - alone:.2f})."
         if probability is not None and probability >= _AGREES:
-            return "The rules decided; the network would have said the same."
-        return "The network left it open; the rules decided."
+            return "The rules decided; the network agrees."
+        return "The network was undecided; the rules decided."
 
     def _children(self, own: int) -> str:
         """The labels and tags directly below a constituent of the tree."""
@@ -200,8 +198,8 @@ class _Sentence:
         return " ".join(told)
 
     def _alternatives(self, own: int) -> tuple[Alternative, ...]:
-        """What is not in the tree and would be instead: another label, or a bracket that crosses the constituent, takes
-        it in with what stands beside it, or has the same label over less of it."""
+        """Probable constituents that are not in the tree and would replace this one: another label over the same span,
+        or a bracket that crosses it, contains it and its neighbours, or has the same label over a part of it."""
         tree = self.result.tree
         start, end = tree.starts[own], tree.ends[own]
         built = set(tree.spans())
@@ -234,14 +232,14 @@ class _Sentence:
 
 
 def _sentence_of(pipe: ConstituentPipe, doc: Doc, found: Constituents, token: int) -> _Sentence:
-    """The sentence that a token is in."""
+    """The sentence that contains a token."""
     read = pipe.begin(doc)
     given = next(one for one in read.sentences if one.start <= token < one.end)
     return _Sentence(pipe, doc, found, given, read.offers)
 
 
 def _why_not(pipe: ConstituentPipe, span: Span, found: Constituents) -> str:
-    """Why a span is no constituent: what crosses it or is around it, and how probable it would be."""
+    """Describe why a span is no constituent: which constituents cross or contain it, and how probable it would be."""
     doc, (start, end) = span.doc, (span.start, span.end)
     while start < end and is_blank(doc[start].text):
         start += 1
@@ -258,12 +256,12 @@ def _why_not(pipe: ConstituentPipe, span: Span, found: Constituents) -> str:
     around = [(s, e, label) for s, e, label in rows if s <= start and end <= e]
     said = f"“{span.text[:60]}” is not a constituent"
     if crossing:
-        said += f"; of the tree cross it: {told(crossing[:4])}"
+        said += f"; these constituents of the tree cross it: {told(crossing[:4])}"
     if around:
         said += f"; the smallest constituent around it is {told(around[-1:])}"
     sentence = _sentence_of(pipe, doc, found, start)
     if end > sentence.end:
-        return f"{said}; it reaches over the end of a sentence, and no constituent does"
+        return f"{said}; it crosses a sentence boundary, which no constituent does"
     if sentence.posteriors:
         place_of = {place: k for k, place in enumerate(sentence.given.places)}
         own = place_of[start], place_of[end - 1] + 1

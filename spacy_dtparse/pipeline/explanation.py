@@ -1,4 +1,4 @@
-"""What is said of a constituent: `Explanation`, plain data and text. `explain` makes them."""
+"""The explanation of a constituent: `Explanation`, plain data and text. `explain` creates them."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ if TYPE_CHECKING:
     from ..model.trees.reasons import Fact, Group, Reasons
 
 MOST_LINES = 10
-"""Lines of an explanation, unless all is asked for."""
+"""Maximum number of lines of an explanation, unless all are requested."""
 _SMALL = 0.05
-"""A fact or a group that counts less is not told, unless all is."""
+"""A fact or a group with a smaller contribution is omitted, unless all are requested."""
 
 
 @stored_as("label", "start", "end", "text", "probability", "relation")
 @dataclass(frozen=True)
 class Alternative:
-    """Another bracket or label. `relation`: "same span", "crosses" (it goes over an edge of the constituent),
-    "contains" (it takes the constituent in with what stands beside it) or "shorter" (the same label over less of the
-    words)."""
+    """Another bracket or label. `relation`: "same span", "crosses" (it crosses an edge of the constituent), "contains"
+    (it covers the constituent and its neighbours) or "shorter" (the same label over fewer of the words)."""
 
     label: str
     start: int
@@ -37,10 +36,11 @@ class Explanation:
     """Why a constituent is in the tree.
 
     `start`, `end`: tokens of the Doc. `method`: "rules" (boosted trees), "network" or "grammar". `decided`: a sentence
-    that says who decided, and what cannot be said. `probability`: by the network or the grammar, None where there is
-    none. `score`: h, the sum of the rules, above 0 for yes; None without rules. `runner_up`: the label that comes
-    second, `margin`: by how much. `groups`: what the rules looked at, with its part of the score and of the margin;
-    these add up to `score` and `margin`. `alternatives`: other labels and brackets, the most probable first.
+    that says which model decided, and which information is not available. `probability`: by the network or the grammar,
+    None without one. `score`: h, the sum of the rules, above 0 for yes; None without rules. `runner_up`: the label with
+    the second-highest score, `margin`: the difference of the scores. `groups`: features that the rules test, grouped,
+    each group with its part of the score and of the margin; these add up to `score` and `margin`. `alternatives`: other
+    labels and brackets, the most probable first.
 
     `str()` is at most ten lines; `to_text(all=True)` has every fact and every rule.
     """
@@ -61,7 +61,7 @@ class Explanation:
 
     @property
     def runner_up(self) -> str | None:
-        """The label with the next score; without rules the next probable label of the same span."""
+        """The label with the second-highest score; without rules the most probable other label of the same span."""
         if self.reasons is not None:
             return self.reasons.runner_up
         return next((other.label for other in self.alternatives if other.relation == "same span"), None)
@@ -81,16 +81,17 @@ class Explanation:
 
     @property
     def reasons_for(self) -> tuple[Fact, ...]:
-        """The facts that speak for the label, the strongest first."""
+        """The facts that support the label, the strongest first."""
         return tuple(sorted((f for g in self.groups for f in g.facts if f.value > 0), key=lambda f: -f.value))
 
     @property
     def reasons_against(self) -> tuple[Fact, ...]:
-        """The facts that speak against it, the strongest first."""
+        """The facts that count against it, the strongest first."""
         return tuple(sorted((f for g in self.groups for f in g.facts if f.value < 0), key=lambda f: f.value))
 
     def to_text(self, all: bool = False, rules: int | None = None) -> str:
-        """Lines of plain text: at most ten; with `all` every group, fact and rule. `rules`: how many rules to add."""
+        """Format as lines of plain text: at most ten; with `all` every group, fact and rule. `rules`: number of rules
+        to add."""
         lines = [self._title(), f"  {self.decided}"]
         if self.alternatives:
             told = self.alternatives if all else self.alternatives[:2]
@@ -104,7 +105,7 @@ class Explanation:
         return self.to_text()
 
     def to_dict(self, rules: int = 0) -> dict[str, Any]:
-        """As plain data; `rules`: how many rules, the largest first."""
+        """Return plain data; `rules`: number of rules to include, the largest first."""
         return {
             "label": self.label, "text": self.text, "start": self.start, "end": self.end, "method": self.method,
             "decided": self.decided, "probability": self.probability, "score": self.score,
@@ -125,7 +126,8 @@ class Explanation:
         return title
 
     def _main_groups(self, room: int) -> list[str]:
-        """The groups that say most, what speaks against, and what is left out, in at most `room` lines."""
+        """Describe the groups with the largest contributions, the evidence against, and the rest; at most `room`
+        lines."""
         assert self.reasons is not None
         ordered = [group for group in self.groups if group.name != "always" and abs(group.value) >= _SMALL]
         shown = sorted(ordered, key=lambda group: -max(abs(group.value), abs(group.over)))[: room - 2]
@@ -168,6 +170,6 @@ def _probability(value: float) -> str:
 
 
 def _short(text: str, most: int = 60) -> str:
-    """A text on one line, its middle left out where it is long."""
+    """Shorten a text to one line; the middle of a long one is left out."""
     text = " ".join(text.split())
     return text if len(text) <= most else f"{text[: most // 2 - 2].rstrip()} … {text[-most // 2 + 2 :].lstrip()}"

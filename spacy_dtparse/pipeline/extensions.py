@@ -21,7 +21,7 @@ from .conversions import to_nltk
 from .phrases import clauses, head, phrases
 from .spines import spine, spines
 
-# They are module-level functions: a lambda would break every process started by spawn.
+# Module-level functions: a lambda would break every process started by spawn.
 _EXTENSIONS: tuple[tuple[Any, str, Any], ...] = (
     (Doc, "constituents", constituents),
     (Span, "labels", labels),
@@ -50,11 +50,11 @@ _OURS = ("spine", "spines", "clauses", "head", "phrases", "to_nltk", "probabilit
 
 
 def register_extensions(force: bool = False) -> list[str]:
-    """Register the extension attributes and return the names that another package holds, such as "Span.labels".
+    """Register the extension attributes and return the names that another package has taken, such as "Span.labels".
 
     Taken names are left alone, and while benepar is installed but not imported its names are left free, since its
-    import fails on a taken name. `force` takes them all. Creating a dtparse component does this; call it to read parsed
-    Docs in a program that creates none.
+    import fails on a taken name. `force` takes them all. Creating a dtparse component calls this function; call it to
+    read parsed Docs in a program that creates none.
     """
     waiting = "benepar" not in sys.modules and importlib.util.find_spec("benepar") is not None
     held = []

@@ -1,4 +1,4 @@
-"""The best trees of a sentence, where a pipeline's own tree is not enough."""
+"""The k best trees of a sentence."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ from .sentences import SentenceInput
 
 @dataclass(frozen=True)
 class RankedTree:
-    """One of the best trees of a sentence. `rank`: from 1; `result`: as the parser gave it; `places`: the tokens of the
-    Doc, by number, that are the leaves of the tree (all but white space)."""
+    """One of the best trees of a sentence.
+
+    `rank`: from 1; `result`: of the parser; `places`: the tokens of the Doc, by index, that are the leaves of the
+    tree (all but white space).
+    """
 
     rank: int
     result: ParseResult
@@ -34,23 +37,24 @@ class RankedTree:
 
     @property
     def cost(self) -> float:
-        """The parser's cost of the tree. Compare trees by `margin`: a search asks less of its first tree, and a span
-        chart chooses by something else."""
+        """The parser's cost of the tree. Compare trees by `margin`: a search scores fewer inferences for its first
+        tree, and a span chart maximizes another quantity."""
         return self.result.cost
 
     @property
     def margin(self) -> float:
-        """How much worse the tree is than the first, in what the parser makes best; from 0 up, never falling."""
+        """How much worse the tree is than the first, in the quantity that the parser optimizes; at least 0, never
+        decreasing."""
         return self.result.margin or 0.0
 
     @property
     def probability(self) -> float | None:
-        """The probability that the tree is right as a whole; None where the parser's model has no calibration."""
+        """The probability that the whole tree is right; None if the parser's model has no calibration."""
         return self.result.tree_probability
 
     @property
     def status(self) -> str:
-        """How far to trust the rank: "optimal" where no tree but those before it can be better."""
+        """How reliable the rank is: "optimal" if only the trees before it can be better."""
         return self.result.status
 
     @property
@@ -60,8 +64,8 @@ class RankedTree:
 
     @property
     def constituents(self) -> tuple[tuple[str, int, int], ...]:
-        """(Label, start, end) of the constituents in pre-order, in tokens of the Doc, as `doc._.constituents` has them:
-        without TOP where something else covers the sentence."""
+        """(Label, start, end) of the constituents in pre-order, in tokens of the Doc, in the format of
+        `doc._.constituents`: without TOP if another constituent covers the sentence."""
         spans = self.tree.spans()
         bare = len(spans) > 1 and spans[0][2] == TOP and spans[0][:2] == spans[1][:2]
         places = self.places
@@ -73,14 +77,14 @@ class RankedTree:
 
 
 def k_best(nlp: Language | ConstituentPipe, sentence: str | Doc | Span, k: int = 10) -> list[RankedTree]:
-    """The k best trees of a sentence, best first, by the constituent parser of a pipeline; fewer where it knows of no
-    more. The first is the one that the pipeline gives, unless spines prune its search.
+    """The k best trees of a sentence, best first, by the constituent parser of a pipeline; fewer if it finds no more.
+    The first is the pipeline's own tree, unless supertags prune its search.
 
     `sentence`: a text or a Doc of one sentence, or a Span, which stands for the sentence that it begins in. A Doc must
-    have what the parser reads: boundaries and, for most, tags.
+    have the annotation that the parser needs: boundaries and, for most, tags.
 
-    Raises ConfigError where k is no whole number from 1 to 1000, DtparseError for a text or Doc of no or of several
-    sentences and for a parser that gives one tree alone, MissingAnnotationError for a Doc without tags.
+    Raises ConfigError unless k is a whole number from 1 to 1000, DtparseError for a text or Doc of no or several
+    sentences and for a parser that returns only one tree, MissingAnnotationError for a Doc without tags.
     """
     check_k(k)
     if isinstance(sentence, str):
@@ -111,7 +115,7 @@ def best_trees(pipe: ConstituentPipe, doc: Doc, k: int) -> Iterator[tuple[Senten
 def _listed(pipe: ConstituentPipe, given: SentenceInput, k: int) -> list[RankedTree]:
     parser = pipe.configured_parser
     if not isinstance(parser, KBestParser):
-        raise DtparseError(f"a parser of kind {parser.name!r} gives its best tree alone; use one that lists trees")
+        raise DtparseError(f"a parser of kind {parser.name!r} gives only its best tree; use one that lists trees")
     found = parser.parse_k(given.words, given.tags, k)
     if getattr(parser, "calibration", None) is not None:
         found = Calibrated(parser).ranked(given.words, given.tags, found)

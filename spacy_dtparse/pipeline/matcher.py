@@ -15,9 +15,10 @@ from ..errors import ConfigError, PatternError
 from ..parsers.base import UNKNOWN_TAG
 from ..query import Forest, Matching, Node, Pattern, compile_pattern
 from ..query.forest import Nodes
-from ..trees.heads import HeadRules, head_rules
+from ..trees.heads import HeadRules
 from ..trees.tree import TOP, Tree
 from .constituents import Constituents, make_span, read_constituents, tree_of
+from .phrases import rules_of
 from .sentences import attribute_texts, read_words
 
 OnMatch = Callable[["ConstituentMatcher", Doc, int, list[Any]], Any]
@@ -25,7 +26,7 @@ _NUMBERS = ("LENGTH", "IS_", "LIKE_")
 
 
 class _Sentence(NamedTuple):
-    """A tree of Doc number `doc` of those that are searched; its leaf k is token `places[k]`."""
+    """A tree of the Doc with index `doc` among those searched; its leaf k is token `places[k]`."""
 
     doc: int
     found: Constituents
@@ -36,15 +37,15 @@ class _Sentence(NamedTuple):
 class ConstituentMatcher:
     """Finds constituents by patterns: Tregex as text, or dicts with attributes of tokens (see `query.dicts`).
 
-    Patterns are compiled when they are added, and all of them are searched for at once. `spans_key`: the span group
-    with the constituents (default: as `doc._.constituents`); `rules`: choose heads (default: those of the vocabulary's
-    language).
+    Patterns are compiled when they are added, and all are searched for at once. `spans_key`: the span group with the
+    constituents (default: as for `doc._.constituents`); `rules`: head rules (default: those of each Doc, as for
+    `span._.head`).
     """
 
     def __init__(self, vocab: Vocab, *, spans_key: str | None = None, rules: HeadRules | None = None):
         self.vocab = vocab
         self.spans_key = spans_key
-        self.rules = head_rules(vocab.lang) if rules is None else rules
+        self.rules = rules
         self._patterns: dict[int, list[Pattern]] = {}
         self._callbacks: dict[int, OnMatch | None] = {}
 
@@ -60,10 +61,10 @@ class ConstituentMatcher:
         return self.vocab.strings[key] if isinstance(key, str) else key
 
     def add(self, key: str | int, patterns: Sequence[str | Mapping[str, Any]], on_match: OnMatch | None = None) -> None:
-        """Add patterns for a key; with a key that has some, they come to these.
+        """Add patterns for a key, to those that it already has.
 
-        `on_match`: called with the matcher, the Doc, the number of a match and all matches. Raises PatternError, which
-        shows the place, for a pattern that is malformed.
+        `on_match`: called with the matcher, the Doc, the index of a match and all matches. Raises PatternError, which
+        shows the location, for a malformed pattern.
         """
         if isinstance(patterns, str | Mapping) or not isinstance(patterns, Iterable):
             raise PatternError(f"the patterns for {key!r} are {patterns!r}; give a list of patterns")
@@ -77,7 +78,7 @@ class ConstituentMatcher:
         self._callbacks[number] = on_match
 
     def remove(self, key: str | int) -> None:
-        """Remove a key and its patterns. Raises ConfigError when there is none."""
+        """Remove a key and its patterns. Raises ConfigError if there is none."""
         if key not in self:
             raise ConfigError(f"there are no patterns for {key!r} in this matcher")
         del self._patterns[self._number(key)], self._callbacks[self._number(key)]
@@ -93,18 +94,18 @@ class ConstituentMatcher:
         """The matches in a Doc, or in a Span of whole constituents, in the order of the text, parents first.
 
         A match is (match_id, start, end), tokens of the Doc, or with `as_spans` (match_id, span), where the span is
-        labelled and has its level in its chain as `doc._.constituents` has. `with_names` adds a dict of name -> span,
-        and gives a match for each choice of what the names stand for. A tag matches as a span of its token with the tag
-        as label, a word as one without label. Raises NotParsedError, and NonConstituentError for a Span that cuts
-        through a constituent.
+        labelled and its id is its level in its chain, as in `doc._.constituents`. `with_names` adds a dict of name ->
+        span, and returns one match per assignment of the names. A tag matches as a span of its token with the tag as
+        label, a word as one without label. Raises NotParsedError, and NonConstituentError for a Span that cuts through
+        a constituent.
         """
         return self._search([doclike], as_spans, with_names)[0]
 
     def pipe(
         self, docs: Iterable[Doc], *, batch_size: int = 256, as_spans: bool = False, with_names: bool = False
     ) -> Iterator[tuple[Doc, list[Any]]]:
-        """Each Doc with its matches. Docs are searched `batch_size` at once, which is many times faster than one by
-        one."""
+        """Yield each Doc with its matches. `batch_size` Docs are searched at once, which is many times faster than one
+        by one."""
         rest = iter(docs)
         while batch := list(islice(rest, batch_size)):
             yield from zip(batch, self._search(batch, as_spans, with_names), strict=True)
@@ -121,7 +122,11 @@ class ConstituentMatcher:
             of_docs = [_values(doc, attribute) for doc in docs]
             return [of_docs[sentence.doc][place] for sentence in sentences for place in sentence.places]
 
-        forest = Forest((sentence.tree for sentence in sentences), self.rules, values)
+        def rules() -> Iterator[HeadRules]:
+            of_docs = [rules_of(doc, self.spans_key) if self.rules is None else self.rules for doc in docs]
+            yield from (of_docs[sentence.doc] for sentence in sentences)
+
+        forest = Forest((sentence.tree for sentence in sentences), rules(), values)
         found: list[list[Any]] = [[] for _ in docs]
         spans: dict[int, Span] = {}
 
@@ -149,7 +154,7 @@ class ConstituentMatcher:
 
     def _found(self, matching: Matching, with_names: bool) -> tuple[Nodes, list[int], list[dict[str, int]]]:
         """Nodes, keys and names of all matches by node and then by key, in the order of adding, each once; names only
-        where they are asked for."""
+        if `with_names`."""
         nodes: list[Nodes] = [np.zeros(0, np.int64)]
         names: list[dict[str, int]] = []
         for patterns in self._patterns.values():
@@ -172,7 +177,7 @@ class ConstituentMatcher:
 
 
 def _sentences(number: int, doclike: Doc | Span, key: str | None) -> Iterator[_Sentence]:
-    """The trees of a Doc, or of the part of each sentence that lies in a Span; blank ones have none."""
+    """The trees of a Doc, or of the part of each sentence inside a Span; blank sentences have none."""
     doc = doclike.doc
     found = read_constituents(doc, key)
     words, bounds = read_words(doc)
@@ -194,7 +199,7 @@ def _values(doc: Doc, attribute: str) -> list[Any]:
 
 
 def _span(doc: Doc, sentence: _Sentence, node: Node) -> Span:
-    """A node as a Span of the Doc; one for TOP, which is no constituent where another covers the sentence."""
+    """The Span of the Doc for a node; also for TOP, which is no constituent if another one covers the sentence."""
     start, end = sentence.places[node.start], sentence.places[node.end - 1] + 1
     if node.kind != "constituent":
         return Span(doc, start, end, label=node.label if node.kind == "tag" else "")
@@ -203,7 +208,7 @@ def _span(doc: Doc, sentence: _Sentence, node: Node) -> Span:
     top = k
     while top and (tree.starts[top - 1], tree.ends[top - 1]) == (node.start, node.end):
         top -= 1
-    if top == 0 and (number < 0 or found.labels[number] != TOP):  # a TOP that only the tree has
+    if top == 0 and (number < 0 or found.labels[number] != TOP):  # a TOP in the tree but not in the Doc
         if k == 0:
             return Span(doc, start, end, label=TOP)
         top = 1

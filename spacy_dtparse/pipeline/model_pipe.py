@@ -1,19 +1,21 @@
-"""What all components of the package have in common: a parser's model on its way into a pipeline, to disk, into other
-processes and back, and the settings that go to the parser.
+"""The base of all components of the package: loading and saving a parser's model, passing it to other processes, and
+the settings of the parser.
 
 spaCy imports this module and those of the components in every spacy.blank() and spacy.load() of the environment, so
-they must stay light: parsers and numba are imported where a model is loaded. (No `from __future__ import annotations`
+they must stay light: parsers and numba are imported when a model is loaded. (No `from __future__ import annotations`
 here: spaCy reads the annotations of `initialize`.)
 """
-# ruff: noqa: UP007, UP045 (older releases of spaCy know no X | None)
+# ruff: noqa: UP007, UP045 (older releases of spaCy do not support X | None)
 
 import copy
 import inspect
+import threading
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Optional, Union
 
 import srsly
@@ -21,7 +23,7 @@ from spacy.language import Language
 from spacy.pipeline.pipe import Pipe
 from spacy.tokens import Doc
 
-from ..checks import Setting
+from ..checks import RENAMED_SETTINGS, Setting, renamed_setting
 from ..errors import ConfigError, ModelFormatError
 from ..memory import return_memory
 from ..models import HERE, MODEL_FILE, embedded_model, find_model
@@ -30,34 +32,35 @@ from .sentences import SentenceInput, has_boundaries, read_sentences
 from .tag_sets import TagSetCheck
 
 SAVED = "@saved"
-"""Value of the setting `model` in a saved pipeline: the model is in the component's own folder."""
+"""Value of the setting `model` in a saved pipeline: the model is in the component's folder."""
 
 KEY = Setting(lambda value: isinstance(value, str) and value != "", "a non-empty string, a key of doc.spans", str)
-"""The values of a setting that names a span group."""
+"""The allowed values of a setting that names a span group."""
 
 
 class ModelPipe(Pipe):
-    """A parser as a pipeline component; subclasses say which, with which settings, and what a Doc gets of it.
+    """A parser as a pipeline component; subclasses define the parser, its settings, and the annotation of a Doc.
 
     `model`: None for the embedded English one (loaded at the first Doc), or the path of a model file or of a folder
-    with one. A path is read at once; where it is gone the component waits for its data from disk and says so.
-    `settings` are those of the parser (None: the model's own) and of the component, by keyword; each is an attribute of
-    the component, too. Raises ConfigError for an unknown one and for values that are not allowed, ModelFormatError for
-    a model of another kind.
+    with one. A path is read at once; if it does not exist, the component warns and waits for its data from disk.
+    `settings`: settings of the parser (None: the model's value) and of the component, by keyword; each is also an
+    attribute of the component. Raises ConfigError for an unknown one and for values that are not allowed,
+    ModelFormatError for a model of another kind.
     """
 
     factory: ClassVar[str]
-    """The name that the component has for `nlp.add_pipe`."""
+    """The component's name for `nlp.add_pipe`."""
     SETTINGS: ClassVar[Mapping[str, Setting]]
-    """The settings that go to the parser's `with_settings`; None is always allowed and is the model's own."""
+    """The settings that are passed to the parser's `with_settings`; None is always allowed and means the model's
+    value."""
     OWN: ClassVar[Mapping[str, tuple[Any, Setting]]]
-    """The settings that stay with the component, with their defaults."""
+    """The settings of the component itself, with their defaults."""
     EMBEDDED: ClassVar[str]
-    """The name of the parser of the package that `model` = None means."""
+    """The name of the package's parser that `model` = None stands for."""
     LOADER: ClassVar[str] = "load_parser"
-    """The function of `parsers` that reads its models."""
+    """The function of `parsers` that reads the models."""
     DONE: ClassVar[str] = "parsed"
-    """What is done to sentences, for messages."""
+    """The verb for processing sentences, past participle, for messages."""
     SPLITTERS: ClassVar[str] = "recurrent_tagger, senter, parser, sentencizer"
     """Components that may set sentence boundaries before this one, for messages."""
 
@@ -73,7 +76,11 @@ class ModelPipe(Pipe):
         **settings: Any,
     ):
         name = name or self.factory
-        unknown = sorted(set(settings) - {*self.SETTINGS, *self.OWN})
+        known = {*self.SETTINGS, *self.OWN}
+        unknown = sorted(set(settings) - known)
+        for setting in unknown:
+            if renamed := renamed_setting(setting, known):
+                raise ConfigError(f"{name}: {renamed}")
         if unknown:
             allowed = ", ".join(("model", *self.SETTINGS, *self.OWN, "scorer"))
             raise ConfigError(f"{name}: there is no setting {', '.join(unknown)}; allowed are {allowed}")
@@ -111,22 +118,22 @@ class ModelPipe(Pipe):
 
     @classmethod
     def default_model(cls) -> str:
-        """The model file that `model` = None means. Raises ModelFormatError when the installation lacks it."""
+        """The model file for `model` = None. Raises ModelFormatError if the installation lacks it."""
         return embedded_model(cls.EMBEDDED)
 
     def prepare(self) -> None:
-        """What must be done in a process before the component is used there."""
+        """Prepare a process for using the component; called in each process."""
 
     @property
     def cfg(self) -> dict[str, Any]:
-        """What `Pipe.score` hands to the scorer."""
+        """The keyword arguments that `Pipe.score` passes to the scorer."""
         return {"spans_key": self.spans_key}
 
     # ---- the parser ----
 
     @property
     def parser(self) -> Any:
-        """The parser, loaded now if it was not. Raises ModelFormatError when there is none."""
+        """The parser; loads it if necessary. Raises ModelFormatError if there is none."""
         if self._own_parser is None:
             if self._source == SAVED:
                 raise ModelFormatError(
@@ -140,15 +147,15 @@ class ModelPipe(Pipe):
 
     @property
     def configured_parser(self) -> Any:
-        """`parser` with this component's settings: what parses."""
+        """`parser` with this component's settings, which parses the Docs."""
         assert self.parser is not None and self._searching is not None
         return self._searching
 
     def set_parser(self, parser: Any) -> None:
         """Use `parser` from now on, with this component's settings.
 
-        Raises ModelFormatError for a kind of parser that another factory is for, ConfigError for settings that it does
-        not have, and then nothing changes.
+        Raises ModelFormatError for a parser that needs another factory, ConfigError for settings that it does not have;
+        then nothing changes.
         """
         if not self._takes(parser):
             kind = KINDS[parser.name]
@@ -161,12 +168,12 @@ class ModelPipe(Pipe):
         self._own_parser = parser
 
     def _takes(self, parser: Any) -> bool:
-        """Whether the factory is for parsers of this kind; those of other packages are welcome everywhere."""
+        """Whether the factory accepts parsers of this kind; every factory accepts parsers of other packages."""
         return parser.name not in KINDS or KINDS[parser.name].factory == self.factory
 
     def _given(self, parser: Any) -> dict[str, Any]:
-        """This component's settings that the parser's `with_settings` knows. Raises ConfigError for one that it does
-        not."""
+        """This component's settings for the parser's `with_settings`. Raises ConfigError for a setting that the parser
+        lacks."""
         own = getattr(parser, "settings", None)
         known = vars(own) if own is not None else inspect.signature(parser.with_settings).parameters
         given = {setting: value for setting in self.SETTINGS if (value := getattr(self, setting)) is not None}
@@ -191,7 +198,7 @@ class ModelPipe(Pipe):
             raise ModelFormatError(f"{self.name}: {source}: {str(error).removeprefix(f'{self.name}: ')}") from error
 
     def _load_saved(self, source: Path | bytes) -> None:
-        """Take over what a component of this factory has saved."""
+        """Load data that a component of this factory saved."""
         self._load(source)
         self._source = SAVED
 
@@ -199,8 +206,8 @@ class ModelPipe(Pipe):
     def labels(self) -> tuple[str, ...]:  # type: ignore[override]
         """The labels of the parser's trees, () while no model is loaded.
 
-        spaCy asks for them when it writes meta.json, before it writes the config: the moment to take a
-        model's path out of the config, since the model itself goes along.
+        spaCy reads them when it writes meta.json, before it writes the config. This is the moment to replace a model's
+        path in the config by `SAVED`, since the model is saved too.
         """
         if self._own_parser is None:
             return ()
@@ -212,7 +219,7 @@ class ModelPipe(Pipe):
         return tuple(self._own_parser.labels)
 
     def join(self, nlp: Language) -> None:
-        """What must be done when the component is about to be added to `nlp`."""
+        """Called before the component is added to `nlp`."""
 
     def _warn_once(self, kind: str, message: str) -> None:
         if kind not in self._warned:
@@ -225,8 +232,8 @@ class ModelPipe(Pipe):
         if untagged and needs_tags:
             self._warn_once(
                 "tags",
-                f"{self.name}: {untagged} words of a Doc have no part-of-speech tag; they are {self.DONE} as unknown "
-                "(XX). Check the tagger before it",
+                f"{self.name}: {untagged} words of a Doc have no part-of-speech tag; they are {self.DONE} as "
+                "unknown (XX). Check the tagger before it",
             )
         if needs_tags:
             problem = self._tag_set.problem(sentences, getattr(self.parser, "known_tags", frozenset()))
@@ -239,8 +246,8 @@ class ModelPipe(Pipe):
         if not has_boundaries(doc):
             self._warn_once(
                 "sentences",
-                f"{self.name}: a Doc has no sentence boundaries and is {self.DONE} as one sentence. Put a component "
-                f"that sets them ({self.SPLITTERS}) before it",
+                f"{self.name}: a Doc has no sentence boundaries and is {self.DONE} as one sentence. Put a "
+                f"component that sets them ({self.SPLITTERS}) before it",
             )
 
     def initialize(
@@ -250,9 +257,9 @@ class ModelPipe(Pipe):
         nlp: Optional[Language] = None,
         model: Optional[Union[str, Path]] = None,
     ) -> None:
-        """Load `model`, the setting of [initialize.components.NAME]; nothing changes when it is not given.
+        """Load `model`, the setting of [initialize.components.NAME]; without it nothing changes.
 
-        Raises ModelFormatError when the file is missing, cannot be read, or is for another factory.
+        Raises ModelFormatError if the file is missing, cannot be read, or needs another factory.
         """
         if model is None:
             return
@@ -268,28 +275,28 @@ class ModelPipe(Pipe):
         return srsly.msgpack_dumps({} if MODEL_FILE in exclude else {MODEL_FILE: self.parser.to_bytes()})
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "ModelPipe":
-        """Take over the model of `to_bytes`. Raises ModelFormatError when the bytes are something else."""
+        """Load the model from the bytes of `to_bytes`. Raises ModelFormatError for other bytes."""
         try:
             model = srsly.msgpack_loads(data).get(MODEL_FILE)
-        except Exception as error:  # of the format, or it is no dict
+        except Exception as error:  # another format, or no dict
             raise ModelFormatError(f"{self.name}: the bytes are not those of a {self.factory} component") from error
         if model is not None and MODEL_FILE not in exclude:
             self._load_saved(model)
         return self
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Write the model to `path`/model; the folder is made."""
+        """Write the model to `path`/model; creates the folder."""
         data = None if MODEL_FILE in exclude else self.parser.to_bytes()
         Path(path).mkdir(parents=True, exist_ok=True)
         if data is not None:
             (Path(path) / MODEL_FILE).write_bytes(data)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "ModelPipe":
-        """Take over the model at `path`/model.
+        """Load the model at `path`/model.
 
         A model that the config names by its path stays, so that spacy.load(…, config=…) can replace one, and so does
-        what was configured where the folder was never written (the component was excluded while saving). Raises
-        ModelFormatError when there is then no model, or the file cannot be read.
+        the configured model if the folder was never written (the component was excluded while saving). Raises
+        ModelFormatError if there is then no model, or the file cannot be read.
         """
         file = Path(path) / MODEL_FILE
         if MODEL_FILE in exclude or (self._own_parser is not None and self._source not in (None, SAVED)):
@@ -315,7 +322,7 @@ class ModelPipe(Pipe):
         return revived
 
     def _plain_state(self) -> dict[str, Any]:
-        """All attributes but the parser, its twin with this component's settings, and the weak reference."""
+        """All attributes except the parser, the copy of it with this component's settings, and the weak reference."""
         left_out = ("_nlp", "_own_parser", "_searching", "_timed")
         return {key: value for key, value in self.__dict__.items() if key not in left_out}
 
@@ -331,35 +338,73 @@ def _revive(cls: Any, name: str, state: dict[str, Any], packed: tuple[Any, bytes
     return component
 
 
-def factory_of(
-    kind: type[ModelPipe], scorer: str, more: Mapping[str, Any] | None = None, **facts: Any
-) -> Callable[..., Any]:
-    """Register the factory of a component for `nlp.add_pipe(kind.factory, config={…})`; returns it.
+class _NotGiven:
+    def __repr__(self) -> str:
+        return "<not given>"
+
+
+_NOT_GIVEN = _NotGiven()
+"""The default of old names of settings: an old name that has a value, null too, is refused."""
+
+
+class _FactorySignature(inspect.Signature):
+    """The signature of a factory, which has the old names of renamed settings until a component is made.
+
+    spaCy reads it twice: first to check the names in a config, before it calls the factory, then to complete the config
+    that it stores. With the old names in the first, the component can refuse them with a message that gives the new
+    names; spaCy's message would not. Without them in the second, they are in no stored config.
+    """
+
+    def __init__(self, parameters: Mapping[str, inspect.Parameter], old_names: Iterable[str]):
+        super().__init__(list(parameters.values()))
+        old = {
+            name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_NOT_GIVEN, annotation=Any)
+            for name in old_names
+        }
+        self._with_old_names = MappingProxyType({**parameters, **old})
+        self._thread = threading.local()
+
+    @property
+    def parameters(self) -> MappingProxyType[str, inspect.Parameter]:  # type: ignore[override]
+        """The parameters; without old names the first time after `component_made`."""
+        if self._thread.__dict__.pop("component_made", False):
+            return super().parameters
+        return self._with_old_names
+
+    def component_made(self) -> None:
+        """Leave the old names out of the `parameters` that this thread reads next."""
+        self._thread.component_made = True
+
+
+def factory_of(kind: type[ModelPipe], scorer: str, **facts: Any) -> Callable[..., Any]:
+    """Register the factory of a component for `nlp.add_pipe(kind.factory, config={…})`; return it.
 
     Its config has `model`, the settings of the parser and of the component, and `scorer`, by default the one registered
-    under that name. `more`: types of what else the component takes, all None by default. `facts`: for Language.factory.
+    under that name. `facts`: keyword arguments of Language.factory.
     """
-    more = more or {}
     types = {
         "nlp": Language,
         "name": str,
         "model": Optional[Union[str, Path]],
         **{name: Optional[setting.type] for name, setting in kind.SETTINGS.items()},
-        **more,
         **{name: setting.type for name, (_, setting) in kind.OWN.items()},
         "scorer": Optional[Callable],
     }
 
+    parameters = {
+        name: inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=types[name]) for name in types
+    }
+    signature = _FactorySignature(parameters, [name for name in RENAMED_SETTINGS if renamed_setting(name, types)])
+
     def make(nlp: Language, name: str, **config: Any) -> ModelPipe:
-        component = kind(name, **config)
+        component = kind(name, **{key: value for key, value in config.items() if value is not _NOT_GIVEN})
         component._nlp = weakref.ref(nlp)
         component.join(nlp)
+        signature.component_made()
         return component
 
     make.__doc__, make.__annotations__ = kind.__doc__, types
-    make.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=types[name]) for name in types]
-    )
+    make.__signature__ = signature  # type: ignore[attr-defined]
     own = {name: default for name, (default, _) in kind.OWN.items()}
-    config = {"model": None, **dict.fromkeys([*kind.SETTINGS, *more]), **own, "scorer": {"@scorers": scorer}}
+    config = {"model": None, **dict.fromkeys(kind.SETTINGS), **own, "scorer": {"@scorers": scorer}}
     return Language.factory(kind.factory, default_config=config, **facts)(make)

@@ -1,6 +1,6 @@
 """Phrases by label, clauses, noun chunks and heads, as plain functions over the constituents of a Doc.
 
-`extensions` makes `doc._.phrases`, `doc._.clauses`, `span._.head` and others of them.
+`extensions` registers them as `doc._.phrases`, `doc._.clauses`, `span._.head` and others.
 """
 
 from bisect import bisect_left
@@ -19,10 +19,10 @@ from .constituents import Constituents, group_key, make_span, read_constituents
 from .sentences import is_blank, visible_tokens
 
 FRAMES = frozenset(("SBAR", "SBARQ"))
-"""Clauses that are another clause with a word before it (that, because, who, why …)."""
+"""Clauses that consist of another clause and a word before it (that, because, who, why …)."""
 HEAD_RULES = "head_rules"
-"""The attribute of a span group that says which head rules go with its constituents: a language code, or the rules as
-plain data."""
+"""The attribute of a span group that holds the head rules of its constituents: a language code, or the rules as plain
+data."""
 
 
 def phrases(
@@ -30,10 +30,10 @@ def phrases(
 ) -> list[Span]:
     """The constituents of a Doc, or within a Span, that have one of these labels, in pre-order.
 
-    A label without function tags stands for those with some, too: "NP" for NP-SBJ. `maximal`: without those inside of
-    another one that is found. `key`: see `constituents`. A Span counts among its own phrases; from one member of a
-    unary chain on, so do those below it. Raises NotParsedError when the Doc has no valid parse, ConfigError when no
-    label is given.
+    A label without function tags also stands for labels with them: "NP" for NP-SBJ. `maximal`: leave out those inside
+    another one in the result. `key`: see `constituents`. A Span counts among its own phrases; for a member of a unary
+    chain, the members below it count too. Raises NotParsedError if the Doc has no valid parse, ConfigError if no label
+    is given.
     """
     wanted = frozenset((labels,) if isinstance(labels, str) else labels)
     if not wanted or not all(isinstance(label, str) and label for label in wanted):
@@ -53,7 +53,7 @@ def clauses(where: Doc | Span, key: str | None = None) -> list[Span]:
 
     A clause is a constituent S, SBAR, SBARQ, SINV or SQ. Of a unary chain only the highest counts. A clause that is the
     only one directly below an SBAR or SBARQ is the same clause without its first words (*that it rains*, *it rains*)
-    and does not count. Clauses may lie within one another. Raises NotParsedError when the Doc has no valid parse.
+    and does not count. Clauses may be nested. Raises NotParsedError if the Doc has no valid parse.
     """
     found, inside = _inside(where, key)
     kept = {k: base_label(found.labels[k]) for k in inside if base_label(found.labels[k]) in CLAUSES}
@@ -73,8 +73,8 @@ def clauses(where: Doc | Span, key: str | None = None) -> list[Span]:
 def head(span: Span | Token, key: str | None = None, rules: HeadRules | None = None) -> Token:
     """The head of a constituent or sentence: the token that its head rules find. A token is its own head.
 
-    White space is never a head. `rules`: those of the parser's model, else those of the Doc's language. Raises
-    NonConstituentError when `span` is neither a constituent nor one token, NotParsedError when the Doc has no valid
+    White space is never a head. `rules`: by default those of the parser's model, else those of the Doc's language.
+    Raises NonConstituentError if `span` is neither a constituent nor one token, NotParsedError if the Doc has no valid
     parse.
     """
     place = locate(span, key)
@@ -88,34 +88,37 @@ def head(span: Span | Token, key: str | None = None, rules: HeadRules | None = N
 def noun_chunks(where: Doc | Span, key: str | None = None) -> list[Span]:
     """The base noun phrases of a Doc, or within a Span, as `trees.noun_phrases` finds them, labelled NP, in order.
 
-    `doc.noun_chunks` is the same behind the parsers of this package. Raises NotParsedError when the Doc has no valid
-    parse.
+    `doc.noun_chunks` gives the same once a parser of this package has run. Raises NotParsedError if the Doc has no
+    valid parse.
     """
     label = where.doc.vocab.strings.add("NP")
     return [Span(where.doc, start, end, label) for start, end in _noun_chunks(where, key)]
 
 
 def rules_of(doc: Doc, key: str | None = None) -> HeadRules:
-    """The head rules that go with the constituents of a Doc: those of the parser's model, else those of a language."""
+    """The head rules for the constituents of a Doc: those of the parser's model, else those of a language."""
     name = group_key(doc, key)
     told = None if name is None else doc.spans[name].attrs.get(HEAD_RULES)
     return HeadRules.from_dict(told) if isinstance(told, dict) else head_rules(told or doc.lang_)
 
 
 def told_rules(parser: Any, doc: Doc) -> Any:
-    """What the group of a parser's constituents says of head rules: see `HEAD_RULES`; None where nothing is known."""
+    """The entry for head rules in the attrs of a parser's constituents: see `HEAD_RULES`; None if there is nothing to
+    record."""
     rules = getattr(parser, "head_rules", None)
     return rules.to_dict() if rules is not None else parser.meta.get("lang") or doc.lang_ or None
 
 
 class NounChunks:
-    """What `doc.noun_chunks` calls: constituents where a Doc has some, else what the language had before."""
+    """Replacement for spaCy's noun chunk iterator: uses constituents if a Doc has some, else the language's
+    iterator."""
 
     def __init__(self, before: Any = None):
         self.before = before
 
     def __call__(self, where: Doc | Span) -> Iterator[tuple[int, int, int]]:
-        """The range and label of each chunk. Raises what spaCy raises where there are no constituents."""
+        """Yield the range and label of each chunk. Raises spaCy's error if there are neither constituents nor an
+        iterator."""
         doc = where.doc
         try:
             found = _noun_chunks(where, None)
@@ -130,7 +133,7 @@ class NounChunks:
 
 
 def read_noun_chunks(vocab: Any, doc: Any = None) -> None:
-    """Have `doc.noun_chunks` of Docs with this vocabulary, and of `doc`, which it has already, read constituents."""
+    """Make `doc.noun_chunks` use constituents, for new Docs with this vocabulary and for the existing `doc`."""
     if not isinstance(vocab.get_noun_chunks, NounChunks):
         vocab.get_noun_chunks = NounChunks(vocab.get_noun_chunks)
     if doc is not None and not isinstance(doc.noun_chunks_iterator, NounChunks):
@@ -151,7 +154,7 @@ def _noun_chunks(where: Doc | Span, key: str | None) -> list[tuple[int, int]]:
 
 
 def _inside(where: Doc | Span, key: str | None) -> tuple[Constituents, Sequence[int]]:
-    """The constituents of a Doc, and the numbers of those in it or within a span, in pre-order."""
+    """The constituents of a Doc, and the indices of those in it or within a span, in pre-order."""
     found = read_constituents(where.doc, key)
     if isinstance(where, Doc):
         return found, range(len(found.starts))

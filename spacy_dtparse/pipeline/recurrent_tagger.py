@@ -28,10 +28,10 @@ _POS = {get_string_id(tag): IDS[pos] for tag, pos in PARTS_OF_SPEECH.items()}
 _POS_OF_WORDS = {
     word: {get_string_id(tag): IDS[pos] for tag, pos in of_tags.items()} for word, of_tags in WORDS.items()
 }
-"""Hashes of tags to spaCy's numbers of parts of speech, and those of some words."""
+"""Maps from the hashes of tags to spaCy's ids of parts of speech, in general and for some words."""
 
 _STARTS, _GOES_ON = np.array([1, -1]).astype(np.uint64)
-"""spaCy's numbers for a token that begins a sentence and for one that does not."""
+"""spaCy's values for a token that starts a sentence and for one that does not."""
 
 SCORE_WEIGHTS = {"tag_acc": 0.5, "sents_f": 0.5, "sents_p": None, "sents_r": None}
 
@@ -43,8 +43,8 @@ def make_tag_scorer() -> Callable:
 
 
 def tag_score(examples: Iterable[Example], **_: Any) -> dict[str, Any]:
-    """`tag_acc`, the share of right tags, and `sents_p`, `sents_r`, `sents_f` of sentences, as spaCy's components
-    have them."""
+    """`tag_acc`, the fraction of correct tags, and `sents_p`, `sents_r`, `sents_f` of sentences, in the format of
+    spaCy's components."""
     examples = list(examples)
     sents = Scorer.score_spans(
         examples, "sents", has_annotation=lambda doc: doc.has_annotation("SENT_START"), getter=lambda doc, _: doc.sents
@@ -53,14 +53,14 @@ def tag_score(examples: Iterable[Example], **_: Any) -> dict[str, Any]:
 
 
 class RecurrentTaggerPipe(ModelPipe):
-    """Tags and sentence starts by simple recurrent units that read the whole Doc in both directions.
+    """Tags and sentence starts by simple recurrent units that process the whole Doc in both directions.
 
-    `max_tokens`: a longer Doc is read in pieces (see `parsers.settings.ReadingSettings`). `overwrite`: whether tags and
-    sentence starts that a Doc has are replaced; false: only what is missing is set. `sentences`: whether sentence
-    starts are set at all. `pos`: whether `token.pos_` is set as well, from the tags by `trees.universal`, where the
-    model is English.
+    `max_tokens`: a longer Doc is processed in pieces (see `parsers.settings.ReadingSettings`). `overwrite`: whether to
+    replace existing tags and sentence starts; false: only missing ones are set. `sentences`: whether to set sentence
+    starts at all. `pos`: whether to set `token.pos_` as well, from the tags by `trees.universal`, if the model is
+    English.
 
-    Reads tokens only. White space never begins a sentence.
+    Reads tokens only. White space never starts a sentence.
     """
 
     factory = "recurrent_tagger"
@@ -82,7 +82,7 @@ class RecurrentTaggerPipe(ModelPipe):
 
     @property
     def cfg(self) -> dict[str, Any]:
-        """What `Pipe.score` hands to the scorer."""
+        """The keyword arguments that `Pipe.score` passes to the scorer: none."""
         return {}
 
     @classmethod
@@ -99,7 +99,7 @@ class RecurrentTaggerPipe(ModelPipe):
         return doc
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Tag a stream of Docs, some thousand tokens at a time. A Doc that raises goes to the error handler, alone."""
+        """Tag a stream of Docs, some thousand tokens at a time. Only a Doc that raises goes to the error handler."""
         handle = self.get_error_handler()
         for docs in batches(stream, batch_size):
             try:
@@ -127,18 +127,18 @@ class RecurrentTaggerPipe(ModelPipe):
                 doc.from_array([POS], cast(Any, pos.reshape(-1, 1)))
 
     def _lacks(self, doc: Doc) -> bool:
-        """Whether there are tags or sentence starts to be set."""
+        """Whether tags or sentence starts have to be set."""
         return self.overwrite or not doc.has_annotation("TAG", require_complete=True) or self._open(doc)
 
     def _open(self, doc: Doc) -> bool:
-        """Whether sentence starts are to be set: not where dependency trees have set them."""
+        """Whether sentence starts have to be set: not if dependency trees have set them."""
         if not self.sentences or doc.has_annotation("DEP"):
             return False
         return self.overwrite or not doc.has_annotation("SENT_START")
 
     def _pos(self, doc: Doc, tags: np.ndarray, texts: Sequence[str]) -> np.ndarray:
-        """The numbers of the parts of speech for the hashes of tags, 0 for tags of another set; those that the Doc
-        has stay."""
+        """The ids of the parts of speech for the hashes of tags, 0 for tags of another set; existing ones in the Doc
+        are kept."""
         hashes = tags.tolist()
         found = np.fromiter(map(_POS.get, hashes, repeat(0)), np.uint64, len(hashes))
         special = _POS_OF_WORDS

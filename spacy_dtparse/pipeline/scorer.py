@@ -1,4 +1,4 @@
-"""PARSEVAL as a spaCy scorer, `spacy_dtparse.parseval_scorer.v1`, of Docs of one text, whatever their tokens.
+"""PARSEVAL as a spaCy scorer, `spacy_dtparse.parseval_scorer.v1`, of Docs of the same text with any tokenization.
 
 (No `from __future__ import annotations` here: spaCy reads the annotations of registered functions.)
 """
@@ -21,7 +21,7 @@ from .sentences import sentence_bounds
 _RATES = {"p": "precision", "r": "recall", "f": "f1"}
 _REST = {"const_uf": "unlabelled_f1", "const_exact": "exact_match", "const_cross": "crossing"}
 _SPANS = {f"spans_{{}}_{name}": f"const_{name}" for name in (*_RATES, "per_type")}
-"""The scores that `spacy evaluate` prints, by what it calls them for a key of doc.spans."""
+"""The scores that `spacy evaluate` prints for a key of doc.spans, by its names for them."""
 SCORES = (*(f"const_{name}" for name in _RATES), *(f"const_{name}_evalb" for name in _RATES), *_REST, "const_per_type")
 
 
@@ -35,16 +35,14 @@ def parseval_score(examples: Iterable[Example], *, spans_key: str = DEFAULT_KEY,
     """PARSEVAL of the predicted against the gold constituents, both in `doc.spans[spans_key]`.
 
     `const_p`, `const_r`, `const_f`: labelled brackets, all but the root, as multisets; the same with `_evalb` by
-    EVALB's rules (no punctuation, PRT is ADVP). `const_uf`: unlabelled F1. `const_exact`: share of sentences without an
-    error. `const_cross`: predicted brackets that cross a gold one, per sentence. `const_per_type`: {label: {"p", "r",
-    "f"}}.
+    EVALB's rules (no punctuation, PRT is ADVP). `const_uf`: unlabelled F1. `const_exact`: fraction of sentences without
+    an error. `const_cross`: predicted brackets that cross a gold one, per sentence. `const_per_type`: {label: {"p",
+    "r", "f"}}.
 
-    All but `const_cross` are in [0, 1]. `spans_KEY_p`, `_r`, `_f` and `_per_type` are `const_p` and so on under
-    the names that `spacy evaluate --spans-key KEY` prints. Examples without gold constituents are left out; when none
-    has any, the scores of SCORES are None. Where tokens differ, brackets are compared by the characters they cover (see
+    All but `const_cross` are in [0, 1]. `spans_KEY_p`, `_r`, `_f` and `_per_type` are `const_p` and so on under the
+    names that `spacy evaluate --spans-key KEY` prints. Examples without gold constituents are left out; if none has
+    any, the scores of SCORES are None. If tokens differ, brackets are compared by the characters that they cover (see
     `tree_pairs`).
-
-    Raises DtparseError when the texts of an example differ.
     """
     from ..scoring import ParsevalReport
 
@@ -80,22 +78,22 @@ class _Side(NamedTuple):
 
 
 def tree_pairs(gold: Doc, predicted: Doc, key: str | None = None) -> Iterator[tuple[Tree, Tree]]:
-    """Pairs (gold, predicted) of trees over equal leaves, which carry the gold tags.
+    """Yield pairs (gold, predicted) of trees over equal leaves, which carry the gold tags.
 
-    The leaves are the pieces that result when both tokenizations cut the text (white space left out), so constituents
-    are compared by the characters they cover; with equal tokens the leaves are the tokens. A pair spans as many
-    sentences as it takes for both sides to begin and end together; with equal sentences it is one sentence. A predicted
-    Doc without constituents is all misses. Raises NotParsedError when `gold` has none, DtparseError when the texts
-    differ in more than white space.
+    The leaves are the pieces that result from cutting the text at the token boundaries of both sides (white space left
+    out), so constituents are compared by the characters that they cover; with equal tokens the leaves are the tokens. A
+    pair covers the fewest sentences for which both sides begin and end together; with equal sentences it is one
+    sentence. All constituents count as missed if the predicted Doc has none. Raises NotParsedError if `gold` has none,
+    DtparseError if the texts differ in more than white space.
     """
     sides = ours, theirs = _side(gold, key, needed=True), _side(predicted, key, needed=False)
     if ours.text != theirs.text:
         different = (k for k, (a, b) in enumerate(zip(ours.text, theirs.text, strict=False)) if a != b)
         place = next(different, min(len(ours.text), len(theirs.text)))
         raise DtparseError(
-            f"the gold and the predicted Doc have different texts, {ours.text[place : place + 20]!r} against "
-            f"{theirs.text[place : place + 20]!r} after {place} visible characters; they can only be compared on the "
-            "same text"
+            f"the gold and the predicted Doc have different texts, {ours.text[place : place + 20]!r} "
+            f"against {theirs.text[place : place + 20]!r} after {place} visible characters; "
+            "they can only be compared on the same text"
         )
     cuts = sorted(set(ours.cuts) | set(theirs.cuts))
     begins = [0, *cuts[:-1]]

@@ -1,4 +1,4 @@
-"""From a Doc to what a parser takes: sentences of words and tags, each word with its place in the Doc."""
+"""Sentences of words and tags for parsers, each word with its position in the Doc."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -7,17 +7,16 @@ import numpy as np
 from spacy.attrs import ORTH, SENT_START, TAG
 from spacy.tokens import Doc, Token
 
-from ..errors import DtparseError
+from ..errors import MissingAnnotationError
 from ..parsers.base import UNKNOWN_TAG
 from ..symbols import Remembered
 
 
-class MissingAnnotationError(DtparseError):
-    """A Doc lacks what parsing needs."""
-
-
 class SentenceInput(NamedTuple):
-    """One sentence [start, end) of a Doc. `words`, `tags` and `places` (indices in the Doc) leave white space out."""
+    """One sentence [start, end) of a Doc.
+
+    `words`, `tags` and `places` (token indices in the Doc) leave white space out.
+    """
 
     start: int
     end: int
@@ -27,19 +26,18 @@ class SentenceInput(NamedTuple):
 
 
 def is_blank(text: str) -> bool:
-    """Whether a token has no visible text, so that no parser sees it."""
+    """Whether a token has no visible text, so that no parser gets it."""
     return not text.strip()
 
 
 def plain_word(text: str) -> str:
-    """The text of a token as one word: white space inside it, as merged tokens have, becomes `_`."""
+    """The text of a token as one word: white space inside it, as in merged tokens, becomes `_`."""
     return text if not any(map(str.isspace, text)) else "_".join(text.split())
 
 
 _MOST_TEXTS = 8_192
 _texts: dict[int, str] = {}
-"""What is remembered of the texts of tokens, by the hashes that spaCy has for them: a dict's look-up takes a fifth of
-the time of `token.text`."""
+"""Cache of the texts of tokens by spaCy's hashes: a dict look-up takes a fifth of the time of `token.text`."""
 
 
 def token_texts(doc: Doc) -> list[str]:
@@ -57,17 +55,17 @@ def token_texts(doc: Doc) -> list[str]:
 
 
 def attribute_texts(doc: Doc, attribute: int) -> list[str]:
-    """The string of an attribute (of `spacy.attrs`: TAG, POS, LEMMA …) of each token, "" where it is not set."""
+    """The string of an attribute (of `spacy.attrs`: TAG, POS, LEMMA …) of each token, "" if it is not set."""
     hashes: list[Any] = doc.to_array(attribute).reshape(-1).tolist()
     return list(map(Remembered[Any, str](doc.vocab.strings.__getitem__).__getitem__, hashes))
 
 
 _plain = Remembered[str, str](lambda text: "" if is_blank(text) else plain_word(text))
-"""The word of a token's text, "" for white space."""
+"""The word for a token's text, "" for white space."""
 
 
 def sentence_bounds(doc: Doc) -> list[tuple[int, int]]:
-    """The half-open token ranges of the sentences; the whole Doc is one where no boundary is set.
+    """The half-open token ranges of the sentences; the whole Doc is one if no boundary is set.
 
     Unlike `Doc.sents` this never raises: a Doc with boundaries in only some places is cut there.
     """
@@ -81,18 +79,18 @@ def sentence_bounds(doc: Doc) -> list[tuple[int, int]]:
 
 
 def has_boundaries(doc: Doc) -> bool:
-    """Whether anything says where sentences begin; true for a Doc that has no room for a boundary."""
+    """Whether sentence starts are set; true for a Doc that is too short for a boundary."""
     return len(doc) < 2 or "sents" in doc.user_hooks or doc.has_annotation("SENT_START")
 
 
 def visible_tokens(doc: Doc) -> Iterator[tuple[int, int, list[Token]]]:
-    """Each sentence of `doc`, blank ones included: its range [start, end), and those of its tokens that parsers see."""
+    """Yield each sentence of `doc`, blank ones included: its range [start, end), and its tokens without white space."""
     for start, end in sentence_bounds(doc):
         yield start, end, [token for token in doc[start:end] if not is_blank(token.text)]
 
 
 class WordPlaces(NamedTuple):
-    """A sentence [start, end) of a Doc; `places`: indices of its words in the Doc, white space left out."""
+    """A sentence [start, end) of a Doc; `places`: token indices of its words in the Doc, white space left out."""
 
     start: int
     end: int
@@ -112,9 +110,9 @@ def read_words(doc: Doc) -> tuple[list[str], list[WordPlaces]]:
 
 
 def read_sentences(doc: Doc, component: str = "dtparse", needs_tags: bool = True) -> tuple[list[SentenceInput], int]:
-    """The sentences of `doc`, blank ones included, and how many words have no tag.
+    """The sentences of `doc`, blank ones included, and the number of words without a tag.
 
-    Raises MissingAnnotationError when there are words and none has a tag, if `needs_tags`.
+    Raises MissingAnnotationError if there are words and none has a tag, and `needs_tags`.
     """
     words, bounds = read_words(doc)
     tags = attribute_texts(doc, TAG)

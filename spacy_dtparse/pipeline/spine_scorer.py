@@ -1,4 +1,4 @@
-"""How many spines are right, as a spaCy scorer, `spacy_dtparse.spine_scorer.v1`.
+"""Accuracy of spines as a spaCy scorer, `spacy_dtparse.spine_scorer.v1`.
 
 (No `from __future__ import annotations` here: spaCy reads the annotations of registered functions.)
 """
@@ -23,9 +23,9 @@ def make_spine_scorer() -> Callable:
 def spine_score(examples: Iterable[Example], *, spans_key: str = SPINES_KEY, **_: Any) -> dict[str, Any]:
     """Predicted against gold spines, both in `doc.spans[spans_key]`.
 
-    `spine_acc`: share of words with a gold spine whose best predicted one is that. `spine_multi_acc`: share whose
-    offered ones have it. `spine_labels`: offered ones per word. A word that the prediction has not as one token is
-    wrong. Examples without gold spines are left out; when none has any, every score is None.
+    `spine_acc`: fraction of words with a gold spine whose best predicted one is equal. `spine_multi_acc`: fraction of
+    these words whose candidates contain it. `spine_labels`: candidates per word. A word that is not a token of the
+    prediction counts as wrong. Examples without gold spines are left out; if none has any, every score is None.
     """
     words = right = offered = count = 0
     for example in examples:

@@ -17,13 +17,13 @@ from .spines import SPINES_KEY, write_spines
 class SpineTagger(ModelPipe):
     """Spines of words by a log-linear tagger.
 
-    `beta`: a word is offered the spines that have at least so many times the probability of its best. `beam`, `share`:
-    see `parsers.settings.TaggerSettings`. `model` = None waits for data from disk: there is no embedded one.
+    `beta`: the candidates of a word are the spines with at least this fraction of the probability of the best. `beam`,
+    `share`: see `parsers.settings.TaggerSettings`. `model` = None waits for data from disk: there is no embedded one.
 
-    Reads `token.tag_` and sentence boundaries, and writes `doc.spans[spans_key]`. White-space tokens are not shown to
-    the tagger and get no spine. A Doc without boundaries is taken as one sentence, and one without some of its tags
-    gets XX there, with a warning once each; a Doc without any raises MissingAnnotationError, which goes to nlp's error
-    handler. On an error a Doc is left as it was.
+    Reads `token.tag_` and sentence boundaries, and writes `doc.spans[spans_key]`. White-space tokens are not passed to
+    the tagger and get no spine. A Doc without boundaries is tagged as one sentence, and words without a tag get XX,
+    with a warning once each; a Doc without any tags raises MissingAnnotationError, which goes to nlp's error handler.
+    On an error a Doc is left as it was.
     """
 
     factory = "spine_tagger"
@@ -49,7 +49,7 @@ class SpineTagger(ModelPipe):
         )
 
     def prepare(self) -> None:
-        """Register the attributes that read spines."""
+        """Register the extension attributes for spines."""
         register_extensions()
 
     def __call__(self, doc: Doc) -> Doc:

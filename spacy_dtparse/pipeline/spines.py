@@ -1,4 +1,7 @@
-"""The spines of a Doc's words, read from and written to a span group: a span for each word, labelled with its best."""
+"""The spines of a Doc's words, read from and written to a span group: a span for each word, labelled with its best.
+
+A spine is the chain of constituents that a word heads; a word's candidate spines serve as supertags.
+"""
 
 import warnings
 from bisect import bisect_left
@@ -14,14 +17,14 @@ FORMAT_VERSION = 1
 _KIND = "dtparse.spines"
 
 Offer = Sequence[tuple[str, float]]
-"""Spines of a word with their probabilities, best first."""
+"""Candidate spines of a word with their probabilities, best first."""
 
 
 def write_spines(doc: Doc, places: Sequence[int], offers: Sequence[Offer], key: str = SPINES_KEY) -> None:
     """Set `doc.spans[key]` to the words at `places` (ascending), each labelled with its best spine.
 
-    The group's attrs are plain data: `version`; `kind`; `n_tokens` of the Doc; `names`, different spines; `offers`, for
-    each word the number of each spine in `names` and its probability, by turns.
+    The group's attrs are plain data: `version`; `kind`; `n_tokens` of the Doc; `names`, distinct spines; "offers", one
+    list per word: the index of each candidate in `names` and its probability, alternating.
     """
     numbers: dict[str, int] = {}
     packed = [[part for name, p in offer for part in (numbers.setdefault(name, len(numbers)), p)] for offer in offers]
@@ -33,24 +36,24 @@ def write_spines(doc: Doc, places: Sequence[int], offers: Sequence[Offer], key: 
 
 
 def spine(token: Token, key: str | None = None) -> str:
-    """The best spine of a word, the constituents that it heads from the lowest to the highest; "" where there is none.
+    """The best spine of a word, the constituents that it heads from the lowest to the highest; "" if there is none.
 
-    `key`: the span group; by default "spines", else the first one that a component wrote. Warns where tokens were
-    merged or split since.
+    `key`: the span group; by default "spines", else the first one that a component wrote. Warns if tokens were merged
+    or split since.
     """
     found = _find(token, key)
     return "" if found is None else found[0][found[1]].label_
 
 
 def spines(token: Token, key: str | None = None) -> tuple[tuple[str, float], ...]:
-    """The likely spines of a word with their probabilities, best first; () where there is none, and where Doc.from_docs
-    or JSON dropped the probabilities. `key`: see `spine`."""
+    """The candidate spines of a word with their probabilities, best first; () if there is none, and if Doc.from_docs or
+    JSON dropped the probabilities. `key`: see `spine`."""
     found = _find(token, key)
     return () if found is None else _offer(*found)
 
 
 def read_offers(doc: Doc, key: str | None = None) -> dict[int, Offer]:
-    """`spines` of all words that have some, by their places in the Doc."""
+    """`spines` of all words that have some, by position in the Doc."""
     group = _group(doc, key)
     if group is None or len(group.attrs.get("offers", ())) != len(group):
         return {}
@@ -58,7 +61,7 @@ def read_offers(doc: Doc, key: str | None = None) -> dict[int, Offer]:
 
 
 def _offer(group: SpanGroup, number: int) -> tuple[tuple[str, float], ...]:
-    """The likely spines of the word of span `number`; () where they were dropped."""
+    """The candidate spines of the word of span `number`; () if they were dropped."""
     if len(group.attrs.get("offers", ())) != len(group):
         return ()
     names, row = group.attrs["names"], group.attrs["offers"][number]
@@ -71,7 +74,7 @@ def has_spines(doc: Doc, key: str | None = None) -> bool:
 
 
 def _find(token: Token, key: str | None) -> tuple[SpanGroup, int] | None:
-    """The group and the place of the token's span in it."""
+    """The group, and the index of the token's span in it."""
     group = _group(token.doc, key)
     if group is None:
         return None
@@ -80,7 +83,7 @@ def _find(token: Token, key: str | None) -> tuple[SpanGroup, int] | None:
 
 
 def _group(doc: Doc, key: str | None) -> SpanGroup | None:
-    """The group with the Doc's spines. Warns where its tokens were merged or split since."""
+    """The group with the Doc's spines. Warns if its tokens were merged or split since."""
     name = group_key(doc, key, SPINES_KEY, _KIND)
     if name is None:
         return None

@@ -2,7 +2,7 @@
 
 (No `from __future__ import annotations` here: spaCy reads the annotations of registered functions.)
 """
-# ruff: noqa: UP045 (older releases of spaCy know no X | None)
+# ruff: noqa: UP045 (older releases of spaCy do not support X | None)
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ from thinc.api import Ops, get_current_ops
 from thinc.types import Ints2d, Ragged
 
 from ..checks import Setting, check, truth, whole_number
-from ..errors import ConfigError
+from ..errors import ConfigError, NotParsedError
 from ..trees.labels import base_label
-from .constituents import DEFAULT_KEY, NotParsedError, read_constituents
+from .constituents import DEFAULT_KEY, read_constituents
 from .model_pipe import KEY
 from .sentences import is_blank, token_texts
 
@@ -34,10 +34,10 @@ _LABELS = Setting(
 class ConstituentsSuggester:
     """Suggests the constituents in `doc.spans[spans_key]`, each range of tokens once, by start, then by end.
 
-    `labels`: only constituents of these; "NP" stands for NP-SBJ, too. `siblings`: also two up to so many neighbours
-    directly below one of them, constituents or tokens: with 2 *old dog* of *the old dog*. `tokens`: also each
-    token. `min_size`, `max_size`: tokens of a candidate; `max_size` is 0 for any number. White space neither begins nor
-    ends a candidate. Raises ConfigError for values that are not allowed.
+    `labels`: only constituents with these labels; "NP" also stands for NP-SBJ. `siblings`: also runs of two to so many
+    neighbours directly below such a constituent, constituents or tokens: with 2 *old dog* of *the old dog*. `tokens`:
+    also each token. `min_size`, `max_size`: tokens of a candidate; `max_size` is 0 for any number. White space neither
+    begins nor ends a candidate. Raises ConfigError for values that are not allowed.
     """
 
     spans_key: str = DEFAULT_KEY
@@ -56,9 +56,9 @@ class ConstituentsSuggester:
             )
 
     def __call__(self, docs: Iterable[Doc], *, ops: Optional[Ops] = None) -> Ragged:
-        """int32 [n, 2], start and end of each candidate, and how many each Doc has.
+        """int32 [n, 2], start and end of each candidate, and the number of candidates of each Doc.
 
-        Raises NotParsedError for a Doc with tokens and without constituents, TreeError where its constituents cross.
+        Raises NotParsedError for a Doc with tokens and without constituents, TreeError if its constituents cross.
         """
         ops = get_current_ops() if ops is None else ops
         found = [self.ranges(doc) for doc in docs]
@@ -117,7 +117,7 @@ def build_constituents_suggester(
 def _runs(
     starts: np.ndarray, ends: np.ndarray, parents: np.ndarray, wanted: np.ndarray, places: np.ndarray, most: int
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The ranges of two up to `most` neighbours below a wanted constituent. `places`: of the tokens in the trees."""
+    """The ranges of two to `most` neighbours below a wanted constituent. `places`: positions of the words."""
     innermost = np.full(int(max(ends.max(initial=0), places.max(initial=0) + 1)), -1, dtype=np.int64)
     for number, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
         innermost[start:end] = number
@@ -138,6 +138,6 @@ def _missing(doc: Doc, key: str) -> str:
     begins = doc.text if len(doc.text) <= 40 else f"{doc.text[:39]}…"
     return (
         f"constituents_suggester: the Doc {begins!r} has no constituents in doc.spans[{key!r}]. Put a parser such as "
-        "'dtparse', behind a tagger, before the spancat. In training name both in [training] annotating_components, "
-        "too, or the Docs that the spancat learns from are not parsed"
+        "'dtparse', after a tagger, before the spancat. For training also name both in [training] "
+        "annotating_components, or the Docs that the spancat learns from are not parsed"
     )

@@ -1,6 +1,6 @@
-"""Texts in, Docs or rows out, for engines that hand tables to worker processes: Dask, Ray, Spark.
+"""Parse texts to Docs or rows, for engines that pass tables to worker processes: Dask, Ray, Spark.
 
-Each process loads a pipeline once, at its first text. Whatever a text does, the others of its batch are parsed.
+Each process loads a pipeline once, at its first text. A text that fails does not affect the others of its batch.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
     import pyarrow
 
 CHARACTERS, TEXTS = 50_000, 1_000
-"""Characters and texts after which those so far are parsed: some 10,000 tokens, enough for full batches of kernels,
-and memory does not grow with the number of texts."""
+"""Characters and texts per batch: some 10,000 tokens, enough for full batches of kernels, and memory does not grow with
+the number of texts."""
 
 _loaded = cache(load_named)
 _turn = threading.RLock()
-"""Held while a pipeline loads or parses: its vocabulary is not made for several threads. A fork waits for it, as what
-another thread holds would never be released in the new process."""
+"""Lock held while a pipeline loads or parses, because its vocabulary is not thread-safe. A fork waits for it; a lock
+held by another thread would never be released in the new process."""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_turn.acquire, after_in_parent=_turn.release, after_in_child=_turn.release)
 
 
 def parse_docs(texts: Iterable[tuple[Any, str]], pipeline: str | None = None) -> Iterator[tuple[Any, Doc, str | None]]:
-    """Each text's id, its parsed Doc, and None; or its id, a Doc without tokens, and what went wrong.
+    """Yield each text's id, its parsed Doc, and None; or its id, a Doc without tokens, and the error message.
 
     `texts`: pairs of an id and a text. `pipeline`: the name of an English parser (see `spacy_dtparse.load`), a folder
     or an installed package; it is loaded once per process and used by one thread at a time. Raises for a pipeline that
@@ -53,13 +53,13 @@ def parse_docs(texts: Iterable[tuple[Any, str]], pipeline: str | None = None) ->
 
 
 def parse_rows(texts: Iterable[tuple[Any, str]], pipeline: str | None = None) -> Iterator[dict[str, Any]]:
-    """A dict for each sentence, plain data for JSON, Arrow and pandas; `texts` and `pipeline` as in `parse_docs`.
+    """Yield a dict for each sentence, plain data for JSON, Arrow and pandas; `texts` and `pipeline` as in `parse_docs`.
 
     `id`: of the text; `sentence`: its number in the text, from 1; `start_char`, `end_char`: from its first word to its
-    last, in the text, as all places; `text`: of the sentence; `tree`: in brackets, root TOP; `constituents`: in
-    pre-order, each with `label`, `start_char` and `end_char`; `error`: None. A text that cannot be parsed has one row,
-    with its id and `error` alone, and a text without words one with its id alone: no id is lost. What is added to the
-    vocabulary is dropped again, so a process may parse any number of texts.
+    last, offsets in the text, like all others; `text`: of the sentence; `tree`: in brackets, root TOP; `constituents`:
+    in pre-order, each with `label`, `start_char` and `end_char`; `error`: None. A text that cannot be parsed has one
+    row, with only its id and `error`, and a text without words one with only its id: no id is lost. New entries of the
+    vocabulary are removed again, so a process may parse any number of texts.
     """
     for chunk in _chunks(texts):
         with _turn:
@@ -70,8 +70,8 @@ def parse_rows(texts: Iterable[tuple[Any, str]], pipeline: str | None = None) ->
 
 
 def parse_table(table: pyarrow.Table | pyarrow.RecordBatch, pipeline: str | None = None) -> pyarrow.Table:
-    """The rows of `parse_rows` for the columns `id` and `text` of a table of Arrow; the ids keep their type. Raises
-    DtparseError where a column is missing."""
+    """The rows of `parse_rows` for the columns `id` and `text` of an Arrow table; the ids keep their type. Raises
+    DtparseError if a column is missing."""
     import pyarrow
 
     names = table.schema.names
@@ -118,7 +118,7 @@ def _chunks(texts: Iterable[tuple[Any, str]]) -> Iterator[list[tuple[Any, str]]]
 
 
 def _parsed(nlp: Language, texts: list[tuple[Any, str]]) -> list[tuple[Any, Doc, str | None]]:
-    """All at once; what does not come out of it is parsed alone, and says why it cannot be."""
+    """Parse all texts in one batch, then each text that failed alone, to get its error."""
     made = {}
     for place, (_, text) in enumerate(texts):
         with suppress(Exception):
@@ -158,7 +158,7 @@ def _rows(key: Any, doc: Doc, error: str | None) -> list[dict[str, Any]]:
     if error is None:
         try:
             rows = list(_sentence_rows(key, doc))
-        except Exception as raised:  # of a Doc that another component has changed
+        except Exception as raised:  # a Doc that another component has changed
             rows, error = [], _message(raised)
     return rows or [_row(key, error=error)]
 

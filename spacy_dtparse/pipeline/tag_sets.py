@@ -1,4 +1,4 @@
-"""Whether the tags of Docs are of the tag set that a parser was trained with."""
+"""A check that the tags of Docs belong to the tag set that a parser was trained with."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,21 +7,21 @@ from ..parsers.base import UNKNOWN_TAG
 from .sentences import SentenceInput
 
 _LEAST = 20
-"""Words that are looked at before anything is said."""
+"""Minimum number of words before anything is reported."""
 _SHARE = 0.5
-"""Share of them from which on their tags count as those of another set."""
+"""Fraction of unknown tags above which the tags count as those of another set."""
 
 
 class TagSetCheck:
-    """Counts words with unknown tags over the Docs of a component, until there are enough to tell."""
+    """Counts words with unknown tags over the Docs of a component, until there are enough for a decision."""
 
     def __init__(self) -> None:
         self._words = 0
         self._foreign: Counter[str] = Counter()
 
     def problem(self, sentences: Sequence[SentenceInput], known: frozenset[str]) -> str:
-        """What is wrong with the tags of most words, "" if nothing is, or there were too few words to tell. `known`:
-        the model's tags, none where that cannot be told."""
+        """Describe the problem if most words have unknown tags; "" if not, or if there were too few words so far.
+        `known`: the model's tags, empty if they are not available."""
         if not known:
             return ""
         for _, _, _, tags, _ in sentences:
@@ -37,14 +37,14 @@ class TagSetCheck:
             return ""
         seen, usual = ", ".join(tag for tag, _ in foreign.most_common(4)), ", ".join(_examples(known))
         return (
-            f"{unknown} of {words} words have tags (token.tag_) that its model does not know, such as {seen}; it was "
-            f"trained with others, such as {usual}. They are taken for unknown, and trees are likely wrong. "
+            f"{unknown} of {words} words have tags (token.tag_) that its model does not have, such as {seen}; it was "
+            f"trained with others, such as {usual}. They are treated as unknown, and trees are likely wrong. "
             "Put a tagger of that tag set before it (universal tags belong into token.pos_), use spacy_dtparse.load(), "
             "or train a parser with your tags"
         )
 
 
 def _examples(known: frozenset[str]) -> list[str]:
-    """Some of the known tags, short ones of letters where there are such."""
+    """Some of the known tags, preferably short ones of letters."""
     plain = [tag for tag in known if tag.isalpha() and tag != UNKNOWN_TAG]
     return sorted(plain or known, key=lambda tag: (len(tag), tag))[:5]

@@ -1,4 +1,4 @@
-"""Searching trees for patterns: Tregex as text, or dicts with attributes of tokens.
+"""Search trees for patterns: Tregex as text, or dicts with attributes of tokens.
 
 pattern = compile_pattern("NP=subject $+ (VP < VBD)")
 for match in pattern.search(trees):

@@ -1,4 +1,4 @@
-"""Patterns as dicts, in the manner of spaCy's matchers: for what a text cannot say, attributes of tokens.
+"""Patterns as dicts, in the manner of spaCy's matchers: they can also test attributes of tokens.
 
 A node is a text (a pattern of `parser`) or a dict with any of these keys:
 
@@ -6,9 +6,9 @@ A node is a text (a pattern of `parser`) or a dict with any of these keys:
   {"REGEX": "..."}.
 - TOKEN: attributes of its token, which is its head for a constituent: {"LEMMA": "dog", "LENGTH": {">": 3}}. A value as
   for LABEL, a number, True or False, or a comparison of numbers.
-- HAS: a list of what must be around it, all of it: [relation, node], the relation with ! or ? before it if need be,
-  or {"ANY": [...]} with a list of such, one of which must be there.
-- NAME: the name that it gets.
+- HAS: a list of required neighbours: [relation, node], optionally with ! or ? before the relation, or {"ANY": [...]}
+  with a list of such pairs, of which at least one must match.
+- NAME: the name of the node in matches.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _NUMBERS = ("LENGTH",)
 
 
 def parse_dict(pattern: Mapping[str, Any]) -> NodePattern:
-    """A pattern from dicts. Raises PatternError, which names the place (`HAS[0][1].LABEL`), what stands there and what
-    may."""
+    """Compile a pattern from dicts. Raises PatternError, which names the location (`HAS[0][1].LABEL`), the value found
+    there and the allowed ones."""
     node = _node(pattern, "", 0)
     wrong = check_names(node)
     if wrong is not None:
@@ -61,7 +61,7 @@ def _node(pattern: Any, place: str, depth: int) -> NodePattern:
         except PatternError as error:
             raise _wrong(place, str(error)) from None
     if not isinstance(pattern, Mapping):
-        raise _wrong(place, f"here stands {pattern!r}; a node is a text or a dict with keys of {', '.join(KEYS)}")
+        raise _wrong(place, f"found {pattern!r}; a node is a text or a dict with keys of {', '.join(KEYS)}")
     if depth > DEEPEST:
         raise _wrong(place[:60], f"a pattern nests at most {DEEPEST} deep")
     unknown = [key for key in pattern if key not in KEYS]
@@ -76,7 +76,7 @@ def _node(pattern: Any, place: str, depth: int) -> NodePattern:
     what = Described(literals, regexes, anything, False, negated, key == "CATEGORY", tests)
     name = pattern.get("NAME")
     if name is not None and not (isinstance(name, str) and re.fullmatch(r"\w+", name)):
-        raise _wrong(f"{place}.NAME", f"here stands {name!r}; a name is a string of letters, digits and _")
+        raise _wrong(f"{place}.NAME", f"found {name!r}; a name is a string of letters, digits and _")
     has = _items(pattern["HAS"], f"{place}.HAS", depth) if pattern.get("HAS") else []
     condition = None if not has else has[0] if len(has) == 1 else All(tuple(has))
     return NodePattern(what, name, condition, place)
@@ -88,19 +88,17 @@ def _is_list(value: Any) -> bool:
 
 def _items(items: Any, place: str, depth: int) -> list[Condition]:
     if not _is_list(items):
-        raise _wrong(place, f"here stands {items!r}; give a list of [relation, node] and {{'ANY': [...]}}")
+        raise _wrong(place, f"found {items!r}; give a list of [relation, node] and {{'ANY': [...]}}")
     return [_item(item, f"{place}[{number}]", depth) for number, item in enumerate(items)]
 
 
 def _item(item: Any, place: str, depth: int) -> Condition:
     if isinstance(item, Mapping):
         if list(item) != ["ANY"] or not item["ANY"]:
-            raise _wrong(place, f"here stands {dict(item)!r}; allowed are [relation, node] and {{'ANY': [...]}}")
+            raise _wrong(place, f"found {dict(item)!r}; allowed are [relation, node] and {{'ANY': [...]}}")
         return Either(tuple(_items(item["ANY"], f"{place}.ANY", depth)))
     if not (_is_list(item) and len(item) == 2 and isinstance(item[0], str)):
-        raise _wrong(
-            place, f"here stands {item!r}; allowed are [relation, node], such as ['<', 'NP'], and {{'ANY': [...]}}"
-        )
+        raise _wrong(place, f"found {item!r}; allowed are [relation, node], such as ['<', 'NP'], and {{'ANY': [...]}}")
     try:
         relation, number, between, sign = parse_relation(item[0])
     except PatternError as error:
@@ -112,7 +110,7 @@ def _item(item: Any, place: str, depth: int) -> Condition:
 def _label(value: Any, place: str) -> Described:
     operator, values = _value(value, place)
     if not all(isinstance(one, str) for one in values):
-        raise _wrong(place, f"here stands {value!r}; a label is a string")
+        raise _wrong(place, f"found {value!r}; a label is a string")
     if operator == "REGEX":
         return Described(regexes=(Regex(str(values[0])),))
     return Described(literals=tuple(map(str, values)), negated=operator == "NOT_IN")
@@ -122,18 +120,18 @@ def _value(value: Any, place: str) -> tuple[str, tuple[Any, ...]]:
     """An operator of `TokenTest` and its values."""
     if not isinstance(value, Mapping):
         if not isinstance(value, str | int):
-            raise _wrong(place, f"here stands {value!r}; give a value, or a dict with one of {', '.join(_OPERATORS)}")
+            raise _wrong(place, f"found {value!r}; give a value, or a dict with one of {', '.join(_OPERATORS)}")
         return "IN", (value,)
     if len(value) != 1 or (operator := next(iter(value))) not in (*_OPERATORS, *_COMPARISONS):
         allowed = ", ".join((*_OPERATORS, *_COMPARISONS))
-        raise _wrong(place, f"here stands {dict(value)!r}; a dict has one key, of {allowed}")
+        raise _wrong(place, f"found {dict(value)!r}; a dict has one key, of {allowed}")
     wanted = value[operator]
     if operator in ("IN", "NOT_IN"):
         if isinstance(wanted, str) or not isinstance(wanted, Iterable):
-            raise _wrong(f"{place}.{operator}", f"here stands {wanted!r}; give a list of values")
+            raise _wrong(f"{place}.{operator}", f"found {wanted!r}; give a list of values")
         found = tuple(wanted)
         if not all(isinstance(one, str | int) for one in found):
-            raise _wrong(f"{place}.{operator}", f"here stands {wanted!r}; values are strings, numbers, True and False")
+            raise _wrong(f"{place}.{operator}", f"found {wanted!r}; values are strings, numbers, True and False")
         return operator, found
     if operator == "REGEX":
         try:
@@ -141,13 +139,13 @@ def _value(value: Any, place: str) -> tuple[str, tuple[Any, ...]]:
         except (re.error, TypeError) as error:
             raise _wrong(f"{place}.REGEX", f"{wanted!r} is no regex of Python: {error}") from None
     elif not isinstance(wanted, int):
-        raise _wrong(f"{place}.{operator}", f"here stands {wanted!r}; a comparison is with a whole number")
+        raise _wrong(f"{place}.{operator}", f"found {wanted!r}; a comparison is with a whole number")
     return {"==": "IN", "!=": "NOT_IN"}.get(operator, operator), (wanted,)
 
 
 def _tests(attributes: Any, place: str) -> tuple[TokenTest, ...]:
     if not isinstance(attributes, Mapping):
-        raise _wrong(place, f"here stands {attributes!r}; give a dict of attributes, such as {{'LEMMA': 'dog'}}")
+        raise _wrong(place, f"found {attributes!r}; give a dict of attributes, such as {{'LEMMA': 'dog'}}")
     tests = []
     for attribute, value in attributes.items():
         if attribute not in TOKEN_ATTRIBUTES:
@@ -158,6 +156,6 @@ def _tests(attributes: Any, place: str) -> tuple[TokenTest, ...]:
             raise _wrong(f"{place}.{attribute}", f"{attribute} is not compared by {operator}")
         if operator != "REGEX" and any(isinstance(one, str) == numbers for one in values):
             kind = "numbers, True or False" if numbers else "strings"
-            raise _wrong(f"{place}.{attribute}", f"here stands {value!r}; the values of {attribute} are {kind}")
+            raise _wrong(f"{place}.{attribute}", f"found {value!r}; the values of {attribute} are {kind}")
         tests.append(TokenTest(attribute, operator, values))
     return tuple(tests)

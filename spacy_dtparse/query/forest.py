@@ -1,14 +1,14 @@
-"""Many trees as one table of nodes in pre-order, tags and words included: what patterns are held against.
+"""Many trees as one table of nodes in pre-order, including tags and words, for searching with patterns.
 
-Node x and all that it dominates are the nodes [x, stops[x]), so dominance is a test of an interval; the nodes of a
-label come from an index. Tags stand above words: (NN dog) is a node NN whose only child is a node dog.
+Node x and all that it dominates are the nodes [x, stops[x]), so dominance is an interval test; the nodes of a label
+come from an index. Tags are above words: (NN dog) is a node NN whose only child is a node dog.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +22,7 @@ from ..trees.tree import Tree
 from .syntax import OF_TREES
 
 Nodes = npt.NDArray[Any]
-"""Numbers of nodes, ascending, each once; int64, which numpy indexes with."""
+"""Indices of nodes, ascending, each once; int64, which numpy uses for indexing."""
 Mask = npt.NDArray[np.bool_]
 
 CONSTITUENT, TAG, WORD = 0, 1, 2
@@ -30,8 +30,8 @@ KINDS = ("constituent", "tag", "word")
 
 
 class Node(NamedTuple):
-    """A node of a tree. `tree`: which one was searched, from 0; `kind`: of KINDS; `number`: of the constituent, or of
-    the token; [`start`, `end`): its tokens."""
+    """A node of a tree. `tree`: index of the tree among those searched; `kind`: one of KINDS; `number`: index of the
+    constituent, or of the token; [`start`, `end`): its tokens."""
 
     tree: int
     kind: str
@@ -44,20 +44,21 @@ class Node(NamedTuple):
 class Forest:
     """The n nodes of `trees` in pre-order, in columns of n int32.
 
-    `symbols`: number of the label in `texts` (and back in `numbers`); `parents`: -1 at a root; `stops`: one past the
+    `symbols`: index of the label in `texts` (and back in `numbers`); `parents`: -1 at a root; `stops`: one past the
     last node below; `starts`, `ends`: tokens, counted through all trees; `kinds`; `tree_of`. `words_at`: the node of
-    each token's word; `roots`: the first node of each tree, and n. `rules` choose heads. `token_values`: gives the
-    values of an attribute for all tokens, in place of what trees know.
+    each token's word; `roots`: the first node of each tree, and n. `rules`: head rules of all trees, or of each; they
+    are read when heads are first needed. `token_values`: returns the values of an attribute for all tokens, instead of
+    those stored in trees.
     """
 
     def __init__(
         self,
         trees: Iterable[Tree],
-        rules: HeadRules = COLLINS,
+        rules: HeadRules | Iterable[HeadRules] = COLLINS,
         token_values: Callable[[str], Sequence[Any]] | None = None,
     ):
         self.trees = trees = tuple(trees)
-        self.rules = rules
+        self._rules = repeat(rules) if isinstance(rules, HeadRules) else rules
         self._token_values = token_values
         lengths = np.array([len(tree.words) for tree in trees], dtype=np.int64)
         sizes = np.array([len(tree.labels) for tree in trees], dtype=np.int64)
@@ -122,7 +123,7 @@ class Forest:
 
     @cached_property
     def left(self) -> Nodes:
-        """The child before of the same parent, -1 for none."""
+        """The previous child of the same parent, -1 for none."""
         found = np.full(self.n, -1, dtype=INDEX)
         known = np.flatnonzero(self.right >= 0)
         found[self.right[known]] = known
@@ -135,7 +136,7 @@ class Forest:
 
     @cached_property
     def ranks(self) -> Nodes:
-        """Which child of its parent a node is, from 1; 0 for a root."""
+        """Position of a node among the children of its parent, from 1; 0 for a root."""
         order = np.argsort(self.parents, kind="stable")
         above = self.parents[order]
         first = np.searchsorted(above, above, "left")
@@ -162,7 +163,8 @@ class Forest:
         """The head token of each node; nodes with the same one are a path from the highest down to the word."""
         found = self.starts.copy()
         heads = [
-            np.array(self.rules.heads(tree)) + first for tree, first in zip(self.trees, self.first_tokens, strict=False)
+            np.array(rules.heads(tree)) + first
+            for tree, first, rules in zip(self.trees, self.first_tokens, self._rules, strict=False)
         ]
         if heads:
             found[self.constituents_at] = np.concatenate(heads)
@@ -170,12 +172,12 @@ class Forest:
 
     @cached_property
     def _by_symbol(self) -> tuple[Nodes, Nodes]:
-        """The nodes in the order of their labels, and where each label begins."""
+        """The nodes sorted by label, and the offset of each label's nodes."""
         order = np.argsort(self.symbols, kind="stable")
         return order, np.searchsorted(self.symbols[order], np.arange(len(self.texts) + 1))
 
     def with_symbols(self, wanted: Sequence[int]) -> Nodes:
-        """The nodes that have one of these labels, given by ascending numbers."""
+        """The nodes that have one of these labels, given as ascending indices."""
         order, first = self._by_symbol
         if 4 * len(wanted) > len(self.texts):
             chosen = np.zeros(len(self.texts) + 1, dtype=bool)
@@ -187,7 +189,7 @@ class Forest:
         return np.sort(np.concatenate(parts))
 
     def remembered(self, what: Any, find: Callable[[], Nodes]) -> Nodes:
-        """What `find` finds for a description, looked for once; a few hundred are kept."""
+        """The cached result of `find` for a description; a few hundred are cached."""
         if what not in self._found:
             if len(self._found) >= 256:
                 self._found.clear()
@@ -195,7 +197,7 @@ class Forest:
         return self._found[what]
 
     def token_values(self, attribute: str) -> Sequence[Any]:
-        """The attribute of every token. Raises PatternError for one that trees do not know."""
+        """The attribute of every token. Raises PatternError for one that trees do not have."""
         if self._token_values is not None:
             return self._token_values(attribute)
         words = [word for tree in self.trees for word in tree.words]
@@ -208,12 +210,12 @@ class Forest:
         if attribute == "TAG":
             return [tag for tree in self.trees for tag in tree.tags]
         raise PatternError(
-            f"TOKEN asks for {attribute}, which trees do not know; they know {', '.join(OF_TREES)}. Search a Doc with "
-            "ConstituentMatcher, whose components set the others"
+            f"TOKEN tests {attribute}, which trees do not have; they have {', '.join(OF_TREES)}. Search a "
+            "Doc with ConstituentMatcher instead; spaCy's components set the others"
         )
 
     def node(self, x: int) -> Node:
-        """Node x as something to read."""
+        """Node x as a `Node`."""
         tree, kind = int(self.tree_of[x]), int(self.kinds[x])
         first = int(self.first_tokens[tree])
         start, end = int(self.starts[x]) - first, int(self.ends[x]) - first
@@ -222,7 +224,7 @@ class Forest:
 
 
 class _Numbers(dict[str, int]):
-    """Strings get numbers from 0 when they are first asked for."""
+    """Strings get an index, from 0, at their first look-up."""
 
     def __missing__(self, text: str) -> int:
         self[text] = number = len(self)
@@ -230,14 +232,14 @@ class _Numbers(dict[str, int]):
 
 
 def _column(n: int, places: Nodes, values: Any) -> Nodes:
-    """n int32 with values at some places."""
+    """n int32 with values at some positions."""
     column = np.zeros(n, dtype=INDEX)
     column[places] = values
     return column
 
 
 def _parents(depths: Nodes) -> Nodes:
-    """The parents of nodes in pre-order from their depths: the nearest node before that is one higher."""
+    """The parents of nodes in pre-order, from their depths: the nearest earlier node that is one level higher."""
     n = len(depths)
     order = np.argsort(depths, kind="stable")
     keys = depths[order].astype(np.int64) * n + order

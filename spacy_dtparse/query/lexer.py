@@ -1,4 +1,4 @@
-"""The words of the query language: a pattern's text as tokens, each with its place."""
+"""The lexer of the query language: a pattern's text as tokens, each with its column."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Token(NamedTuple):
 
 
 def tokens(text: str) -> list[Token]:
-    """The tokens of a pattern, with one of kind "end" behind them. Raises PatternError for what is none."""
+    """The tokens of a pattern, followed by one of kind "end". Raises PatternError for text that is no token."""
     found: list[Token] = []
     column = 0
     while column < len(text):
@@ -55,7 +55,7 @@ def tokens(text: str) -> list[Token]:
 
 
 def bad_pattern(text: str, column: int, problem: str) -> PatternError:
-    """An error that shows the place in the pattern."""
+    """Create an error that shows the location in the pattern."""
     flat = re.sub(r"\s", " ", text)
     return PatternError(f"the pattern is wrong at column {column + 1}: {problem}\n  {flat}\n  {' ' * column}^")
 

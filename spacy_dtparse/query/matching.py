@@ -1,8 +1,9 @@
-"""Patterns held against a forest: whole sets of nodes from the innermost pattern out, then names one node at a time.
+"""Match patterns against a forest: first as sets of nodes from the innermost pattern outwards, then names, node by
+node.
 
 A pattern without references is decided by sets alone (`Matching.nodes`): for each of its nodes, innermost first, the
-set of all nodes of the forest that match. Where something depends on a named node the sets are too large, never too
-small, and `Matching.ways` decides by trying. The same goes for patterns whose names are asked for.
+set of all nodes of the forest that match. If something depends on a named node, the sets are too large, never too
+small, and `Matching.ways` decides by trying. The same applies to patterns whose names are requested.
 """
 
 from __future__ import annotations
@@ -35,19 +36,19 @@ from .syntax import (
 from .targets import OF, Columns
 
 Names = Mapping[str, Any]
-"""Name -> node, and "%variable" -> the string that it stands for."""
+"""Name -> node, and "%variable" -> its string."""
 
 _refers = lru_cache(maxsize=4096)(refers)
 
 
 @lru_cache(maxsize=4096)
 def _tells_more(part: NodePattern | Condition) -> bool:
-    """Whether sets do not tell all of a part: it gives names or depends on some."""
+    """Whether the sets do not decide a part completely: it assigns names or depends on some."""
     return _refers(part) or bool(names_of(part))
 
 
 class Matching:
-    """One search in a forest, which may be for many patterns: sets of patterns that they share are found once."""
+    """One search in a forest, possibly for many patterns: sets that patterns share are computed once."""
 
     def __init__(self, forest: Forest):
         self.forest = forest
@@ -63,7 +64,7 @@ class Matching:
         return np.array([x for x in found.tolist() if any(True for _ in self._ways(pattern, x, {}))], dtype=np.int64)
 
     def ways(self, pattern: NodePattern) -> Iterator[tuple[int, dict[str, int]]]:
-        """All matching nodes with what the pattern's names stand for, each way once."""
+        """All matching nodes with each assignment of the pattern's names, each once."""
         for x in self._candidates(pattern).tolist():
             if not _tells_more(pattern):
                 yield x, {}
@@ -79,7 +80,7 @@ class Matching:
     # Sets
 
     def _candidates(self, pattern: NodePattern) -> Nodes:
-        """The nodes that match, and where a part refers to others perhaps more."""
+        """The nodes that match, possibly more if a part refers to others."""
         if pattern not in self._sets:
             what = pattern.what
             found = self._described(what) if isinstance(what, Described) else self.forest.all
@@ -89,7 +90,8 @@ class Matching:
         return self._sets[pattern]
 
     def _kept(self, nodes: Nodes, condition: Condition) -> Nodes:
-        """The nodes that a condition leaves; of several, each looks at what the one before it left."""
+        """The nodes that satisfy a condition; several conditions are tested in turn, each on the nodes left by the
+        previous one."""
         if isinstance(condition, All):
             for part in condition.parts:
                 nodes = self._kept(nodes, part)
@@ -101,7 +103,7 @@ class Matching:
             between = self._described(condition.between) if condition.between is not None else nodes[:0]
             return WITHIN[condition.relation](self.forest, nodes, self._candidates(condition.node), condition, between)
         if isinstance(condition, Not):
-            if _refers(condition):  # what is denied may be less than the sets say
+            if _refers(condition):  # the negated part may match fewer nodes than the sets contain
                 return np.ones(len(nodes), dtype=bool)
             return ~self._holds(nodes, condition.part)
         if isinstance(condition, Either):
@@ -116,7 +118,7 @@ class Matching:
     # One node at a time
 
     def _ways(self, pattern: NodePattern, x: int, names: Names) -> Iterator[Names]:
-        """The names that candidate x can be given, beside those given already."""
+        """The extensions of `names` with which candidate x matches."""
         what = pattern.what
         if isinstance(what, Same):
             if names.get(what.name) != x:
@@ -138,7 +140,10 @@ class Matching:
             yield from self._ways_of(pattern.condition, x, names, True)
 
     def _ways_of(self, condition: Condition, x: int, names: Names, known: bool) -> Iterator[Names]:
-        """The ways in which a condition holds of x; `known`: the sets say that it does, as far as they tell."""
+        """The extensions of `names` with which a condition holds for x.
+
+        `known`: the sets already show that it holds, as far as they can.
+        """
         if not _tells_more(condition):
             if known or self._holds(np.array([x]), condition)[0]:
                 yield names
@@ -187,7 +192,7 @@ class Matching:
         return self._members[part]
 
     def _variables(self, what: Described, x: int, names: Names) -> Names | None:
-        """The names with the variables of a regex; None where one stands for another string already."""
+        """The names with the variables of a regex; None if one already has another string."""
         text = self.forest.texts[self.forest.symbols[x]]
         text = base_label(text) if what.basic else text
         for regex in what.regexes:
@@ -203,7 +208,7 @@ class Matching:
 
 
 def _find(forest: Forest, what: Described) -> Nodes:
-    """The nodes of a description: its label is looked at once for each label that there is."""
+    """The nodes that match a description; each distinct label is tested once."""
     if what.anything:
         found = forest.all if not what.negated else forest.all[:0]
     else:
@@ -220,7 +225,7 @@ def _find(forest: Forest, what: Described) -> Nodes:
 
 
 def _fitting(forest: Forest, what: Described) -> list[int]:
-    """The numbers of the labels that a description fits, ascending."""
+    """The indices of the labels that match a description, ascending."""
     texts = forest.basic_texts if what.basic else forest.texts
     numbers = forest.numbers
     if not what.regexes and not what.basic:

@@ -35,7 +35,7 @@ from .syntax import (
 )
 
 DEEPEST = 100
-"""Brackets that may be open at once."""
+"""Maximum number of open brackets."""
 
 _LABELS = ("literal", "regex", "quoted", "any", "root")
 _FLAGS = {"i": re.IGNORECASE, "x": re.VERBOSE}
@@ -44,7 +44,8 @@ _RELATION = re.compile(r"([<>]|<<<)(-?\d+)")
 
 
 def parse_pattern(text: str) -> NodePattern:
-    """A pattern from its text. Raises PatternError, which shows the place, says what stands there and what may."""
+    """Parse a pattern's text. Raises PatternError, which shows the location, the text found there and what is
+    allowed."""
     parser = _Parser(text)
     pattern = parser.pattern()
     wrong = check_names(pattern)
@@ -54,43 +55,43 @@ def parse_pattern(text: str) -> NodePattern:
 
 
 def parse_node(text: str) -> NodePattern:
-    """A pattern that is part of another, which checks its names. Raises PatternError as `parse_pattern`."""
+    """Parse a pattern that is part of another one, which checks its names. Raises PatternError as `parse_pattern`."""
     return _Parser(text).pattern()
 
 
 def parse_relation(text: str) -> tuple[str, int, Described | None, str]:
-    """A relation with nothing behind it, `!<`, `$+`, `<+(VP)`: its name, number, description between, and "!", "?" or
-    "". Raises PatternError."""
+    """Parse a relation with nothing after it, `!<`, `$+`, `<+(VP)`: its name, number, description between, and "!", "?"
+    or "". Raises PatternError."""
     parser = _Parser(text)
     sign = parser.take().text if parser.next.kind in ("!", "?") else ""
     if parser.next.kind not in ("relation", "chain"):
         raise parser.wrong(f"{parser.seen()}; {RELATION_ALLOWED}")
     name, number, between = parser.relation()
-    parser.expect("end", "nothing is allowed behind a relation")
+    parser.expect("end", "nothing is allowed after a relation")
     return name, number, between, sign
 
 
 class _Parser:
-    """One reading: the tokens and how far they are read."""
+    """The parser's state: the tokens and the current position."""
 
     def __init__(self, text: str):
         self.text = text
         self.tokens = tokens(text)
-        self.place = 0
+        self.position = 0
         self.open = 0
 
     @property
     def next(self) -> Token:
-        return self.tokens[self.place]
+        return self.tokens[self.position]
 
     def take(self) -> Token:
         token = self.next
-        self.place += 1
+        self.position += 1
         return token
 
     def seen(self) -> str:
-        """What stands here, in words."""
-        return "the pattern ends here" if self.next.kind == "end" else f"here stands {self.next.text!r}"
+        """The current token, in words."""
+        return "the pattern ends here" if self.next.kind == "end" else f"found {self.next.text!r}"
 
     def wrong(self, problem: str) -> PatternError:
         return self.wrong_at(self.next.column, problem)
@@ -104,7 +105,7 @@ class _Parser:
         return self.take()
 
     def pattern(self) -> NodePattern:
-        """Everything: expressions between colons."""
+        """Parse everything: expressions between colons."""
         if self.next.kind == "end":
             raise self.wrong(f"the pattern is empty; {NODE_ALLOWED}")
         first = self.expression()
@@ -117,21 +118,21 @@ class _Parser:
         raise self.wrong(f"{self.seen()}; {self._behind()}")
 
     def _behind(self) -> str:
-        """What is allowed behind a complete expression, or why what stands there is not."""
+        """What is allowed after a complete expression, or why the current token is not."""
         kind = self.next.kind
         if kind == "|":
             return (
-                "whole patterns are not combined with |, which stands between labels (NP|VP) or relations (< NN | < "
+                "whole patterns are not combined with |, which joins labels (NP|VP) or relations (< NN | < "
                 "NNS); search for several patterns instead"
             )
         if kind == ")":
             return "this bracket closes nothing; remove it, or add the one that it should close"
         if kind in (*_LABELS, "(", "@", "name", "link"):
-            return f"between two nodes stands a relation; {RELATION_ALLOWED}"
+            return f"two nodes need a relation between them; {RELATION_ALLOWED}"
         return f"a relation, & or | with a relation, or the end is allowed; {RELATION_ALLOWED}"
 
     def expression(self) -> NodePattern:
-        """A node and the conditions on it."""
+        """Parse a node and the conditions on it."""
         node = self.node()
         if not self._condition_follows():
             return node
@@ -145,7 +146,7 @@ class _Parser:
         return self.next.kind in ("relation", "chain", "exactly", "!", "?", "[")
 
     def node(self) -> NodePattern:
-        """A node, in brackets with conditions of its own."""
+        """Parse a node, or an expression in brackets."""
         token = self.next
         if token.kind == "(":
             self._enter()
@@ -158,9 +159,9 @@ class _Parser:
             return NodePattern(Alike(self._name()), place=token.column)
         what = self.description()
         named = self.next.kind == "name"
-        if named and self.tokens[self.place + 1].kind == "|" and self.tokens[self.place + 2].kind in _LABELS:
-            self.place += 1
-            raise self.wrong("alternatives of a label share one name, which stands behind the last: NP|NNP=name")
+        if named and self.tokens[self.position + 1].kind == "|" and self.tokens[self.position + 2].kind in _LABELS:
+            self.position += 1
+            raise self.wrong("alternatives of a label share one name, written after the last: NP|NNP=name")
         return NodePattern(what, self._name() if named else None, place=token.column)
 
     def _enter(self) -> None:
@@ -171,7 +172,7 @@ class _Parser:
 
     def _leave(self, kind: str, allowed: str) -> None:
         if self.next.kind == SEGMENT:
-            raise self.wrong("':' divides a whole pattern into segments; it may not stand in brackets")
+            raise self.wrong("':' divides a whole pattern into segments; it is not allowed in brackets")
         self.expect(kind, allowed)
         self.open -= 1
 
@@ -179,7 +180,7 @@ class _Parser:
         return self.take().text[1:].strip()
 
     def description(self) -> Described:
-        """Labels with ! and @ before them."""
+        """Parse labels with ! and @ before them."""
         negated = self.next.kind == "!"
         if negated:
             self.take()
@@ -201,7 +202,7 @@ class _Parser:
                 literals.append(token.text)
             anything, root = anything or token.kind == "any", root or token.kind == "root"
             self.take()
-            if self.next.kind != "|" or self.tokens[self.place + 1].kind not in _LABELS:
+            if self.next.kind != "|" or self.tokens[self.position + 1].kind not in _LABELS:
                 break
             self.take()
         if negated and any(regex.groups for regex in regexes):
@@ -209,7 +210,7 @@ class _Parser:
         return Described(tuple(literals), tuple(regexes), anything, root, negated, basic)
 
     def _regex(self, token: Token) -> Regex:
-        """A regex with its flags and groups."""
+        """Parse a regex with its flags and groups."""
         body, _, rest = token.text[1:].rpartition("/")
         letters, sign, groups = rest.partition("#")
         flags = 0
@@ -224,16 +225,16 @@ class _Parser:
             raise self.wrong_at(column, f"the regex is wrong: {error.msg}; regexes are those of Python") from None
         found = _GROUP.findall(sign + groups)
         if sign + groups != "".join(f"#{number}%{name}" for number, name in found):
-            raise self.wrong(f"{sign + groups!r} behind a regex; a group is written #1%name, several #1%a#2%b")
+            raise self.wrong(f"{sign + groups!r} after a regex; a group is written #1%name, several #1%a#2%b")
         for number, _ in found:
             if int(number) > compiled.groups:
                 raise self.wrong(f"the regex has {compiled.groups} groups; #{number}% names one that it lacks")
         return Regex(body, flags, tuple((int(number), name) for number, name in found))
 
     def conditions(self) -> Condition:
-        """Alternatives of conditions."""
+        """Parse alternatives of conditions."""
         parts = [self._both()]
-        while self.next.kind == "|" and self.tokens[self.place + 1].kind in (
+        while self.next.kind == "|" and self.tokens[self.position + 1].kind in (
             "relation", "chain", "exactly", "!", "?", "[",
         ):  # fmt: skip
             self.take()
@@ -242,7 +243,7 @@ class _Parser:
 
     def _both(self) -> Condition:
         if self.next.kind == "&":
-            raise self.wrong("'&' stands between two relations; here is none before it")
+            raise self.wrong("'&' joins two relations; there is none before it")
         found: Condition | None = self._condition()
         while self._condition_follows():
             if self.next.kind == "&":
@@ -252,10 +253,10 @@ class _Parser:
         return found
 
     def _condition(self) -> Condition:
-        """A relation with its node, or a group, with ! or ? before it."""
+        """Parse a relation with its node, or a group, with ! or ? before it."""
         sign = self.take() if self.next.kind in ("!", "?") else None
         if sign is not None and self.next.kind in ("!", "?"):
-            raise self.wrong(f"{self.seen()} behind {sign.text!r}; one sign is allowed before a relation")
+            raise self.wrong(f"{self.seen()} after {sign.text!r}; one sign is allowed before a relation")
         if self.next.kind == "[":
             self._enter()
             inner = self.conditions()
@@ -270,7 +271,7 @@ class _Parser:
         return inner if sign is None else Not(inner) if sign.kind == "!" else Maybe(inner)
 
     def relation(self) -> tuple[str, int, Described | None]:
-        """A relation: its name, its number, and the description of a chain."""
+        """Parse a relation: its name, its number, and the description of a chain."""
         token = self.take()
         if token.kind == "chain":
             self.take()
@@ -289,9 +290,9 @@ class _Parser:
         return numbered[1] + "i", number, None
 
     def _exactly(self) -> Condition:
-        """`<...{ a ; b }`: exactly these children."""
+        """Parse `<...{ a ; b }`: exactly these children."""
         self.take()
-        self.expect("{", "the children stand in { }, with ; between them")
+        self.expect("{", "the children are written in { }, with ; between them")
         children = [self.expression()]
         while self.next.kind == ";":
             self.take()

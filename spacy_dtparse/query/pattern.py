@@ -1,4 +1,4 @@
-"""Compiled patterns and what they find."""
+"""Compiled patterns and their matches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .parser import parse_pattern
 from .syntax import NodePattern, names_of
 
 AT_ONCE = 4000
-"""Trees that are searched at once: enough for numpy, and few enough for memory."""
+"""Number of trees that are searched at once: enough for numpy, and few enough for memory."""
 
 
 class Match(NamedTuple):
@@ -28,7 +28,7 @@ class Match(NamedTuple):
 
 
 class Pattern:
-    """A compiled pattern. `source`: what it was written as; `names`: those of its nodes, in order."""
+    """A compiled pattern. `source`: the pattern as given; `names`: the names of its nodes, in order."""
 
     __slots__ = ("names", "parsed", "source")
 
@@ -44,11 +44,11 @@ class Pattern:
         return list(self.search([tree], rules))
 
     def search(self, trees: Iterable[Tree] | Forest, rules: HeadRules = COLLINS) -> Iterator[Match]:
-        """The matches in trees, in order; each node that matches once for every choice of what its names stand for.
+        """Yield the matches in trees, in order; a node that matches is yielded once per assignment of the names.
 
-        `rules` choose heads. Of trees some thousands are read at once; a `Forest` is searched as it is, with its rules,
-        which saves time where many patterns are searched for. Raises PatternError for an attribute of tokens that trees
-        do not have.
+        `rules`: head rules. Trees are read some thousands at a time; a `Forest` is searched as it is, with its rules,
+        which saves time if many patterns are searched for. Raises PatternError for an attribute of tokens that trees do
+        not have.
         """
         first = 0
         for forest in [trees] if isinstance(trees, Forest) else forests(trees, rules):
@@ -59,12 +59,12 @@ class Pattern:
             first += len(forest.trees)
 
     def nodes(self, forest: Forest) -> Nodes:
-        """The numbers of the nodes of a forest that match, ascending; `forest.node` tells more of one."""
+        """The indices of the nodes of a forest that match, ascending; `forest.node` gives the details of one."""
         return Matching(forest).nodes(self.parsed)
 
 
 def compile_pattern(source: str | Mapping[str, Any]) -> Pattern:
-    """A pattern from its text (Tregex) or from dicts. Raises PatternError, which shows the place."""
+    """Compile a pattern from its text (Tregex) or from dicts. Raises PatternError, which shows the location."""
     if isinstance(source, str):
         return Pattern(source, parse_pattern(source))
     if isinstance(source, Mapping):
@@ -73,14 +73,14 @@ def compile_pattern(source: str | Mapping[str, Any]) -> Pattern:
 
 
 def forests(trees: Iterable[Tree], rules: HeadRules = COLLINS, at_once: int = AT_ONCE) -> Iterator[Forest]:
-    """The trees as forests of some thousands each."""
+    """Yield the trees as forests of `at_once` trees each."""
     rest = iter(trees)
     while batch := list(islice(rest, at_once)):
         yield Forest(batch, rules)
 
 
 def write_node(tree: Tree, node: Node) -> str:
-    """What is at and below a node in Penn brackets; a word alone."""
+    """Format the subtree at a node in Penn brackets; a word alone."""
     if node.kind != "constituent":
         leaf = write_leaf(tree, node.number)
         return leaf if node.kind == "tag" else leaf[1:-1].partition(" ")[2]

@@ -1,7 +1,7 @@
-"""Which nodes of one set stand in a relation to some node of another: one function for each relation.
+"""Which nodes of one set have a relation to some node of another set: one function for each relation.
 
-Each takes a forest, two sets of nodes (ascending, each node once) and the relation itself, and gives a mask over the
-first set. None looks at pairs: they mark what the second set reaches, or search in it.
+Each takes a forest, two sets of nodes (ascending, each node once) and the relation itself, and returns a mask over the
+first set. None compares pairs: they mark the nodes that the second set reaches, or search in it.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ Within = Callable[[Forest, Nodes, Nodes, Related, Nodes], Mask]
 
 
 def _marked(n: int, places: Nodes) -> Mask:
-    """n places with some of them marked, and an unmarked one at the end, which -1 means."""
+    """A mask of n positions with some marked, and an unmarked one at the end, which index -1 selects."""
     found = np.zeros(n + 1, dtype=bool)
     found[places] = True
     return found
 
 
 def _last(n: int, places: Nodes, values: Nodes) -> Nodes:
-    """For each of n places the greatest of its values, -1 for none."""
+    """For each of n positions the greatest of its values, -1 for none."""
     found = np.full(n + 1, -1, dtype=np.int64)
     np.maximum.at(found, places, values)
     return found
 
 
 def _first(n: int, places: Nodes, values: Nodes) -> Nodes:
-    """For each of n places the least of its values, n for none."""
+    """For each of n positions the least of its values, n for none."""
     found = np.full(n + 1, n, dtype=np.int64)
     np.minimum.at(found, places, values)
     return found
@@ -77,7 +77,7 @@ def _ith_leaf(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
 
 
 def _at_rank(f: Forest, nodes: Nodes, number: int) -> Mask:
-    """Which nodes are the child of this number; negative from the end."""
+    """Whether each node is the child with this number; negative numbers count from the end."""
     ranks = f.ranks[nodes]
     if number > 0:
         return ranks == number
@@ -221,7 +221,8 @@ def _passed_before(f: Forest, a: Nodes, b: Nodes, how: Related, between: Nodes) 
 
 
 def _passed(f: Forest, a: Nodes, b: Nodes, between: Nodes, near: Nodes, far: Nodes, side: int) -> Mask:
-    """Whether nodes in a row lead from a's far edge to the near edge of some b; `side`: the end of trees is a limit."""
+    """Whether a sequence of adjacent nodes leads from a's far edge to the near edge of some b; `side`: the end of trees
+    is a limit."""
     reached = _marked(f.n, near[b])  # gaps from which some b is reached
     edges = f.first_tokens[f.tree_of[between] + side]
     inner = between[far[between] != edges]

@@ -1,7 +1,7 @@
-"""The parts of a compiled pattern, whatever it was written in: plain data, compared by value.
+"""The parts of a compiled pattern, from text or from dicts: plain data, compared by value.
 
-A pattern is a `NodePattern`: what one node is (`Described`, or `Same` or `Alike` a named one) and the conditions on the
-nodes around it. Texts (`parser`) and dicts (`dicts`) become the same parts.
+A pattern is a `NodePattern`: a description of one node (`Described`, or `Same` or `Alike` for a named one)
+and the conditions on the nodes around it. Texts (`parser`) and dicts (`dicts`) become the same parts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SYMBOLS: dict[str, tuple[str, int]] = {
     "<,": ("<i", 1), "<-": ("<i", -1), "<`": ("<i", -1), ">,": (">i", 1), ">-": (">i", -1), ">`": (">i", -1),
     "$.": ("$+", 0), "$,": ("$-", 0), "$..": ("$++", 0), "$,,": ("$--", 0),
 }  # fmt: skip
-"""What is written for a relation -> its name here and its number. `<2` and the like are not listed."""
+"""Symbol of a relation in patterns -> its internal name and its number. `<2` and the like are not listed."""
 
 SEGMENT = ":"
 """The relation between the parts of a segmented pattern: both are in one tree."""
@@ -32,12 +32,12 @@ TOKEN_ATTRIBUTES = (
     "TEXT", "ORTH", "LOWER", "NORM", "LEMMA", "SHAPE", "POS", "TAG", "DEP", "MORPH", "ENT_TYPE", "LENGTH", "IS_ALPHA",
     "IS_DIGIT", "IS_LOWER", "IS_UPPER", "IS_TITLE", "IS_PUNCT", "IS_STOP", "LIKE_NUM",
 )  # fmt: skip
-"""What a pattern may ask of a token; a Tree knows `OF_TREES` of them."""
+"""Attributes of tokens that a pattern may test; a Tree has only `OF_TREES`."""
 OF_TREES = ("TEXT", "ORTH", "LOWER", "TAG", "LENGTH")
 
 
 class _KeepsHash:
-    """Parts that are looked up again and again: their hash is found once in a process."""
+    """Base of parts that are looked up repeatedly: caches the hash."""
 
     def __hash__(self) -> int:
         kept = self.__dict__.get("_hash")
@@ -52,8 +52,8 @@ class _KeepsHash:
 
 @dataclass(frozen=True)
 class Regex:
-    """A regular expression that is looked for anywhere in a label. `groups`: (number, variable) pairs: what the group
-    matches must be the same wherever the variable stands."""
+    """A regular expression that may match anywhere in a label. `groups`: (number, variable) pairs: the text that the
+    group matches must be the same wherever the variable occurs."""
 
     source: str
     flags: int = 0
@@ -71,9 +71,9 @@ class TokenTest:
 
 @dataclass(frozen=True)
 class Described(_KeepsHash):
-    """A node by its label: one of `literals`, or one that a regex is found in, or any; `negated`: none of these.
+    """A node by its label: one of `literals`, or one that matches a regex, or any; `negated`: none of these.
 
-    `basic`: the label without function tags counts. `root`: the root of a tree. `tests`: of its token.
+    `basic`: labels are compared without function tags. `root`: the root of a tree. `tests`: of its token.
     """
 
     literals: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class Described(_KeepsHash):
 
     @property
     def variables(self) -> bool:
-        """Whether a group of a regex has a variable, so that other nodes decide too."""
+        """Whether a group of a regex has a variable, so that the match depends on other nodes."""
         return any(regex.groups for regex in self.regexes)
 
 
@@ -96,21 +96,21 @@ ANYTHING = Described(anything=True)
 
 @dataclass(frozen=True)
 class Same:
-    """The very node that has a name, `=name`."""
+    """The node that has a name, `=name`."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Alike:
-    """A node with the label of the one that has a name, `~name`."""
+    """A node with the label of the node that has a name, `~name`."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class NodePattern(_KeepsHash):
-    """A node, the name it gets, and a condition on what is around it. `place`: column in a text, path in a dict."""
+    """A node, its name, and a condition on the nodes around it. `place`: column in a text, path in a dict."""
 
     what: Described | Same | Alike
     name: str | None = None
@@ -121,7 +121,7 @@ class NodePattern(_KeepsHash):
 
 @dataclass(frozen=True)
 class Related:
-    """There is a node in a relation to this one. `number`: of NUMBERED; `between`: of CHAINED."""
+    """A node exists in a relation to this one. `number`: of NUMBERED; `between`: of CHAINED."""
 
     relation: str
     node: NodePattern
@@ -138,7 +138,7 @@ class All:
 
 @dataclass(frozen=True)
 class Either:
-    """One of the conditions holds; a later one is tried where those before it do not hold."""
+    """One of the conditions holds; a later one is tried if those before it do not hold."""
 
     parts: tuple[Condition, ...]
 
@@ -152,7 +152,7 @@ class Not:
 
 @dataclass(frozen=True)
 class Maybe:
-    """The condition may hold, and names are given if it does."""
+    """The condition may hold; if it does, its names are assigned."""
 
     part: Condition
 
@@ -161,7 +161,7 @@ Condition = Related | All | Either | Not | Maybe
 
 
 def both(first: Condition | None, second: Condition | None) -> Condition | None:
-    """Two conditions as one; either may be none."""
+    """Combine two conditions; either may be None."""
     if first is None or second is None:
         return first if second is None else second
     return All((*_parts(first), *_parts(second)))
@@ -172,7 +172,7 @@ def _parts(condition: Condition) -> tuple[Condition, ...]:
 
 
 def walk(pattern: NodePattern | Condition) -> Iterator[NodePattern]:
-    """All nodes of a pattern or condition."""
+    """Yield all nodes of a pattern or condition."""
     if isinstance(pattern, NodePattern):
         yield pattern
         if pattern.condition is not None:
@@ -187,12 +187,12 @@ def walk(pattern: NodePattern | Condition) -> Iterator[NodePattern]:
 
 
 def names_of(pattern: NodePattern | Condition) -> tuple[str, ...]:
-    """The names that nodes of a pattern get, in order, each once."""
+    """The names of a pattern's nodes, in order, each once."""
     return tuple(dict.fromkeys(node.name for node in walk(pattern) if node.name is not None))
 
 
 def refers(pattern: NodePattern | Condition) -> bool:
-    """Whether what a node may be depends on another node: on a named one or on a variable."""
+    """Whether a match depends on another node: on a named one or on a variable."""
     return any(
         isinstance(node.what, Same | Alike) or (isinstance(node.what, Described) and node.what.variables)
         for node in walk(pattern)
@@ -200,7 +200,7 @@ def refers(pattern: NodePattern | Condition) -> bool:
 
 
 def check_names(pattern: NodePattern) -> tuple[str, int | str] | None:
-    """What is wrong with the names of a pattern, and where; None when nothing is."""
+    """A problem with the names of a pattern, and its location; None if there is none."""
     try:
         _defined(pattern, frozenset(), False)
     except _BadName as bad:
@@ -214,7 +214,7 @@ class _BadName(Exception):
 
 
 def _defined(pattern: NodePattern | Condition, before: frozenset[str], negated: bool) -> frozenset[str]:
-    """The names that may be given after a part, from those before it. Raises _BadName."""
+    """The names that are defined after a part, given those before it. Raises _BadName."""
     if isinstance(pattern, NodePattern):
         what, name, place = pattern.what, pattern.name, pattern.place
         if isinstance(what, Same | Alike) and what.name not in before:

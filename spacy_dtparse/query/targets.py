@@ -1,6 +1,6 @@
-"""The nodes that stand in a relation to one node: one function for each relation, for what sets cannot tell, names.
+"""The nodes that have a relation to one node: one function for each relation, for searches that depend on names.
 
-What they give agrees with `relations`, which says for whole sets whether there is such a node.
+The results agree with `relations`, which tests for whole sets whether there is such a node.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .syntax import SEGMENT
 
 
 class Columns:
-    """The columns of a forest as lists, which are read faster one by one; each is made when it is first asked for."""
+    """The columns of a forest as lists, which are faster to read one by one; each is created when first needed."""
 
     def __init__(self, forest: Forest):
         self._forest = forest
@@ -71,7 +71,7 @@ Of = Callable[[Columns, int, int, Passes], Iterable[int]]
 
 
 def _follow(step: list[int], x: int) -> Iterator[int]:
-    """The nodes that one column leads to, one after another."""
+    """Yield the nodes that one column leads to, one after another."""
     x = step[x]
     while x >= 0:
         yield x
@@ -115,7 +115,7 @@ def _just_after(c: Columns, x: int) -> Iterable[int]:
 
 
 def _just_before(c: Columns, x: int) -> Iterator[int]:
-    """The nodes that end where x begins."""
+    """Yield the nodes that end where x begins."""
     if c.starts[x] > c.starts[c.first[x]]:
         last = c.words_at[c.starts[x] - 1]
         yield last
@@ -129,7 +129,7 @@ def _chain_above(c: Columns, x: int) -> Iterator[int]:
 
 
 def _passed(start: int, near: Callable[[int], Iterable[int]], passes: Passes) -> Iterator[int]:
-    """What is reached by steps over nodes that may be passed, each once."""
+    """Yield the nodes reached by steps over nodes that `passes` allows, each once."""
     seen: set[int] = set()
     todo = [start]
     while todo:

@@ -1,4 +1,4 @@
-"""Attachment scores of dependency trees: heads, labels, roots, whole trees, with and without punctuation."""
+"""Attachment scores of dependency trees: heads, labels, roots, complete trees, with and without punctuation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,8 +10,8 @@ from .report import ratio
 
 @dataclass
 class AttachmentTotals:
-    """Counts that add up: tokens, of them with the right head, and with the right head and label; sentences, of them
-    without a wrong head, and without a wrong head or label."""
+    """Additive counts: tokens, those with the correct head, and those with the correct head and label; sentences, those
+    without a wrong head, and those without a wrong head or label."""
 
     tokens: int = 0
     heads: int = 0
@@ -21,7 +21,7 @@ class AttachmentTotals:
     complete_labelled: int = 0
 
     def add(self, tokens: Sequence[tuple[bool, bool]]) -> None:
-        """Count a sentence, unless it has no token: of each whether its head is right, and head and label."""
+        """Count a sentence, unless it is empty; `tokens`: (correct head, correct head and label) of each."""
         heads, labelled = sum(head for head, _ in tokens), sum(both for _, both in tokens)
         self.tokens += len(tokens)
         self.heads += heads
@@ -32,7 +32,7 @@ class AttachmentTotals:
             self.complete_labelled += labelled == len(tokens)
 
     def to_dict(self) -> dict[str, float | int]:
-        """Rates in [0, 1] (0 of nothing) and counts."""
+        """Return rates in [0, 1] (0 if the denominator is 0) and counts."""
         return {
             "uas": ratio(self.heads, self.tokens),
             "las": ratio(self.labelled, self.tokens),
@@ -45,9 +45,9 @@ class AttachmentTotals:
 
 @dataclass
 class AttachmentReport:
-    """Attachment scores of a corpus: `everything` counts all tokens, `words` leaves punctuation out (a sentence of
-    nothing else does not count there). `roots`: sentences whose root is right. `counts`: for each sentence (right
-    heads, tokens, tokens) without punctuation, as `paired_bootstrap` takes them."""
+    """Attachment scores of a corpus: `everything` counts all tokens, `words` excludes punctuation (and sentences of
+    punctuation alone). `roots`: number of sentences with the correct root. `counts`: for each sentence (correct heads,
+    tokens, tokens) without punctuation, in the format of `paired_bootstrap`."""
 
     everything: AttachmentTotals = field(default_factory=AttachmentTotals)
     words: AttachmentTotals = field(default_factory=AttachmentTotals)
@@ -62,8 +62,9 @@ class AttachmentReport:
         gold_labels: Sequence[str] = (),
         labels: Sequence[str] = (),
     ) -> None:
-        """Count one sentence; heads in any numbering that is the same in both, where the root's dependent has one that
-        no token has. Without labels on either side none is right. Raises TreeError when lengths differ."""
+        """Count one sentence. Heads may have any numbering, the same for both trees, in which the head of the root is
+        not the number of a token. If labels are missing on either side, none counts as correct. Raises TreeError if
+        lengths differ."""
         n = len(gold_heads)
         for what, column in (("heads", heads), ("marks of punctuation", punctuation)):
             if len(column) != n:
@@ -82,7 +83,7 @@ class AttachmentReport:
         self.roots += _roots(gold_heads) == _roots(heads)
 
     def to_dict(self) -> dict[str, Any]:
-        """Both countings, and `root_accuracy` in [0, 1] per sentence."""
+        """Return the scores with and without punctuation, and `root_accuracy` in [0, 1] per sentence."""
         return {
             "all": self.everything.to_dict(),
             "without_punctuation": self.words.to_dict(),
@@ -90,7 +91,7 @@ class AttachmentReport:
         }
 
     def line(self) -> str:
-        """The main figures in per cent, in one line."""
+        """Format the main scores in per cent, in one line."""
         figures = self.to_dict()
         everything, words = figures["all"], figures["without_punctuation"]
         return (
@@ -102,6 +103,6 @@ class AttachmentReport:
 
 
 def _roots(heads: Sequence[int]) -> list[int]:
-    """Tokens whose head is no token: below 0, or, from 1, 0."""
+    """Return the tokens whose head is not a token: negative, or 0 if numbering starts at 1."""
     least = min(heads, default=0)
     return [place for place, head in enumerate(heads) if head == least and least <= 0]

@@ -12,13 +12,13 @@ from ..trees.universal import PARTS_OF_SPEECH
 
 
 class Convention(NamedTuple):
-    """Which brackets and tokens count.
+    """Rules for which brackets and tokens count.
 
-    `ignored_tags`: tokens of these tags are taken out before spans are compared; a bracket over nothing else goes.
-    Where there are some, tokens with a tag that is not the Penn Treebank's are taken out, too, if they are signs of
-    punctuation other than brackets.
-    `equal`: labels that count as another one. Under every convention the root's labels (TOP, ROOT, S1 …) and empty
-    elements do not count, and function tags are ignored.
+    `ignored_tags`: tokens with these tags are removed before spans are compared, with brackets over nothing else. If
+    there are any, tokens whose tag is not in the Penn Treebank are removed as well if they are punctuation marks other
+    than brackets.
+    `equal`: label -> label it counts as. Under every convention root labels (TOP, ROOT, S1 …) and empty elements do not
+    count, and function tags are ignored.
     """
 
     name: str
@@ -40,7 +40,7 @@ class SentenceScore(NamedTuple):
     """Counts for one sentence under one convention.
 
     `matched`, `gold`, `predicted`: labelled brackets; `unlabelled`: matched when labels are ignored. `crossing`:
-    predicted brackets that cross some gold bracket. `tags`: tokens with the right tag, out of `tokens`. `by_label`:
+    predicted brackets that cross some gold bracket. `tags`: tokens with the correct tag, out of `tokens`. `by_label`:
     label -> (matched, gold, predicted).
     """
 
@@ -55,15 +55,16 @@ class SentenceScore(NamedTuple):
 
     @property
     def exact(self) -> bool:
-        """All brackets right, none missing."""
+        """Whether all brackets are correct and none is missing."""
         return self.matched == self.gold == self.predicted
 
 
 def score_sentence(gold: Tree, predicted: Tree, convention: Convention = ALL) -> SentenceScore:
     """Compare two trees over the same words.
 
-    The gold tags say which tokens are ignored in both trees, so that a wrong tag never costs a sentence, as it may in
-    EVALB. With equal tags there is no difference. Raises TreeError when the words differ (empty elements aside).
+    The gold tags determine the ignored tokens of both trees, so that, unlike in EVALB, a wrong tag never makes a
+    sentence invalid. With equal tags there is no difference. Raises TreeError if the words differ (except for empty
+    elements).
     """
     gold_places = [i for i, tag in enumerate(gold.tags) if tag != EMPTY_TAG]
     own_places = [i for i, tag in enumerate(predicted.tags) if tag != EMPTY_TAG]
@@ -115,11 +116,11 @@ def _check_words(gold: Tree, gold_places: list[int], predicted: Tree, own_places
 
 
 def _brackets(tree: Tree, places: list[int], counts: list[bool], convention: Convention) -> Counter:
-    """The multiset of (start, end, label) that count, in numbers of counting tokens."""
+    """Return the multiset of (start, end, label) that count, in indices of counted tokens."""
     counting = [0] * len(tree.words)
     for i, counted in zip(places, counts, strict=True):
         counting[i] = int(counted)
-    before = list(accumulate(counting, initial=0))  # how many counting tokens come before each place
+    before = list(accumulate(counting, initial=0))  # number of counted tokens before each position
     brackets: Counter = Counter()
     for start, end, written in zip(tree.starts, tree.ends, tree.labels, strict=True):
         label = base_label(written)
@@ -136,9 +137,9 @@ def _spans(brackets: Counter) -> Counter:
 
 
 def _crossing(gold: Counter, predicted: Counter, n: int) -> int:
-    """How many predicted spans overlap some gold span without one holding the other."""
-    furthest = list(range(n + 1))  # the furthest end of a gold span that starts at a place
-    nearest = list(range(n + 1))  # the first start of a gold span that ends at a place
+    """Count the predicted spans that overlap some gold span without one containing the other."""
+    furthest = list(range(n + 1))  # the last end of a gold span that starts at a position
+    nearest = list(range(n + 1))  # the first start of a gold span that ends at a position
     for start, end in gold:
         furthest[start] = max(furthest[start], end)
         nearest[end] = min(nearest[end], start)

@@ -1,4 +1,4 @@
-"""PARSEVAL scores of a corpus: counts that add up, and their presentation."""
+"""PARSEVAL scores of a corpus: additive counts, and reports."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -11,11 +11,11 @@ from ..trees.tree import Tree
 from .parseval import CONVENTIONS, SentenceScore, score_sentence
 
 CUTOFF = 40
-"""Sentences of at most this many tokens are also reported apart, as EVALB does."""
+"""Sentences of at most this many tokens are also reported separately, as in EVALB."""
 
 
 def f1(matched: int, gold: int, predicted: int) -> float:
-    """The harmonic mean of precision and recall, 0 when nothing was matched."""
+    """Return the harmonic mean of precision and recall, 0 if nothing was matched."""
     return 2 * matched / (gold + predicted) if matched else 0.0
 
 
@@ -28,7 +28,7 @@ def _counts(matched: int, gold: int, predicted: int) -> dict[str, int]:
 
 
 def ratio(part: int, whole: int) -> float:
-    """The share, 0 of nothing."""
+    """Return part / whole, 0 if `whole` is 0."""
     return part / whole if whole else 0.0
 
 
@@ -63,7 +63,7 @@ class Totals:
                 mine[place] += count
 
     def to_dict(self) -> dict[str, Any]:
-        """Rates in [0, 1], `crossing` per sentence, and counts; labels by falling gold count."""
+        """Return rates in [0, 1], `crossing` per sentence, and counts; labels by descending gold count."""
         return {
             **_rates(self.matched, self.gold, self.predicted),
             "unlabelled_precision": ratio(self.unlabelled, self.predicted),
@@ -86,10 +86,10 @@ class Totals:
 class ParsevalReport:
     """Micro-averaged PARSEVAL of a corpus under every convention ("all", "evalb"), also for short sentences only.
 
-    `cutoff`: the length, in tokens without empty elements, up to which a sentence is short. Sentences whose words
-    differ are counted in `errors` and, like those without a parse (counted in `skipped`), in no score, as in EVALB;
-    with `strict` they raise. `counts` keeps (matched, gold, predicted) of every sentence for significance tests, None
-    for errors and skipped ones.
+    `cutoff`: maximum length of a short sentence, in tokens without empty elements. Sentences whose words differ are
+    counted in `errors` and excluded from all scores, like those without a parse (counted in `skipped`), as in EVALB;
+    with `strict` they raise TreeError. `counts` stores (matched, gold, predicted) of every sentence for significance
+    tests, None for errors and skipped sentences.
     """
 
     def __init__(self, *, cutoff: int = CUTOFF, strict: bool = False):
@@ -101,9 +101,9 @@ class ParsevalReport:
         self.counts: dict[str, list[tuple[int, int, int] | None]] = {c.name: [] for c in CONVENTIONS}
 
     def add(self, gold: Tree, predicted: Tree | None) -> None:
-        """Count one sentence; `predicted` is None when there is no parse.
+        """Count one sentence; `predicted` is None if there is no parse.
 
-        Raises TreeError when the trees' words differ and the report is strict.
+        Raises TreeError if the trees' words differ and the report is strict.
         """
         scores: Sequence[SentenceScore | None] = [None] * len(CONVENTIONS)
         if predicted is None:
@@ -126,11 +126,11 @@ class ParsevalReport:
 
     @property
     def sentences(self) -> int:
-        """All sentences seen, those with errors and without a parse included."""
+        """Number of all sentences, including those with errors or without a parse."""
         return len(self.counts[CONVENTIONS[0].name])
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data; see `Totals.to_dict`."""
+        """Return all scores as plain data; see `Totals.to_dict`."""
         return {
             "sentences": self.sentences,
             "errors": self.errors,
@@ -140,11 +140,11 @@ class ParsevalReport:
         }
 
     def to_json(self, indent: int | None = 2) -> str:
-        """`to_dict` as JSON."""
+        """Return `to_dict` as JSON."""
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
 
     def to_table(self) -> str:
-        """A text table: one column per convention and length class, then one row per label."""
+        """Format a text table: one column per convention and length class, then one row per label."""
         groups = [(name, totals.to_dict()) for name, totals in self.totals.items()]
         groups += [(f"{name} ≤{self.cutoff}", totals.to_dict()) for name, totals in self.short.items()]
         lines = [
@@ -180,9 +180,9 @@ _ROWS = (
 
 
 def score_trees(gold: Iterable[Tree], predicted: Iterable[Tree | None], **options: Any) -> ParsevalReport:
-    """A report over two parallel sequences of trees; `options` go to ParsevalReport.
+    """Score two parallel sequences of trees; `options` are passed to ParsevalReport.
 
-    Raises TreeError when one is longer than the other.
+    Raises TreeError if their lengths differ.
     """
     report = ParsevalReport(**options)
     gold, predicted = list(gold), list(predicted)

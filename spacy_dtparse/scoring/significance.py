@@ -1,4 +1,4 @@
-"""Whether one parser is better than another: the paired bootstrap (Efron & Tibshirani 1993; Koehn 2004)."""
+"""Significance test between two parsers: the paired bootstrap (Efron & Tibshirani 1993; Koehn 2004)."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -11,9 +11,9 @@ Counts = tuple[int, int, int]
 
 
 class BootstrapResult(NamedTuple):
-    """`difference`: F1 of a minus F1 of b on the corpus. `low`, `high`: its 95 % percentile interval. `p_value`:
-    two-sided: the share of resamples whose difference is at least as far from the observed one as 0 is. `wins`: the
-    share of resamples in which a is better. `sentences`: how many were compared."""
+    """Result of a bootstrap test. `difference`: F1 of a minus F1 of b on the corpus. `low`, `high`: its 95 % percentile
+    interval. `p_value`: two-sided, the fraction of resamples whose difference is at least as far from the observed one
+    as 0 is. `wins`: the fraction of resamples in which a is better. `sentences`: number of compared sentences."""
 
     difference: float
     low: float
@@ -28,8 +28,8 @@ def paired_bootstrap(
 ) -> BootstrapResult:
     """Compare two systems by (matched, gold, predicted) of each sentence, as in `ParsevalReport.counts`.
 
-    Sentences that either system has no counts for are left out. The same seed gives the same result.
-    Raises ConfigError when the systems have different numbers of sentences, none in common, or `samples` < 1.
+    Sentences for which either system has no counts are excluded. The same seed gives the same result.
+    Raises ConfigError if the systems have different numbers of sentences, none in common, or if `samples` < 1.
     """
     if len(a) != len(b):
         raise ConfigError(f"{len(a)} and {len(b)} sentences; a paired test needs the same sentences for both")
@@ -54,7 +54,7 @@ def paired_bootstrap(
 
 
 def _differences(sums: np.ndarray) -> np.ndarray:
-    """F1 of a minus F1 of b for each row (matched, gold, predicted of a, then of b)."""
+    """Return F1 of a minus F1 of b for each row (matched, gold, predicted of a, then of b)."""
     brackets = sums[:, (1, 4)] + sums[:, (2, 5)]
     scores = 2 * sums[:, (0, 3)] / np.where(brackets == 0, 1, brackets)
     return scores[:, 0] - scores[:, 1]

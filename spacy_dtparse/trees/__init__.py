@@ -3,7 +3,7 @@
 `heads_compiled` (head rules for the kernels) is imported on its own, because it loads numba.
 """
 
-# ruff: noqa: F401 (what other rooms take from here)
+# ruff: noqa: F401 (re-exported for other subpackages)
 from .bracket_writer import write_tree, write_tree_pretty
 from .brackets import parse_tree, parse_trees, read_trees
 from .heads import CANDIDATE, COLLINS, HeadRules, head_rules

@@ -11,24 +11,24 @@ _UNSAFE = re.compile(r"[\s()]", re.ASCII)
 
 
 def _safe(text: str) -> str:
-    """`text` without what would break the brackets: round ones escaped, each white space character as _."""
+    """Escape round brackets in `text` and replace each white space character by _."""
     return _SPACE.sub("_", text.translate(_ESCAPE_ROUND)) if _UNSAFE.search(text) else text
 
 
 def write_leaf(tree: Tree, i: int) -> str:
-    """Token i of `tree` with its tag: `(DT the)`."""
+    """Format token i of `tree` with its tag: `(DT the)`."""
     return f"({_safe(tree.tags[i]) or 'XX'} {_safe(tree.words[i])})"
 
 
 def write_tree(tree: Tree) -> str:
-    """`tree` on one line, as in nltk: `(TOP (NP (DT the) (NN cat)))`.
+    """Format `tree` on one line, as in nltk: `(TOP (NP (DT the) (NN cat)))`.
 
-    Reading the result gives the same tree, but for round brackets in words (written -LRB-, -RRB-), white space in words
-    (written _) and empty tags (written XX).
+    Parsing the result gives the same tree, except for round brackets in words (written -LRB-, -RRB-), white space in
+    words (written _) and empty tags (written XX).
     """
     child_lists = tree.child_lists()
     parts: list[str] = []
-    todo: list[int | None] = [0]  # what comes next: a child, or None for a closing bracket
+    todo: list[int | None] = [0]  # stack of things to write: a child, or None for a closing bracket
     while todo:
         what = todo.pop()
         if what is None:
@@ -43,9 +43,9 @@ def write_tree(tree: Tree) -> str:
 
 
 def write_tree_pretty(tree: Tree, *, width: int = 100) -> str:
-    """`tree` on several lines: a constituent that does not fit into `width` columns is broken up.
+    """Format `tree` on several lines: a constituent that does not fit into `width` columns is broken up.
 
-    Its children begin lines of their own, two columns further right, but at most width / 2.
+    Each of its children starts a new line, indented by two more columns, but by at most width / 2.
     """
     child_lists = tree.child_lists()
     leaves = [write_leaf(tree, i) for i in range(len(tree.words))]
@@ -54,7 +54,7 @@ def write_tree_pretty(tree: Tree, *, width: int = 100) -> str:
     for k in range(len(flat) - 1, -1, -1):
         flat[k] = len(opened[k]) + 1 + sum(1 + (flat[c] if c >= 0 else len(leaves[~c])) for c in child_lists[k])
     parts: list[str] = []
-    # what comes next (a child, or None for a closing bracket), whether it begins a line, and its depth
+    # stack of things to write: (a child, or None for a closing bracket; whether it begins a line; its depth)
     todo: list[tuple[int | None, bool, int]] = [(0, True, 0)]
     while todo:
         what, breaks, depth = todo.pop()

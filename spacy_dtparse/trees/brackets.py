@@ -1,4 +1,4 @@
-"""Reader of Penn brackets, `(TOP (NP (DT the) (NN cat)))`: any number of lines per tree or trees per line."""
+"""Parse Penn brackets, `(TOP (NP (DT the) (NN cat)))`: any number of lines per tree or trees per line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TOKEN = re.compile(
 _LEAF, _OPEN, _CLOSE, _TEXT = 2, 3, 4, 5
 NO_BREAK_SPACE = "\u00a0"
 _BYTE_ORDER_MARK = "\ufeff"
-_UNDECODED = re.compile("[\udc80-\udcff]")  # what the surrogateescape handler makes of bad bytes
+_UNDECODED = re.compile("[\udc80-\udcff]")  # the surrogateescape handler turns bad bytes into these
 
 
 def read_trees(
@@ -36,18 +36,18 @@ def read_trees(
     on_error: str = "raise",
     errors: list[TreeFormatError] | None = None,
 ) -> Iterator[Tree]:
-    """The trees of `source`, one after another, without holding the file in memory.
+    """Iterate over the trees of `source` without holding the file in memory.
 
-    `source`: a path, an open file (text or binary) or an iterable of lines. `encoding` must extend ASCII. Of a path
-    that ends with .psd the metadata, comments, codes and lemmas beside the words are left out (see `psd.plain_lines`).
-    `top`: the label every root gets: an empty top, ROOT, TOP, S1 or VROOT becomes it, and a tree without any of them
-    gets a new root. None leaves the top as written. Words, function tags and empty elements stay as written; the words
-    of a leaf with several ones become one token, joined by no-break spaces. `on_error`: "raise" stops at the first
-    malformed tree; "skip" drops only that tree, goes on at the next one (at the latest at the next line that opens a
-    bracket in column 1), and appends the error to `errors`, or warns when no list is given.
+    `source`: a path, an open file (text or binary) or an iterable of lines. `encoding` must extend ASCII. If the path
+    ends with .psd, metadata, comments, codes and lemmas in the trees are skipped (see `psd.plain_lines`). `top`: the
+    root label: it replaces an empty top, ROOT, TOP, S1 or VROOT, and a tree without any of them gets a new root. None
+    leaves the top as written. Words, function tags and empty elements are not changed; a leaf with several words
+    becomes one token, joined by no-break spaces. `on_error`: "raise" stops at the first malformed tree; "skip" drops
+    only that tree, continues with the next one (at the latest at the next line that opens a bracket in column 1), and
+    appends the error to `errors`, or warns if no list is given.
 
     Raises TreeFormatError (with path, line and column) for malformed trees and undecodable bytes,
-    ConfigError for an unknown `on_error`, OSError when the file cannot be opened.
+    ConfigError for an unknown `on_error`, OSError if the file cannot be opened.
     """
     if on_error not in ("raise", "skip"):
         raise ConfigError(f"on_error={on_error!r}; allowed are 'raise' and 'skip'")
@@ -66,12 +66,12 @@ def _read_path(path: Path, reader: _Reader, encoding: str) -> Iterator[Tree]:
 
 
 def parse_trees(string: str, *, top: str | None = TOP) -> list[Tree]:
-    """All trees of `string`. Raises TreeFormatError with line and column."""
+    """Parse all trees of `string`. Raises TreeFormatError with line and column."""
     return list(_Reader(None, top, False, None).trees(string.split("\n")))
 
 
 def parse_tree(string: str, *, top: str | None = TOP) -> Tree:
-    """The one tree of `string`. Raises TreeFormatError when it is malformed or there is not exactly one."""
+    """Parse the single tree of `string`. Raises TreeFormatError if it is malformed or there is not exactly one."""
     trees = parse_trees(string, top=top)
     if len(trees) != 1:
         raise TreeFormatError(f"{len(trees)} trees where one was expected; parse_trees reads any number")
@@ -79,7 +79,7 @@ def parse_tree(string: str, *, top: str | None = TOP) -> Tree:
 
 
 def _decoded(lines: Iterable[Any], encoding: str) -> Iterator[str]:
-    """Each line as text; undecodable bytes become lone surrogates, which the reader reports."""
+    """Decode each line; undecodable bytes become lone surrogates, which the parser reports."""
     try:
         for line in lines:
             yield line if isinstance(line, str) else line.decode(encoding, "surrogateescape")
@@ -91,18 +91,18 @@ def _decoded(lines: Iterable[Any], encoding: str) -> Iterator[str]:
 
 
 class _Problem(Exception):
-    """What is wrong with a tree, in words."""
+    """Describes an error in a tree."""
 
 
 class _Reader:
-    """One reading: the tree under construction as flat lists, and the stack of its open brackets."""
+    """State of one parse: the tree under construction as flat lists, and the stack of its open brackets."""
 
     def __init__(self, path: str | None, top: str | None, skip: bool, errors: list[TreeFormatError] | None):
         self.path, self.top, self.skip, self.errors = path, top, skip, errors
         self.skipping = 0  # open brackets of a malformed tree that is being dropped
         self.stray = False  # text outside of trees was reported already
         self.own_line = False  # an earlier tree was never closed: a bracket in column 1 begins a tree
-        self.place = (0, 0)  # line and column of what is being read
+        self.place = (0, 0)  # line and column of the current match
         self._clear()
 
     def _clear(self) -> None:
@@ -113,12 +113,12 @@ class _Reader:
         self.ends: list[int] = []
         self.stack: list[int] = []
         self.places: list[tuple[int, int]] = []  # line and column of each open bracket
-        self.unlabelled = False  # the innermost open bracket has shown no label yet
+        self.unlabelled = False  # the innermost open bracket has no label yet
         self.word: str | None = None  # the word of a leaf whose bracket is still open
-        self.again: list[tuple[int, str]] = []  # lines to read again if this tree is never closed
+        self.again: list[tuple[int, str]] = []  # lines to parse again if this tree is never closed
 
     def trees(self, lines: Iterable[str]) -> Iterator[Tree]:
-        """The trees of `lines`."""
+        """Iterate over the trees of `lines`."""
         for number, text in enumerate(lines, 1):
             yield from self._line(number, text.removeprefix(_BYTE_ORDER_MARK) if number == 1 else text)
         if self.stack:
@@ -131,7 +131,7 @@ class _Reader:
                 self._unclosed()
 
     def _line(self, number: int, text: str) -> list[Tree]:
-        """Read one line; the trees that it completes."""
+        """Parse one line; return the trees that it completes."""
         if self.skip:
             self._next_line(number, text)
         decoded = text.isascii() or _UNDECODED.search(text) is None
@@ -154,7 +154,7 @@ class _Reader:
         return done
 
     def _next_line(self, number: int, text: str) -> None:
-        """Where malformed trees are dropped, a bracket in column 1 may begin the next tree."""
+        """In "skip" mode, check whether a bracket in column 1 begins the next tree."""
         in_column_1 = text.startswith("(")
         if in_column_1:
             self.skipping = 0
@@ -164,14 +164,14 @@ class _Reader:
             self.again.append((number, text))
 
     def _pass_over(self, match: re.Match) -> None:
-        """Count the brackets of what is being dropped."""
+        """Count the brackets of the tree that is being dropped."""
         if match.lastindex == _OPEN:
             self.skipping += 1
         elif match.lastindex == _CLOSE:
             self.skipping = max(self.skipping - len(match[0]), 0)
 
     def _recover(self, match: re.Match, depth: int, problem: _Problem) -> None:
-        """Report a problem and drop the tree, of which `depth` brackets were open before the match."""
+        """Report a problem and drop the tree; `depth`: its number of open brackets before the match."""
         again, kind, (line, column) = self.again, match.lastindex, self.place
         self._clear()
         self._report(str(problem), line, column)
@@ -184,7 +184,7 @@ class _Reader:
             self.skipping = depth + (kind == _OPEN)
 
     def _take(self, match: re.Match, done: list[Tree]) -> None:
-        """Read a leaf, a bracket, or text. Raises _Problem."""
+        """Process a leaf, a bracket, or text. Raises _Problem."""
         kind = match.lastindex
         if kind == _TEXT:
             self._text(match[5])
@@ -206,7 +206,7 @@ class _Reader:
                 self._close(done)
 
     def _open(self, label: str, certain: bool) -> None:
-        """An opening bracket; `certain` is false when its label may still come on the next line."""
+        """Process an opening bracket; `certain` is false if its label may still come on the next line."""
         self._check_uncrowded()
         if self.stack and certain:
             self._check_inner(label)
@@ -219,7 +219,7 @@ class _Reader:
         self.places.append(self.place)
 
     def _check_inner(self, label: str) -> None:
-        """What begins like a tree inside a tree means that the outer one was not closed."""
+        """Raise _Problem for a top label inside a tree: the outer tree was not closed."""
         if self.top is None or label not in TOP_LABELS or (not label and self.place[1] > 1):
             return
         if len(self.stack) == 1 and len(self.labels) == 1 and not self.words and self.labels[0] in TOP_LABELS:
@@ -239,14 +239,14 @@ class _Reader:
         elif self.word is not None:
             self.word += NO_BREAK_SPACE + text
         elif len(self.labels) - 1 != self.stack[-1] or len(self.words) != self.starts[-1]:
-            raise _Problem(f"word {text!r} stands beside constituents or leaves; write (TAG {text})")
+            raise _Problem(f"word {text!r} stands next to constituents or leaves; write (TAG {text})")
         else:
             self.word = text
 
     def _check_uncrowded(self) -> None:
         if self.word is not None:
             raise _Problem(
-                f"'({self.labels[-1]} {self.word} (…' holds a word and a bracket; a leaf is written (TAG word), "
+                f"'({self.labels[-1]} {self.word} (…' contains a word and a bracket; a leaf is written (TAG word), "
                 "a round bracket in a word -LRB- or -RRB-"
             )
 
@@ -262,7 +262,7 @@ class _Reader:
             self.word = None
         elif self.starts[top] == len(self.words):
             label = self.labels[top]
-            raise _Problem(f"'({label})' holds no word; a leaf is written (TAG word), a constituent holds leaves")
+            raise _Problem(f"'({label})' has no word; a leaf is written (TAG word), a constituent contains leaves")
         else:
             self.ends[top] = len(self.words)
             if len(self.stack) > 1 and not self.labels[top] and self.top is not None:
@@ -275,7 +275,7 @@ class _Reader:
             self._finish(done)
 
     def _finish(self, done: list[Tree]) -> None:
-        """Give the completed tree its root."""
+        """Set the root of the completed tree and append it to `done`."""
         labels, starts, ends = self.labels, self.starts, self.ends
         if self.top is None:
             if not labels:
@@ -298,7 +298,7 @@ class _Reader:
         return f"is a ')' missing in the tree that begins in line {line}, column {column}?"
 
     def _unclosed(self) -> None:
-        # A bracket in column 1 further in is likely the next tree: the fault lies before it.
+        # A later bracket in column 1 is probably the next tree: the error is before it.
         inner = next((i for i, place in enumerate(self.places) if i and place[1] == 1), len(self.places)) - 1
         line, column = self.places[inner]
         label, begun = self.labels[self.stack[inner]], self._begun()

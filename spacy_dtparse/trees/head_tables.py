@@ -2,12 +2,12 @@
 
 A rule is a list of scans over the children, tried in turn until one finds the head; a scan is a mode and labels:
 
-- `left` / `right`: the labels in order of priority, each looked for from that end: the first label that is found wins;
-- `left-any` / `right-any`: the first child from that end that has one of the labels;
-- `first` / `last`: that very child, if it has one of the labels.
+- `left` / `right`: search for each label in order of priority, from that end: the first label that is found wins;
+- `left-any` / `right-any`: the first child from that end with one of the labels;
+- `first` / `last`: the child at that end, if it has one of the labels.
 
-When no scan finds a head it is the first child, from the end that the last scan started from, that is not punctuation;
-when all are, the child at that end. Collins took punctuation off the edges, so that he needs no such exception; without
+If no scan finds a head, it is the first child that is not punctuation, from the end where the last scan started; if all
+are punctuation, the child at that end. Collins removed punctuation at the edges and so needs no such exception; without
 punctuation the two agree.
 """
 
@@ -54,7 +54,7 @@ _NOUN_PHRASE: list[tuple[str, list[str]]] = [
     ("right-any", ["JJ", "JJS", "RB", "QP"]),
 ]
 
-# What a reader would guess of a candidate from its children, while its label is not known.
+# Guesses the head of a candidate from its children, before its label is known.
 _CANDIDATE: list[tuple[str, list[str]]] = [
     ("left-any", ["VP", "TO", "MD", "VBZ", "VBD", "VBP"]),  # a clause or verb phrase
     ("first", ["IN", "WDT", "WP", "WHNP", "WHPP", "WHADVP", "WRB"]),  # a prepositional phrase or SBAR

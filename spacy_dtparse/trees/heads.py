@@ -16,7 +16,7 @@ from .labels import base_label
 from .tree import Tree
 
 CANDIDATE = "?"
-"""The pseudo-label of a candidate: its head is chosen without knowing its label."""
+"""Pseudo-label of a candidate constituent, whose head is chosen before its label is known."""
 
 MODES = ("left", "right", "left-any", "right-any", "first", "last")
 Rule = tuple[tuple[str, tuple[str, ...]], ...]
@@ -26,12 +26,12 @@ _FIELDS = ("rules", "default", "candidate", *_SETS)
 
 @dataclass(frozen=True)
 class HeadRules:
-    """A table of head rules; what scans mean stands in `head_tables`.
+    """A table of head rules; `head_tables` defines the scans.
 
     `rules`: label -> scans. `default`: for labels not in `rules`. `candidate`: for the pseudo-label CANDIDATE.
-    `conjunctions`: when the child before the head is one of these and the head is at place 2 or later, the head becomes
-    the nearest child before the conjunction that is not punctuation (Collins: the child before it), except under a
-    label of `no_coordination`. `punctuation`: tags that the last resort of a rule passes over.
+    `conjunctions`: if the child before the head is one of these and the head has index 2 or more, the head becomes the
+    nearest child before the conjunction that is not punctuation (Collins: the child before it), except under a label of
+    `no_coordination`. `punctuation`: tags that the last resort of a rule skips.
 
     Raises ConfigError for a scan that is not (mode, labels).
     """
@@ -62,9 +62,9 @@ class HeadRules:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], base: HeadRules | None = None) -> HeadRules:
-        """Rules from plain data (see `to_dict`), over those of `base`.
+        """Build rules from plain data (see `to_dict`), as changes to `base`.
 
-        A key that is left out is taken from `base`, and the labels of "rules" are added to those of `base`.
+        A missing key is taken from `base`, and the labels of "rules" are added to those of `base`.
         Raises ConfigError for unknown keys and malformed scans.
         """
         unknown = sorted(set(data) - set(_FIELDS))
@@ -76,7 +76,7 @@ class HeadRules:
 
     @classmethod
     def from_json(cls, path: str | os.PathLike, base: HeadRules | None = None) -> HeadRules:
-        """Rules from a JSON file. Raises ConfigError for what is not JSON or not rules, OSError."""
+        """Load rules from a JSON file. Raises OSError, and ConfigError if it is not JSON or has no valid rules."""
         try:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
         except ValueError as error:
@@ -86,7 +86,7 @@ class HeadRules:
         return cls.from_dict(data, base)
 
     def to_dict(self) -> dict[str, Any]:
-        """The rules as plain lists and dicts, for JSON and msgpack."""
+        """Return the rules as plain lists and dicts, for JSON and msgpack."""
         return {
             "rules": {label: _plain(rule) for label, rule in sorted(self.rules.items())},
             **{name: _plain(getattr(self, name)) for name in ("default", "candidate")},
@@ -94,13 +94,13 @@ class HeadRules:
         }
 
     def rule(self, label: str) -> Rule:
-        """The scans for `label`, whose function tags do not count."""
+        """Return the scans for `label`, ignoring its function tags."""
         return self.candidate if label == CANDIDATE else self.rules.get(base_label(label), self.default)
 
     def head_child(self, label: str, child_labels: Sequence[str]) -> int:
-        """The place (from 0) of the head among the children, given by label or tag; function tags do not count.
+        """Return the index of the head child. Children are given by label or tag; function tags are ignored.
 
-        `label` may be CANDIDATE. Raises ConfigError when there is no child.
+        `label` may be CANDIDATE. Raises ConfigError if there is no child.
         """
         if not child_labels:
             raise ConfigError(f"a constituent {label!r} without children has no head")
@@ -132,7 +132,7 @@ class HeadRules:
         return next((place for place in order if children[place] not in self.punctuation), order[0])
 
     def heads(self, tree: Tree) -> tuple[int, ...]:
-        """The head token of each constituent (m ints), in linear time."""
+        """Return the head token of each constituent (m ints), in linear time."""
         return tuple(self._heads(tree, tree.child_lists()))
 
     def _heads(self, tree: Tree, child_lists: list[list[int]]) -> list[int]:
@@ -147,10 +147,11 @@ class HeadRules:
         return found
 
     def links(self, tree: Tree) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-        """The dependency tree of a constituent tree, (heads, own, upper), each a tuple of n ints.
+        """Convert a constituent tree to dependencies: (heads, own, upper), each a tuple of n ints.
 
-        `heads`: the head of each token, -1 for the head of the whole. `own`: the largest constituent that the token
-        heads, -1 where it is the token itself; `upper`: the constituent in which it meets its head, -1 for the root.
+        `heads`: the head of each token, -1 for the sentence's head. `own`: the largest constituent that the token
+        heads, -1 if it heads none; `upper`: the parent of `own` (or of the token), whose head token is the token's
+        head, -1 for the root.
         """
         n = len(tree.words)
         heads, own, upper = [-1] * n, [-1] * n, [-1] * n
@@ -166,8 +167,8 @@ class HeadRules:
 
 
 def tree_guide(tree: Tree, rules: HeadRules) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """The dependencies of a constituent tree: heads from 0, -1 for the root, and labels, such as "NP<VP" for a token
-    that heads an NP and meets its head in a VP (its tag, where it heads no constituent), and "root"."""
+    """Return the dependencies of a constituent tree: heads from 0, -1 for the root, and labels, such as "NP<VP" for a
+    token that heads an NP and depends on the head of a VP (its tag if it heads no constituent), and "root"."""
     heads, own, upper = rules.links(tree)
     labels = tuple(
         f"{tree.labels[mine] if mine >= 0 else tree.tags[token]}<{tree.labels[above]}" if above >= 0 else "root"
@@ -177,12 +178,12 @@ def tree_guide(tree: Tree, rules: HeadRules) -> tuple[tuple[int, ...], tuple[str
 
 
 def starts_right(mode: str) -> bool:
-    """Whether a scan begins at the right end."""
+    """Whether a scan starts at the right end."""
     return mode.startswith("right") or mode == "last"
 
 
 def resort_is_right(rule: Rule) -> bool:
-    """Whether a rule that finds nothing falls back on the right end, where its last scan started."""
+    """Whether a rule that finds no head falls back on the right end, where its last scan started."""
     return bool(rule) and starts_right(rule[-1][0])
 
 
@@ -192,8 +193,8 @@ def _rule(label: str, scans: Iterable[Any]) -> Rule:
         mode, labels = scan if not isinstance(scan, str) and len(scan) == 2 else ("", "")
         if mode not in MODES or isinstance(labels, str) or not all(isinstance(wanted, str) for wanted in labels):
             raise ConfigError(
-                f"head rule for {label!r}: {scan!r} is not a scan; a scan is [mode, [label, …]] "
-                f"with a mode of {', '.join(MODES)}"
+                f"head rule for {label!r}: {scan!r} is not a scan; a scan is [mode, [label, …]], "
+                f"and the mode is one of {', '.join(MODES)}"
             )
         checked.append((mode, tuple(labels)))
     return tuple(checked)
@@ -204,12 +205,12 @@ def _plain(rule: Rule) -> list:
 
 
 COLLINS = HeadRules.from_dict(head_tables.COLLINS)
-"""The English table."""
+"""The English head rules."""
 
 LEFTMOST = HeadRules.from_dict({"punctuation": head_tables.COLLINS["punctuation"]})
 """For languages without a table: the leftmost child that is not punctuation."""
 
 
 def head_rules(language: str) -> HeadRules:
-    """The rules for a language code (as in spaCy: "en", "de" …); LEFTMOST where there is no table."""
+    """Return the rules for a language code (as in spaCy: "en", "de" …); LEFTMOST if there is no table."""
     return COLLINS if language == "en" else LEFTMOST

@@ -1,4 +1,4 @@
-"""Head rules compiled to the arrays of the kernels `kernels.trees.heads`, and what these make of whole texts."""
+"""Compile head rules to the arrays of `kernels.trees.heads`, and convert the trees of a text to dependencies."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,13 +12,13 @@ from .labels import base_label
 from .tree import TOP
 
 _OTHER = "\0"
-"""Stands for all symbols that rules do not name."""
+"""Represents all symbols that rules do not name."""
 _ROOT, _NONE = -1, -2
-"""Links of a root, and of a token that is in no tree."""
+"""Dependency codes of a root, and of a token that is in no tree."""
 
 
 def compile_head_rules(rules: HeadRules, symbols: SymbolTable) -> HeadTable:
-    """`rules` over `symbols`, which hold the labels and tags of children; function tags of symbols do not count.
+    """Compile `rules` over `symbols`, the labels and tags of children; function tags of symbols are ignored.
 
     Importing this module imports numba.
     """
@@ -26,7 +26,7 @@ def compile_head_rules(rules: HeadRules, symbols: SymbolTable) -> HeadTable:
     bases = [base_label(symbol) for symbol in symbols]
     labels = [None, CANDIDATE, *sorted(rules.rules)]  # None: the default rule
     number = {label: r for r, label in enumerate(labels)}
-    scans: list[list[int]] = []  # the direction of each, and the ranks of all symbols
+    scans: list[list[int]] = []  # each: its direction, then the ranks of all symbols
     first_scan = [0]
 
     def add(direction: int, wanted: Mapping[str, int], other: int) -> None:
@@ -35,7 +35,7 @@ def compile_head_rules(rules: HeadRules, symbols: SymbolTable) -> HeadTable:
     for label in labels:
         rule = rules.default if label is None else rules.rule(label)
         for mode, names in rule:
-            ranks = {name: place for place, name in reversed([*enumerate(names)])}  # a label's first place counts
+            ranks = {name: place for place, name in reversed([*enumerate(names)])}  # a label's first rank counts
             direction = {"left": LEFT, "right": RIGHT, "first": FIRST, "last": LAST}[mode.removesuffix("-any")]
             add(direction, dict.fromkeys(ranks, 0) if mode.endswith("-any") else ranks, NOT_WANTED)
         add(RIGHT if resort_is_right(rule) else LEFT, dict.fromkeys(rules.punctuation, 1), 0)
@@ -43,7 +43,7 @@ def compile_head_rules(rules: HeadRules, symbols: SymbolTable) -> HeadTable:
 
     coordinated = [int(label is None or label not in rules.no_coordination) for label in labels]
     own_rule = [number.get(base, 0) if base != CANDIDATE else 0 for base in bases]
-    # A label without a rule of its own that is excluded from coordination needs a rule with that flag.
+    # A label without a rule that is excluded from coordination needs a copy of the default rule with that flag.
     for label in sorted(rules.no_coordination - set(rules.rules)):
         scans += scans[: first_scan[1]]
         first_scan.append(len(scans))
@@ -61,7 +61,7 @@ def compile_head_rules(rules: HeadRules, symbols: SymbolTable) -> HeadTable:
 
 
 class TextGuide:
-    """`tree_guide` of the trees of all sentences of a text at once, by `rules`."""
+    """Computes `tree_guide` for the trees of all sentences of a text at once, by `rules`."""
 
     def __init__(self, rules: HeadRules):
         self.rules = rules
@@ -73,7 +73,7 @@ class TextGuide:
         self._symbol_of = Remembered(self._symbol)
 
     def _symbol(self, name: str) -> tuple[int, int]:
-        """The symbols that a label or tag is as a child and as a constituent."""
+        """Return the symbols that represent a label or tag as a child and as a constituent."""
         symbol = self._symbols.number(base_label(name), 0)
         return symbol, -1 if name == CANDIDATE else symbol
 
@@ -81,12 +81,12 @@ class TextGuide:
         self, starts: np.ndarray, ends: np.ndarray, labels: np.ndarray, names: Sequence[str], tags: Sequence[str],
         bounds: Sequence[tuple[int, int]], visible: np.ndarray,
     ) -> tuple[list[int], list[str]] | None:  # fmt: skip
-        """The heads and labels of `tree_guide` for each of N tokens, heads as places among the visible tokens of the
-        sentence; 0 and "" for tokens that are not visible.
+        """Return the heads and labels of `tree_guide` for each of N tokens; 0 and "" for tokens that are not visible.
+        Heads are indices into the visible tokens of the sentence.
 
-        `starts`, `ends`, `labels`: int64 (M,) each, the tokens of constituents in pre-order and their places in
+        `starts`, `ends`, `labels`: int64 (M,) each, the token spans of constituents in pre-order and their indices in
         `names`. `tags`: of all tokens. `bounds`: the sentences, half-open. `visible`: bool (N,), the tokens of the
-        trees. None where the constituents are no trees of these sentences; see `link_sentences`.
+        trees. Returns None if the constituents do not form trees of these sentences; see `link_sentences`.
         """
         m, n = len(starts), len(tags)
         numbers: Numbered[str] = Numbered((TOP,))

@@ -1,4 +1,4 @@
-"""Base noun phrases of a tree: what other libraries call noun chunks."""
+"""Base noun phrases of a tree, also called noun chunks."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ NOUN_PHRASES = frozenset(("NP", "WHNP"))
 _POSSESSIVE = "POS"
 _CONJUNCTION = "CC"
 _MODIFIERS = CLAUSES | {"PP", "WHPP", "VP", "RRC", "PRN"}
-"""What has noun phrases of its own, or might have."""
+"""Labels of constituents that contain, or may contain, other noun phrases."""
 
 
 def noun_phrases(tree: Tree, rules: HeadRules) -> list[tuple[int, int]]:
-    """The token ranges of the base noun phrases, from left to right; no two overlap.
+    """Return the token ranges of the base noun phrases, from left to right; they do not overlap.
 
-    An NP or WHNP whose head is a word of its own, and not of another noun phrase in it, has one. It reaches as far to
-    both sides of that head as there is no prepositional phrase, verb phrase, clause, parenthesis or further noun
-    phrase; a possessive (*the dog's* in *the dog's tail*) before the head belongs to it. Punctuation and conjunctions
-    at its edges are left out.
+    Each NP or WHNP contains one, unless its head belongs to another noun phrase inside it. The base noun phrase extends
+    on both sides of the head up to a prepositional phrase, verb phrase, clause, parenthesis or further noun phrase; a
+    possessive (*the dog's* in *the dog's tail*) before the head is included. Punctuation and conjunctions at its edges
+    are excluded.
     """
     child_lists = tree.child_lists()
     labels = [base_label(label) for label in tree.labels]
-    # what a constituent is or holds: bit 1 a noun phrase, bit 2 a modifier
+    # the constituent is or contains: bit 1 a noun phrase, bit 2 a modifier
     holds = [(label in NOUN_PHRASES) + 2 * (label in _MODIFIERS) for label in labels]
     for k, above in reversed(list(enumerate(tree.parents()))):
         if above >= 0:
@@ -38,7 +38,7 @@ def noun_phrases(tree: Tree, rules: HeadRules) -> list[tuple[int, int]]:
         kept = range(0)
         if labels[k] in NOUN_PHRASES:
             names = [labels[child] if child >= 0 else tree.tags[~child] for child in children]
-            named = names[:-1] if len(names) > 1 and names[-1] == _POSSESSIVE else names  # *'s* is no noun
+            named = names[:-1] if len(names) > 1 and names[-1] == _POSSESSIVE else names  # *'s* is not a noun
             kept = _around_head(tree, rules.head_child(labels[k], named), children, labels, holds)
             edges = rules.punctuation | {_CONJUNCTION}
             while len(kept) > 1 and children[kept[0]] < 0 and names[kept[0]] in edges:
@@ -54,14 +54,14 @@ def noun_phrases(tree: Tree, rules: HeadRules) -> list[tuple[int, int]]:
 
 
 def _around_head(tree: Tree, head: int, children: list[int], labels: list[str], holds: list[int]) -> range:
-    """The places of the children of a base noun phrase with its head at `head`; none where that is in another noun
-    phrase."""
+    """Return the indices of the children of a base noun phrase whose head is child `head`; empty if that is in another
+    noun phrase."""
 
     def possessive(child: int) -> bool:
         return labels[child] in NOUN_PHRASES and tree.tags[tree.ends[child] - 1] == _POSSESSIVE
 
     def before(child: int) -> bool:
-        """Whether the child may stand before the head."""
+        """Whether the base noun phrase may include the child if it is before the head."""
         return child < 0 or not (holds[child] & 2 or (labels[child] in NOUN_PHRASES and not possessive(child)))
 
     if children[head] >= 0 and holds[children[head]]:

@@ -1,4 +1,4 @@
-"""Orphans: words left bare beside a clause or verb phrase, where English trees have a phrase of their own for them."""
+"""Unattached tokens: direct children of a clause, next to a verb phrase, where English treebanks have a phrase."""
 
 from .tree import Tree
 
@@ -11,17 +11,18 @@ SISTERS = ("VP", "S")
 
 
 def is_orphan(label: str, sister: str, tag: str) -> bool:
-    """Whether a bare token of the tag, child of a constituent `label`, is an orphan because of this sister."""
+    """Whether a token with this tag, a direct child of a constituent `label`, is unattached because of this sister."""
     if sister not in SISTERS:
         return False
     return (tag in NOUNS and (label != "NP" or sister == "VP")) or (tag in VERBS and label in _CLAUSES)
 
 
 def orphans(tree: Tree) -> list[int]:
-    """The tokens that stand bare beside a VP or an S, in Penn labels and tags: nouns, pronouns and determiners below
-    anything but an NP with a clause for a complement (*the fact that*), and verbs below a clause.
+    """Return the unattached tokens: sisters of a VP or an S, by Penn labels and tags. They are nouns, pronouns and
+    determiners, except below an NP whose complement is a clause (*the fact that*), and verbs below a clause.
 
-    Auxiliaries beside a VP below VP, SQ or SINV are as they should be. Linear in the tree, but for its depth.
+    Auxiliaries next to a VP below VP, SQ or SINV are correct and not included. Linear in the size of the tree, except
+    for its depth.
     """
     found = []
     for node, children in enumerate(tree.child_lists()):

@@ -1,4 +1,4 @@
-"""Trees of `.psd` files (GreynirCorpus, the Penn-Helsinki family) as plain Penn brackets, line by line."""
+"""Convert `.psd` files (GreynirCorpus, the Penn-Helsinki family) to plain Penn brackets, line by line."""
 
 import html
 import re
@@ -10,17 +10,17 @@ SUFFIX = ".psd"
 BESIDE = frozenset(
     {"META", "METADATA", "COMMENT", "CODE", "ID", "lemma", "LEMMA", "exp_seg", "exp_abbrev", "exp_lemma"}
 )
-"""Labels of what stands in a tree beside its words."""
+"""Labels of brackets in a tree that contain metadata instead of words."""
 
 _PART = re.compile(r"\(\s*([^\s()\\]*)|\)|\s+|(?:\\.|[^\s()\\])+", re.ASCII)
 _NOTHING = re.compile(r"\(\s*[^\s()]*\s*\)", re.ASCII)
 
 
 def plain_lines(lines: Iterable[str]) -> Iterator[str]:
-    """The lines with white space in place of brackets that are labelled as in BESIDE or hold nothing, and with the
-    words in the form that `escape_token` gives them: round brackets are written "\\(" or "&#40;" in these files, other
-    characters perhaps as other entities. There are as many lines as before, so an error names the right one."""
-    depth = 0  # of open brackets of what is being passed over
+    """Replace brackets whose label is in BESIDE, and empty ones, by white space, and escape words as `escape_token`
+    does: in these files round brackets are written "\\(" or "&#40;", and other characters may be other entities. The
+    number of lines does not change, so error messages name the right line."""
+    depth = 0  # number of open brackets inside a skipped bracket
     for line in lines:
         kept: list[str] = []
         for part in _PART.finditer(line):

@@ -1,10 +1,10 @@
-"""Punctuation of a parse, lowered from where the steps that remove or raise it leave it.
+"""Lower the punctuation of a parse, after preprocessing steps that removed or raised it.
 
-Raised punctuation hangs as high as it can: below the lowest constituent that has it strictly inside, or below the root.
-`lower_punctuation` moves it to where treebanks have it. The habits were counted in wsj, masc and craft: final
-punctuation is the last child of the highest constituent below the root, but below a TITLE, HEADING or CAPTION; a pair
-of commas or dashes around a PRN is inside it; an apposition's second comma closes the noun phrase that has the first; a
-closing quotation mark stands in the constituent of the opening one when that ends there.
+Raised punctuation is attached as high as possible: to the lowest constituent that has it strictly inside, or to the
+root. `lower_punctuation` moves it to its usual position in treebanks. These conventions were counted in wsj, masc and
+craft: final punctuation is the last child of the highest constituent below the root, but inside a TITLE, HEADING or
+CAPTION; a pair of commas or dashes around a PRN is inside it; an apposition's second comma closes the noun phrase that
+contains the first; a closing quotation mark is in the same constituent as the opening one if that ends there.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ _PAIRED_TAGS = frozenset((",", ":"))
 
 
 def lower_punctuation(tree: Tree, movable: Collection[int] | None = None) -> Tree:
-    """Inverse of `raise_punctuation`: the tokens `movable` (all punctuation when None) are lowered."""
+    """Lower the tokens `movable` (all punctuation if None): the inverse of `raise_punctuation`."""
     if movable is None:
         movable = {i for i, tag in enumerate(tree.tags) if tag in PUNCTUATION_TAGS}
     if not movable or len(tree.labels) == 1:
@@ -32,7 +32,7 @@ def lower_punctuation(tree: Tree, movable: Collection[int] | None = None) -> Tre
 
 
 class _Lowering:
-    """Spans that grow over neighbouring punctuation, with the lowest constituent over each token kept."""
+    """Extends spans over neighbouring punctuation; keeps track of the lowest constituent over each token."""
 
     def __init__(self, tree: Tree, movable: Collection[int]):
         self.tree, self.movable = tree, movable
@@ -40,7 +40,7 @@ class _Lowering:
         self.parents, self.token_parents = tree.parents(), tree.token_parents()
 
     def edges(self) -> None:
-        """Sentence-initial and sentence-final punctuation goes into the neighbouring child of the root."""
+        """Move sentence-initial and sentence-final punctuation into the neighbouring child of the root."""
         n = len(self.tree.words)
         first, last = 0, n
         while last > 0 and self._hangs(last - 1, 0):
@@ -50,7 +50,7 @@ class _Lowering:
         if first == last:
             return
         before, after = self.starts[:], self.ends[:]
-        for k in range(1, len(before)):  # the highest of each edge, and what wrappers hold
+        for k in range(1, len(before)):  # the highest at each edge, and the children of wrappers
             above = self.parents[k]
             same = before[above] == before[k] and after[above] == after[k]
             wrapped = same and self.tree.labels[above] in _WRAPPERS
@@ -64,7 +64,7 @@ class _Lowering:
                 self._hang(range(first), k)
 
     def parentheticals(self) -> None:
-        """A pair of commas or dashes around a PRN goes into it."""
+        """Move a pair of commas or dashes around a PRN into it."""
         for k, label in enumerate(self.tree.labels):
             left, right, above = self.starts[k] - 1, self.ends[k], self.parents[k]
             if label != "PRN" or above < 0 or not (self._hangs(left, above) and self._hangs(right, above)):
@@ -74,10 +74,10 @@ class _Lowering:
                 self._hang((left, right), k)
 
     def pairs(self) -> None:
-        """Second commas of appositions and closing quotation marks, from left to right."""
+        """Move second commas of appositions and closing quotation marks, from left to right."""
         tags = self.tree.tags
-        inner = Counter(zip(self.token_parents, tags, strict=True))  # how many tokens of a tag hang from a constituent
-        ending: dict[int, list[int]] = {}  # the constituents that end at a place, from top to bottom
+        inner = Counter(zip(self.token_parents, tags, strict=True))  # number of a constituent's children with a tag
+        ending: dict[int, list[int]] = {}  # constituents by end position, from top to bottom
         for k, end in enumerate(self.ends):
             ending.setdefault(end, []).append(k)
         opened: list[int] = []
@@ -96,20 +96,20 @@ class _Lowering:
             inner[self.token_parents[i], tag] -= 1
             inner[target, tag] += 1
             grown = [k for k in ending[i] if k <= target]
-            for k in grown:  # the target and those above it that end with it
+            for k in grown:  # the target and its ancestors with the same end
                 self.ends[k] = i + 1
             ending[i] = [k for k in ending[i] if k > target]
             ending[i + 1] = sorted(ending.get(i + 1, []) + grown)
             self._hang((i,), target)
 
     def _above(self, k: int, place: int) -> int:
-        """The lowest ancestor of k that does not end at `place`."""
+        """Return the lowest ancestor of k that does not end at `place`."""
         while self.ends[k] == place:
             k = self.parents[k]
         return k
 
     def _hangs(self, i: int, k: int) -> bool:
-        """Whether token i may be moved and hangs directly from constituent k."""
+        """Whether token i may be moved and is a child of constituent k."""
         return 0 <= i < len(self.token_parents) and i in self.movable and self.token_parents[i] == k
 
     def _hang(self, tokens: Collection[int], k: int) -> None:

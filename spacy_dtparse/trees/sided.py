@@ -1,7 +1,8 @@
-"""Sided spines: they tell a tree without its brackets.
+"""Directional spines: they determine a tree without its brackets.
 
-A spine says which constituents a word heads. Its sides say where these have children beside their heads, its place
-where the highest one stands among its parent's children. Together they decide between shift and reduce.
+A spine lists the constituents that a word heads. Its sides state on which sides of their heads these have other
+children; its position is that of the highest one among its parent's children. Together they decide between shift
+and reduce.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,17 +15,17 @@ from .spines import EMPTY_SPINE, SEPARATOR, Spine, read_spine, spines, tree_from
 from .tree import TOP, Tree
 
 LEFT, RIGHT = 1, 2
-"""Sides of a head: other children of the constituent stand to its left, to its right."""
+"""Sides of a head: other children of the constituent are to its left, to its right."""
 
 FIRST, INNER, LAST, ROOT = range(4)
-"""Places of a constituent or word among its parent's children where it is not the head; ROOT: alone below the root."""
+"""Positions of a non-head constituent or word among its parent's children; ROOT: the only child of the root."""
 
 _PLACES, _SIDES = "(|).", {LEFT: "<", RIGHT: ">"}
 
 
 class SidedSpine(NamedTuple):
-    """A spine that also tells the sides of the head in each constituent, and the `place` of the highest one (of the
-    word itself, where it heads nothing) in that above it."""
+    """A spine with the sides of the head in each constituent, and the `place` of the highest constituent (or of the
+    word, if it heads none) in its parent."""
 
     labels: Spine
     sides: tuple[int, ...]
@@ -32,7 +33,7 @@ class SidedSpine(NamedTuple):
 
 
 def sided_spines(tree: Tree, rules: HeadRules = COLLINS) -> list[SidedSpine]:
-    """The spine of each token (n of them) with sides and place; every child of the root has a place."""
+    """Return the directional spine of each token (n spines); every child of the root has a position."""
     labels: list[list[str]] = [[] for _ in tree.words]
     sides: list[list[int]] = [[] for _ in tree.words]
     extents = [(token, token + 1) for token in range(len(tree.words))]
@@ -50,8 +51,8 @@ def sided_spines(tree: Tree, rules: HeadRules = COLLINS) -> list[SidedSpine]:
 
 
 def write_sided(spine: SidedSpine) -> str:
-    """A sided spine as text: the place as "(" first, "|" inner, ")" last or "." below the root, then the labels with
-    "<" and ">" for the sides: "(-", ".VP>+S<>". Raises TreeError as `write_spine`, and for no sided spine."""
+    """Format a directional spine: the position as "(" first, "|" inner, ")" last or "." below the root, then the labels
+    with "<" and ">" for the sides: "(-", ".VP>+S<>". Raises TreeError like `write_spine`, and for an invalid spine."""
     write_spine(spine.labels)
     _check(spine)
     labels = (
@@ -62,7 +63,7 @@ def write_sided(spine: SidedSpine) -> str:
 
 
 def read_sided(text: str) -> SidedSpine:
-    """Inverse of `write_sided`. Raises TreeError for what it does not write."""
+    """Parse a directional spine: the inverse of `write_sided`. Raises TreeError for any other text."""
     place, rest = _PLACES.find(text[:1]), text[1:]
     labels, sides = [], []
     for part in [] if rest == EMPTY_SPINE else rest.split(SEPARATOR):
@@ -72,32 +73,32 @@ def read_sided(text: str) -> SidedSpine:
     spine = SidedSpine(tuple(labels), tuple(sides), place)
     try:
         if not text or write_sided(spine) != text:
-            raise TreeError("it is not what write_sided writes")
+            raise TreeError("write_sided does not write it")
     except TreeError as error:
         raise TreeError(
-            f"{text!r} is no sided spine; give one of {_PLACES}, then labels with {SEPARATOR!r} between them, or "
-            f"{EMPTY_SPINE!r} ({error})"
+            f"{text!r} is not a directional spine; give one of {_PLACES}, then labels with {SEPARATOR!r} between "
+            f"them, or {EMPTY_SPINE!r} ({error})"
         ) from None
     return spine
 
 
 def is_sided(text: str) -> bool:
-    """Whether a written spine tells sides."""
+    """Whether a spine in text form is directional."""
     return text.startswith(tuple(_PLACES))
 
 
 def _check(spine: SidedSpine) -> None:
-    """Raise TreeError unless it has a side for each label, and all are in range."""
+    """Raise TreeError unless the spine has a side for each label, and all values are in range."""
     labels, sides, place = spine
     if len(labels) != len(sides) or not all(0 <= side <= LEFT + RIGHT for side in sides) or not 0 <= place <= ROOT:
         raise TreeError(
-            f"{tuple(spine)!r} is no sided spine; give labels, as many sides from 0 to {LEFT + RIGHT}, and a place "
-            f"from 0 to {ROOT}"
+            f"{tuple(spine)!r} is not a directional spine; give labels, as many sides from 0 to {LEFT + RIGHT}, and a "
+            f"position from 0 to {ROOT}"
         )
 
 
 class _Piece(NamedTuple):
-    """A token or constituent without a parent: its end, its head token, how many constituents that heads in it."""
+    """A token or constituent without a parent: its end, its head token, and how many constituents that heads in it."""
 
     end: int
     token: int
@@ -105,16 +106,18 @@ class _Piece(NamedTuple):
 
 
 def tree_from_sided(words: Sequence[str], tags: Sequence[str], spines: Sequence[SidedSpine], top: str = TOP) -> Tree:
-    """Inverse of `sided_spines`: the one tree with these spines, whichever head rules made them.
+    """Build the unique tree with these spines, for any head rules: the inverse of `sided_spines`.
 
-    `spines`: one per token. `top`: the root's label. Words are read from right to left, and what the leftmost piece is
-    in is built as soon as that piece is the first child of it; a piece's spine tells whether it is, and where its
-    siblings end. So there is never a choice.
+    `spines`: one per token. `top`: the root's label. Words are processed from right to left. The parent of the leftmost
+    piece is built as soon as that piece is its first child; the piece's spine states whether it is, and where its
+    siblings end. So every step is determined.
 
-    Raises TreeError where there is no such tree.
+    Raises TreeError if there is no such tree.
     """
     if len(spines) != len(words) or not words:
-        raise TreeError(f"{len(spines)} sided spines for {len(words)} tokens; give one for each, and a token at least")
+        raise TreeError(
+            f"{len(spines)} directional spines for {len(words)} tokens; give one for each of at least one token"
+        )
     spans: list[tuple[int, int, str]] = []
     stack: list[_Piece] = []
     for start in range(len(words) - 1, -1, -1):
@@ -130,14 +133,14 @@ def tree_from_sided(words: Sequence[str], tags: Sequence[str], spines: Sequence[
             else:
                 raise TreeError(
                     f"no child of [{start}, {end}) is its head, and it is not the root; make a spine longer or change "
-                    "a place"
+                    "its position"
                 )
         stack.append(piece)
-    raise TreeError("nothing begins with the first token; change the place or a side of its spine")
+    raise TreeError("no constituent begins with the first token; change the position or a side of its spine")
 
 
 def _is_edge(piece: _Piece, spine: SidedSpine, side: int) -> bool:
-    """Whether a piece is the first (side LEFT) or last child of what it is in."""
+    """Whether a piece is the first (side LEFT) or last child of its parent."""
     if piece.height < len(spine.labels):
         return not spine.sides[piece.height] & side
     return spine.place in (FIRST if side == LEFT else LAST, ROOT)
@@ -146,8 +149,8 @@ def _is_edge(piece: _Piece, spine: SidedSpine, side: int) -> bool:
 def _take_siblings(
     start: int, piece: _Piece, stack: list[_Piece], spines: Sequence[SidedSpine]
 ) -> tuple[int, _Piece | None]:
-    """Take the right siblings of a first child from the stack; gives where the last one ends, and the head if there is
-    one."""
+    """Pop the right siblings of a first child from the stack; return the end of the last one, and the head child or
+    None."""
     head = None
     while True:
         spine = spines[piece.token]
@@ -162,14 +165,15 @@ def _take_siblings(
             return piece.end, head
         if not stack:
             raise TreeError(
-                f"the constituent that begins with token {start} has no last child; change a place or a side of a spine"
+                f"the constituent that begins with token {start} has no last child; change a position or a side of a "
+                "spine"
             )
         piece = stack.pop()
 
 
 def round_trip_problem(tree: Tree, rules: HeadRules = COLLINS, sided: bool = False) -> str:
-    """Why `tree` does not come back from its written spines and its brackets, or from its written sided spines alone;
-    "" if it does."""
+    """Return why `tree` cannot be restored from its spines in text form and its brackets, or from its directional
+    spines alone; "" if it can."""
     words, tags, top = tree.words, tree.tags, tree.labels[0]
     try:
         if sided:
@@ -180,12 +184,12 @@ def round_trip_problem(tree: Tree, rules: HeadRules = COLLINS, sided: bool = Fal
             again = tree_from_spines(words, tags, brackets, list(map(read_spine, written)), top)
     except TreeError as error:
         return str(error)
-    return "" if again == tree else f"another tree comes back: {again}"
+    return "" if again == tree else f"another tree is restored: {again}"
 
 
 _KINDS: dict[str, Any] = {"spine": (spines, write_spine), "sided": (sided_spines, write_sided)}
 CATEGORIES = tuple(_KINDS)
-"""The kinds of categories that a token may have."""
+"""Kinds of categories (supertags) that a token may have; "sided" are directional spines."""
 
 
 def check_categories(name: str) -> None:
@@ -195,8 +199,8 @@ def check_categories(name: str) -> None:
 
 
 def written_categories(name: str, rules: HeadRules) -> Callable[[Tree], list[str]]:
-    """What gives the tokens of a tree their categories of that name as text. Raises ConfigError if it is none of
-    CATEGORIES; the function raises TreeError as `write_spine` and `write_sided` do."""
+    """Return a function that gives the tokens of a tree their categories of this kind as text. Raises ConfigError if
+    `name` is not in CATEGORIES; the function raises TreeError like `write_spine` and `write_sided`."""
     check_categories(name)
     find, write = _KINDS[name]
     return partial(_written, find, write, rules)

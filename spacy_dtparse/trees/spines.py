@@ -1,4 +1,4 @@
-"""Spines, what a constituent tree has in place of lexical categories (Kummerfeld et al. 2010)."""
+"""Spines, the supertags of a constituent tree (Carreras et al. 2008; Kummerfeld et al. 2010)."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,19 +8,19 @@ from .tree import TOP, Tree
 
 Spine = tuple[str, ...]
 EMPTY_SPINE = "-"
-"""How the spine of a word that heads nothing is written."""
+"""Text form of the spine of a word that heads no constituent."""
 
 SEPARATOR = "+"
-"""What stands between the labels of a written spine; no label may contain it."""
+"""Separator of the labels in the text form of a spine; no label may contain it."""
 
 RESERVED = "(|).", "<>"
-"""What no label in a written spine begins with, what none ends with: they mark sided spines."""
+"""Characters with which no label in a spine may begin, and with which none may end: they mark directional spines."""
 
 
 def spines(tree: Tree, rules: HeadRules = COLLINS) -> list[Spine]:
-    """The spine of each token (n tuples): the labels of the constituents that it heads, from the lowest up.
+    """Return the spine of each token (n tuples): the labels of the constituents that it heads, from the lowest up.
 
-    Constituent 0, the root (TOP in trees as `read_trees` makes them), is in no spine, every other in that of its head.
+    Constituent 0, the root (TOP in trees from `read_trees`), is in no spine; every other is in the spine of its head.
     """
     found: list[list[str]] = [[] for _ in tree.words]
     tokens = rules.heads(tree)
@@ -30,9 +30,10 @@ def spines(tree: Tree, rules: HeadRules = COLLINS) -> list[Spine]:
 
 
 def write_spine(spine: Sequence[str]) -> str:
-    """A spine as text: "NP", "VP+S", "-" where there is none.
+    """Format a spine: "NP", "VP+S", "-" if it is empty.
 
-    Raises TreeError for a label that is empty, is "-", holds "+" or white space, or begins or ends as RESERVED has it.
+    Raises TreeError for a label that is empty, is "-", contains "+" or white space, or begins or ends with a RESERVED
+    character.
     """
     for label in spine:
         if not label or label == EMPTY_SPINE or SEPARATOR in label or any(map(str.isspace, label)):
@@ -50,13 +51,13 @@ def write_spine(spine: Sequence[str]) -> str:
 
 
 def read_spine(text: str) -> Spine:
-    """Inverse of `write_spine`. Raises TreeError for what it does not write."""
+    """Parse a spine: the inverse of `write_spine`. Raises TreeError for any other text."""
     spine = () if text == EMPTY_SPINE else tuple(text.split(SEPARATOR))
     try:
         write_spine(spine)
     except TreeError as error:
         raise TreeError(
-            f"{text!r} is no spine; give labels with {SEPARATOR!r} between them, or {EMPTY_SPINE!r} ({error})"
+            f"{text!r} is not a spine; give labels with {SEPARATOR!r} between them, or {EMPTY_SPINE!r} ({error})"
         ) from None
     return spine
 
@@ -68,14 +69,14 @@ def tree_from_spines(
     spines: Sequence[Sequence[str]],
     top: str = TOP,
 ) -> Tree:
-    """Inverse of `spines`: the one tree with these spines over the unlabelled `brackets`.
+    """Build the unique tree with these spines over the unlabelled `brackets`: the inverse of `spines`.
 
-    `brackets`: (start, end) of every constituent in any order, the root's among them, a unary chain's as often as it
-    has members. `spines`: one per token. `top`: the root's label. A token's spine of l labels lies on the l lowest
-    constituents above it, so heads need not be given; of the constituents of one extent it matters how many there are.
+    `brackets`: (start, end) of every constituent, in any order, including the root; one for each member of a unary
+    chain. `spines`: one per token. `top`: the root's label. A token's spine of l labels labels the l lowest
+    constituents above the token, so heads need not be given.
 
-    Raises TreeError when the brackets are no tree, a spine goes beyond the root, or a constituent is in two spines or
-    in none.
+    Raises TreeError if the brackets do not form a tree, a spine reaches beyond the root, or a constituent is in two
+    spines or in none.
     """
     shape = Tree.from_spans(words, tags, ((start, end, CANDIDATE) for start, end in brackets))
     if len(spines) != len(shape.words):
@@ -85,7 +86,7 @@ def tree_from_spines(
     for token, k in enumerate(shape.token_parents()):
         spine = spines[token]
         if isinstance(spine, str):
-            raise TreeError(f"the spine of token {token} is the text {spine!r}; give labels, as read_spine makes them")
+            raise TreeError(f"the spine of token {token} is the text {spine!r}; give labels, as from read_spine")
         for height, label in enumerate(spine):
             if k == 0:
                 raise TreeError(

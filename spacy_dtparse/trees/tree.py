@@ -1,4 +1,4 @@
-"""The constituent tree of a sentence as spans in pre-order: immutable, hashable, and never recursive."""
+"""The constituent tree of a sentence as spans in pre-order: immutable and hashable, without recursion."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Tree:
 
     `words`, `tags` (n strings each) are the leaves; `labels` (m strings), `starts`, `ends` (m ints) are the
     constituents in pre-order: constituent k covers the half-open span [starts[k], ends[k]), a parent comes
-    before its children, siblings come from left to right, and a unary chain runs from top to bottom.
+    before its children, siblings are ordered from left to right, and a unary chain from top to bottom.
     Constituent 0 is the root and covers all tokens. Parts of speech are tags, not constituents.
 
-    Raises TreeError when lengths differ, there is no token or no constituent, a word is empty, a span is
+    Raises TreeError if lengths differ, there is no token or no constituent, a word is empty, a span is
     empty or out of range, or the spans cross or are not in pre-order.
     """
 
@@ -40,16 +40,16 @@ class Tree:
 
     @classmethod
     def trusted(cls, words: Strings, tags: Strings, labels: Strings, starts: Numbers, ends: Numbers) -> Tree:
-        """A tree from parts that are well formed by construction: nothing is checked or converted."""
+        """Build a tree from parts that are well formed by construction; nothing is checked or converted."""
         tree = cls.__new__(cls)
         tree._fill(tuple(words), tuple(tags), tuple(labels), tuple(starts), tuple(ends))
         return tree
 
     @classmethod
     def from_spans(cls, words: Strings, tags: Strings, spans: Iterable[tuple[int, int, str]]) -> Tree:
-        """A tree from (start, end, label) triples in any order; spans of equal extent are given from top to bottom.
+        """Build a tree from (start, end, label) triples in any order; equal spans must be given from top to bottom.
 
-        Raises TreeError as the constructor does.
+        Raises TreeError like the constructor.
         """
         ordered = sorted(spans, key=lambda span: (span[0], -span[1]))
         return cls(words, tags, (s[2] for s in ordered), (s[0] for s in ordered), (s[1] for s in ordered))
@@ -64,7 +64,7 @@ class Tree:
             raise TreeError(f"{n} words but {len(self.tags)} tags; give one tag per word")
         if not len(self.starts) == len(self.ends) == m:
             raise TreeError(
-                f"{m} labels, {len(self.starts)} starts and {len(self.ends)} ends; their numbers must agree"
+                f"{m} labels, {len(self.starts)} starts and {len(self.ends)} ends; there must be as many of each"
             )
         if n == 0:
             raise TreeError("a tree has no token; a tree needs at least one")
@@ -87,7 +87,7 @@ class Tree:
             if not 0 <= start < end <= n:
                 raise TreeError(
                     f"constituent {k} ({self.labels[k]!r}) covers [{start}, {end}); "
-                    f"a span must hold at least one token and lie within [0, {n})"
+                    f"a span must contain at least one token and lie within [0, {n})"
                 )
             while self.ends[stack[-1]] <= start:
                 stack.pop()
@@ -116,7 +116,7 @@ class Tree:
         return self
 
     def __len__(self) -> int:
-        """The number of constituents."""
+        """Number of constituents."""
         return len(self.labels)
 
     def __repr__(self) -> str:
@@ -130,15 +130,15 @@ class Tree:
 
     @property
     def n_tokens(self) -> int:
-        """The number of tokens."""
+        """Number of tokens."""
         return len(self.words)
 
     def spans(self) -> list[tuple[int, int, str]]:
-        """All constituents as (start, end, label), in pre-order."""
+        """Return all constituents as (start, end, label), in pre-order."""
         return list(zip(self.starts, self.ends, self.labels, strict=True))
 
     def parents(self) -> list[int]:
-        """The parent of each constituent, -1 for the root (m ints)."""
+        """Return the parent of each constituent, -1 for the root (m ints)."""
         parents, stack, ends = [], [-1], self.ends
         for k, start in enumerate(self.starts):
             while len(stack) > 1 and ends[stack[-1]] <= start:
@@ -148,7 +148,7 @@ class Tree:
         return parents
 
     def token_parents(self) -> list[int]:
-        """The lowest constituent over each token (n ints)."""
+        """Return the lowest constituent over each token (n ints)."""
         found = [0] * len(self.words)
         for k, children in enumerate(self.child_lists()):
             for child in children:
@@ -157,9 +157,9 @@ class Tree:
         return found
 
     def child_lists(self) -> list[list[int]]:
-        """The ordered children of every constituent: k >= 0 is constituent k, ~i < 0 is token i. Linear."""
+        """Return the ordered children of every constituent: k >= 0 is constituent k, ~i < 0 is token i. Linear."""
         lists: list[list[int]] = [[] for _ in self.labels]
-        listed = list(self.starts)  # up to which place each constituent's children are in its list
+        listed = list(self.starts)  # end of the part of each constituent whose children are in its list
         for k, (parent, start, end) in enumerate(zip(self.parents(), self.starts, self.ends, strict=True)):
             if parent >= 0:
                 lists[parent] += (~i for i in range(listed[parent], start))
@@ -170,14 +170,14 @@ class Tree:
         return lists
 
     def depths(self) -> list[int]:
-        """The number of constituents above each constituent (m ints, 0 for the root)."""
+        """Return the number of constituents above each constituent (m ints, 0 for the root)."""
         depths: list[int] = []
         for parent in self.parents():
             depths.append(0 if parent < 0 else depths[parent] + 1)
         return depths
 
     def with_labels(self, labels: Sequence[str]) -> Tree:
-        """The same tree with other labels. Raises TreeError when their number differs."""
+        """Return the same tree with other labels. Raises TreeError if their number differs."""
         if len(labels) != len(self.labels):
             raise TreeError(f"{len(labels)} labels for a tree of {len(self.labels)} constituents; give one for each")
         return Tree.trusted(self.words, self.tags, labels, self.starts, self.ends)

@@ -1,4 +1,4 @@
-"""Universal parts of speech for the tags of the Penn Treebank and its younger relatives."""
+"""Universal parts of speech for the tags of the Penn Treebank and of newer treebanks in its style."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ SCONJ IN although because if that though unless whether while
 """
 
 PARTS_OF_SPEECH = {tag: pos for pos, *tags in map(str.split, _TAGS.strip().splitlines()) for tag in tags}
-"""Tag -> universal part of speech. The usual one, where a tag has several: DT is DET, a verb VERB, IN ADP."""
+"""Tag -> universal part of speech; the most common one if a tag has several: DT is DET, verb tags are VERB, IN is ADP.
+"""
 
 
 def _written(word: str) -> set[str]:
@@ -42,10 +43,10 @@ WORDS = {
     for word in words
     for form in _written(word)
 }
-"""Word -> tag -> universal part of speech, of words that differ from the others with their tag whatever stands beside
-them: be is an auxiliary, not a particle, anyone a pronoun, because a conjunction."""
+"""Word -> tag -> universal part of speech, for words that differ in every context from other words with their tag: *be*
+is an auxiliary, *not* a particle, *anyone* a pronoun, *because* a conjunction."""
 
 
 def part_of_speech(word: str, tag: str) -> str:
-    """The universal part of speech of a word with its tag; "" for a tag of another set."""
+    """Return the universal part of speech of a word with its tag; "" for a tag of another tag set."""
     return WORDS.get(word, {}).get(tag) or PARTS_OF_SPEECH.get(tag, "")

@@ -1,6 +1,6 @@
-"""Trees for people: as text with box characters, as SVG, as HTML with brackets under the words."""
+"""Drawings of trees: as text with box characters, as SVG, as HTML with brackets under the words."""
 
-# ruff: noqa: F401 (what other rooms take from here)
+# ruff: noqa: F401 (re-exports for other subpackages)
 from .drawing import OPTIONS, STYLES, Drawing, draw
 from .svg import svg_tree
 from .text import text_tree

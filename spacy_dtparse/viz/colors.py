@@ -7,7 +7,7 @@ from zlib import crc32
 from ..errors import ConfigError
 
 THEMES = ("light", "dark", "auto")
-"""Light, dark, or whichever the reader's system asks for."""
+"""Light, dark, or the theme of the viewer's system."""
 
 Colors = bool | Mapping[str, str]
 """True: the palette's colour for each label; False: one colour for all; a mapping: label to CSS colour, the palette's
@@ -41,7 +41,8 @@ def check_theme(theme: str) -> None:
 
 
 def check_color(name: str, color: object) -> str:
-    """`color`, if it is a plain CSS colour. `name`: of the option, for the ConfigError that is raised otherwise."""
+    """Return `color` if it is a plain CSS colour. `name`: name of the option, for the ConfigError that is raised
+    otherwise."""
     if not isinstance(color, str) or not re.fullmatch(r"[\w#(),.% -]+", color):
         raise ConfigError(f"{name}={color!r}; give a CSS colour such as 'white', '#fff' or 'none'")
     return color
@@ -59,15 +60,15 @@ def check_colors(colors: object) -> None:
 
 
 def place_of(label: str) -> int:
-    """The place of a label in the palette. What follows - or = (function tags) does not count."""
+    """The index of a label in the palette. Anything after - or = (function tags) is ignored."""
     plain = re.split("[-=|]", label)[0] or label
     return _KNOWN.get(plain, crc32(plain.encode()) % len(_PALETTE["light"]))
 
 
 def color_class(label: str, colors: Colors, kind: str = "label", style: str = "") -> str:
-    """The attributes of an element in the colour of a label: classes, and a style where there is one to give.
+    """The attributes of an element in the colour of a label: classes, and a style if needed.
 
-    `kind`: its other classes. `style`: what else its style says.
+    `kind`: its other classes. `style`: the rest of its style.
     """
     if isinstance(colors, Mapping) and label in colors:
         style = f"--own:{colors[label]};fill:{colors[label]};{style}"

@@ -1,4 +1,4 @@
-"""Trees in any style, as text that is a file's content and shows itself in a notebook."""
+"""Draw trees in any style, as text that can be saved as a file and displays itself in a notebook."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "colors": ("tree, spans", "True, False, or a mapping from labels to CSS colours"),
     "scores": ("tree, spans, text", "True or False: show a probability with each label"),
     "tags": ("tree, spans, text", "True or False: show parts of speech"),
-    "theme": ("tree, spans", "'light', 'dark' or 'auto' (what the reader's system has)"),
+    "theme": ("tree, spans", "'light', 'dark' or 'auto' (the theme of the viewer's system)"),
     "background": ("tree, spans", "a CSS colour, or 'none'"),
     "direction": ("tree, spans", "'ltr' or 'rtl'"),
     "layout": ("tree, text", "'down', 'side', or 'auto' (down where it fits)"),
     "width": ("spans, text", f"columns of a line, a whole number from {LEAST_WIDTH}"),
-    "ascii": ("text", "True or False: | + - in place of box characters"),
+    "ascii": ("text", "True or False: | + - instead of box characters"),
 }
-"""Each option of `draw` with the styles that it is for, and its values in words."""
+"""Each option of `draw` with the styles that accept it, and a description of its values."""
 
 _PAGE = """<!DOCTYPE html>
 <html lang="{lang}" dir="{direction}">
@@ -45,7 +45,7 @@ _PAGE = """<!DOCTYPE html>
 
 
 class Drawing(str):
-    """A drawing: its text is SVG, HTML or plain text; in a notebook the last value of a cell shows itself."""
+    """A drawing: its text is SVG, HTML or plain text; as the last value of a notebook cell it displays itself."""
 
     style: str
     html: str
@@ -86,10 +86,11 @@ def draw(
     scores: Sequence[Scores] | None = None,
     numbered: bool = False,
 ) -> Drawing:
-    """The trees in a style of STYLES: "tree" is SVG, "spans" HTML, "text" plain text; with `page` a whole page of HTML.
+    """Draw the trees in one of STYLES: "tree" is SVG, "spans" HTML, "text" plain text; with `page` a complete HTML
+    page.
 
-    `options`: see OPTIONS. `scores`: a probability or None for each constituent of each tree, shown where the options
-    say so. `numbered`: see `svg_trees`. Raises ConfigError for another style, option or value.
+    `options`: see OPTIONS. `scores`: a probability or None for each constituent of each tree, shown if the option
+    `scores` is on. `numbered`: see `svg_trees`. Raises ConfigError for another style, option or value.
     """
     look, with_scores, width, ascii_only = check_options(style, options)
     look = look._replace(numbered=numbered)
@@ -121,7 +122,7 @@ def draw(
 
 
 def check_options(style: str, options: Mapping[str, Any] | None) -> _Checked:
-    """The options, checked. Raises ConfigError that says what was seen and what is allowed."""
+    """Check the options. Raises ConfigError that names the value and the allowed ones."""
     if style not in STYLES:
         raise ConfigError(f"style={style!r}; allowed are {', '.join(map(repr, STYLES))}")
     if options is None:
@@ -149,7 +150,7 @@ def check_options(style: str, options: Mapping[str, Any] | None) -> _Checked:
 
 
 def _figure(svg: str) -> str:
-    """An SVG in a box that scrolls sideways: a long sentence keeps its size."""
+    """An SVG in a box that scrolls sideways, so that a long sentence keeps its size."""
     return f'<figure style="overflow-x:auto;margin:0 0 12px">\n{svg}</figure>\n'
 
 

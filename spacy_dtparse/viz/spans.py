@@ -1,7 +1,7 @@
-"""A tree as HTML: the text, and under it a bracket for every constituent, the smaller ones nearer to the words.
+"""A tree as HTML: the text, and under it a bracket for every constituent, smaller ones nearer to the words.
 
-Long sentences are cut into lines; a bracket that goes on in the next line has an open end there. Constituents over the
-same words of a line share a bracket, such as the members of a unary chain: `SBAR › S`.
+Long sentences are cut into lines; a bracket that continues in the next line has an open end there. Constituents over
+the same words of a line share a bracket, such as the members of a unary chain: `SBAR › S`.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from .svg import Look, Scores, legal, score_text
 from .text import columns
 
 WIDTH = 90
-"""Characters of a line."""
+"""Characters per line."""
 
 _RULES = (
     "{scope} .line{{color:{word}}}{scope} .tag,{scope} .score{{color:{tag}}}"
@@ -45,8 +45,8 @@ class _Bracket(NamedTuple):
 
 
 def spans_html(trees: Sequence[Tree], look: Look, scores: Sequence[Scores] | None = None, width: int = WIDTH) -> str:
-    """The trees one below the other as an HTML element; `look`, `scores`: as for `svg_trees`; `width`: characters after
-    which a line ends."""
+    """Draw the trees one below the other as an HTML element; `look`, `scores`: as for `svg_trees`; `width`: maximum
+    number of characters per line."""
     scope = f"div.dtparse-{look.theme}"
     labels = {name for tree in trees for name in tree.labels}
     style = _FORM.format(scope=scope) + color_rules(look.theme, scope, _RULES, labels, look.colors)
@@ -60,11 +60,11 @@ def spans_html(trees: Sequence[Tree], look: Look, scores: Sequence[Scores] | Non
 
 
 def cut_lines(tree: Tree, width: int, tags: bool = True, scores: Scores | None = None) -> list[tuple[int, int]]:
-    """The token ranges of the lines: each takes as many words as it has room for, and one at least."""
+    """The token ranges of the lines: each takes as many words as fit, at least one."""
     sizes = [columns(word) for word in tree.words]
     if tags:
         sizes = [max(size, columns(tag) * 3 // 4) for size, tag in zip(sizes, tree.tags, strict=True)]
-    chains = [0] * len(sizes)  # room for the labels of constituents over one token
+    chains = [0] * len(sizes)  # width of the labels of constituents over one token
     for k, (start, end, label) in enumerate(tree.spans()):
         if end == start + 1 and k:
             chains[start] += columns(label) + 2 + (4 if scores is not None and scores[k] is not None else 0)
@@ -87,7 +87,7 @@ def _brackets(tree: Tree, start: int, end: int) -> list[_Bracket]:
             clipped.setdefault(key, []).append(k)
     heights = [0] * (end - start)
     found = []
-    # children come after their parents, so the other way round the rows below a bracket are known
+    # children come after their parents, so in reverse order the rows below a bracket are known
     for (first, last, _, _), members in sorted(clipped.items(), key=lambda item: item[1][-1], reverse=True):
         height = max(heights[first - start : last - start]) + 1
         heights[first - start : last - start] = [height] * (last - first)

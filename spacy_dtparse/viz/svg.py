@@ -1,7 +1,7 @@
 """A tree as a self-contained SVG: no scripts, no fonts, no network.
 
-Two layouts: "down" has the labels above and the words in one row below, "side" a line for each word, which stays as
-narrow as a page however long the sentence is.
+Two layouts: "down" has the labels above and the words in one row below; "side" has a line for each word and stays as
+narrow as a page for long sentences.
 """
 
 import re
@@ -15,16 +15,16 @@ from .colors import PLAIN, Colors, check_color, check_colors, check_theme, color
 
 LAYOUTS = ("auto", "down", "side")
 MOST_DOWN = 25
-"""Tokens up to which the layout "auto" is "down"."""
+"""Maximum number of tokens for which the layout "auto" is "down"."""
 
 Scores = Sequence[float | None]
-"""A probability for each constituent of a tree, None where there is none to show."""
+"""A probability for each constituent of a tree, None if there is none to show."""
 
 _CHARACTER = 8.0  # px: a wide estimate of a character of a 14 px font, so that nothing overlaps
 _SMALL = 6.0  # the same for scores
 _GAP = 16.0
 _LEVEL = 44.0
-_STEEP = 280.0  # width from which on lines to children would be too flat to follow
+_STEEP = 280.0  # width at which lines to children would be too flat to follow
 _SCORE = 12.0  # height of a score below its label
 _MARGIN = 16.0
 _TEXT = 14
@@ -47,7 +47,7 @@ _WIDE = re.compile("[\\u1100-\\u115f\\u2e80-\\ua4cf\\uac00-\\ud7a3\\uf900-\\ufaf
 
 
 class Look(NamedTuple):
-    """How trees are drawn; see `svg_trees`."""
+    """Options of a drawing; see `svg_trees`."""
 
     direction: str = "ltr"
     tags: bool = True
@@ -59,7 +59,7 @@ class Look(NamedTuple):
 
 
 class _Shape(NamedTuple):
-    """A tree's elements, and the room that they take."""
+    """A tree's elements, and their size."""
 
     width: float
     height: float
@@ -78,7 +78,7 @@ def svg_tree(
     layout: str = "down",
     scores: Scores | None = None,
 ) -> str:
-    """`tree` as an SVG document of its own, the same bytes for the same tree; see `svg_trees`."""
+    """Draw `tree` as a self-contained SVG document, the same bytes for the same tree; see `svg_trees`."""
     look = Look(direction, tags, theme, background, colors, layout)
     return svg_trees([tree], look, None if scores is None else [scores], title)
 
@@ -86,13 +86,13 @@ def svg_tree(
 def svg_trees(
     trees: Sequence[Tree], look: Look, scores: Sequence[Scores] | None = None, title: str | None = None
 ) -> str:
-    """The trees, one below the other, as one SVG document.
+    """Draw the trees, one below the other, as one SVG document.
 
-    Of the `look`: `layout` "down" has the words in one row at the bottom, `tags` above them, every constituent above
+    Fields of `look`: `layout` "down" has the words in one row at the bottom, `tags` above them, every constituent above
     the middle of its children; "side" has a line for each word, as `text_tree`; "auto" is "down" for trees of up to
     MOST_DOWN tokens. `direction`: "ltr", or "rtl" for the first word at the right. `theme`: "light", "dark", or "auto"
-    for the one that the reader's system has. `background`: a CSS colour, or "none" (default: the theme's). `colors`: of
-    labels, see `colors.Colors`. `numbered`: labels have their constituent's number as `data-constituent`, words theirs
+    for the theme of the viewer's system. `background`: a CSS colour, or "none" (default: the theme's). `colors`: of
+    labels, see `colors.Colors`. `numbered`: labels have their constituent's index as `data-constituent`, words theirs
     as `data-token`. `scores`: probabilities to show with the labels, for each tree. `title`: text for screen readers
     (default: the words).
 
@@ -134,7 +134,7 @@ def check_look(look: Look) -> None:
 
 
 def is_down(tree: Tree, layout: str) -> bool:
-    """Whether a tree's words stand in one row in this layout."""
+    """Whether this layout places a tree's words in one row."""
     return layout == "down" or (layout == "auto" and tree.n_tokens <= MOST_DOWN)
 
 
@@ -238,8 +238,8 @@ def _side(tree: Tree, look: Look, scores: Scores) -> _Shape:
 def _columns(tree: Tree, child_lists: list[list[int]], tags: bool, scores: Scores) -> tuple[list[float], float]:
     """The middle of each token's column, and the width of the drawing.
 
-    A column is as wide as its word, its tag, and the labels that stand right above it: those of constituents over this
-    token alone. A wider label above several tokens spreads its share over their columns.
+    A column is as wide as its word, its tag, and the labels directly above it: those of constituents over this token
+    alone. A wider label above several tokens is spread evenly over their columns.
     """
     widths = [max(_width(word), _width(tag) if tags else 0.0) for word, tag in zip(tree.words, tree.tags, strict=True)]
     for k in range(len(tree.labels) - 1, -1, -1):
@@ -255,7 +255,7 @@ def _columns(tree: Tree, child_lists: list[list[int]], tags: bool, scores: Score
 
 
 def score_text(score: float | None) -> str:
-    """A probability as it stands in drawings."""
+    """Format a probability for drawings."""
     return "" if score is None else f"{score:.2f}"
 
 
@@ -270,7 +270,7 @@ def _width(text: str) -> float:
 
 
 def _label_width(text: str) -> float:
-    """That of capitals."""
+    """The width of a text in capitals."""
     return _width(text) * 1.4
 
 
@@ -288,7 +288,7 @@ def _text(about: str, x: float, y: float, text: str) -> str:
 
 
 def _part(about: str, text: str) -> str:
-    """Part of a line of text, which stands where the part before it ends."""
+    """Part of a line of text, placed after the previous part."""
     return f"<tspan {about}>{escape(legal(text))}</tspan>"
 
 

@@ -1,4 +1,4 @@
-"""A tree as text: upright where the width allows it, else on its side, with box characters."""
+"""A tree as text with box characters: upright if the width allows it, else on its side."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -8,9 +8,9 @@ from ..trees.tree import Tree
 from .upright import upright_tree
 
 MAX_INDENT = 200
-"""Columns after which deeper constituents are not indented any further."""
+"""Column at which deeper constituents are not indented any further."""
 LEAST_WIDTH = 20
-"""Columns that a text tree needs at least."""
+"""Minimum number of columns of a text tree."""
 LAYOUTS = ("auto", "down", "side")
 
 _BOXES = {False: ("├─ ", "└─ ", "│  ", " ── "), True: ("+- ", "`- ", "|  ", " -- ")}
@@ -26,14 +26,14 @@ def text_tree(
     layout: str = "side",
     scores: Sequence[float | None] | None = None,
 ) -> str:
-    """`tree` with one constituent or token per line, children below and to the right of their parent.
+    """Format `tree` with one constituent or token per line, children below and to the right of their parent.
 
-    A constituent over a single child shares its child's line: `NP ── PRP  We`. `ascii_only` draws with | +
-    - instead of box characters; `tags` writes each token's tag before it. Line breaks and other control
-    characters in words are written as �. `width`: columns that no line exceeds (None: any number), for which a level
-    is indented by one column in place of three, and, at last, lines are broken. `layout`: "side", as said; "down" has
-    the words in one row below the labels, whatever the width; "auto" is "down" where that fits. `scores`: a
-    probability for each constituent, written after its label.
+    A constituent over a single child shares its child's line: `NP ── PRP  We`. `ascii_only` draws with | + - instead of
+    box characters; `tags` writes each token's tag before it. Line breaks and other control characters in words are
+    written as �. `width`: maximum number of columns (None: no limit); to fit, levels are indented by one column instead
+    of three, and finally lines are broken. `layout`: "side", as described; "down" has the words in one row below the
+    labels, whatever the width; "auto" is "down" if that fits. `scores`: a probability for each constituent, written
+    after its label.
 
     Raises ConfigError for another `layout` or a `width` below LEAST_WIDTH.
     """
@@ -65,7 +65,7 @@ def check_text(layout: str, width: int | None) -> None:
 
 
 def columns(text: str) -> int:
-    """The columns that a text takes in a terminal."""
+    """The number of columns of a text in a terminal."""
     if text.isascii():
         return len(text)
     wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
@@ -75,7 +75,7 @@ def columns(text: str) -> int:
 def _side(
     tree: Tree, labels: list[str], leaves: list[str], boxes: tuple[str, str, str, str], most: int
 ) -> list[tuple[str, str, str]]:
-    """Each line as what it begins with, what a continuation of it begins with, and its own text."""
+    """Each line as its prefix, the prefix of its continuation lines, and its text."""
     tee, corner, bar, line = boxes
     child_lists = tree.child_lists()
     lines: list[tuple[str, str, str]] = []
@@ -100,7 +100,7 @@ def _side(
 
 
 def _broken(first: str, rest: str, own: str, width: int) -> list[str]:
-    """A line as lines of `width` columns, broken at blanks where there are any."""
+    """A line as lines of `width` columns, broken at blanks if there are any."""
     done, start = [], first
     while columns(start) + columns(own) > width:
         room = max(width - columns(start), 1)

@@ -7,7 +7,7 @@ from ..trees.tree import Tree
 _GAP = 2
 _MOST_CELLS = 1_000_000
 
-# Right, left, up, down: which ways a line goes from a cell.
+# Bits 1, 2, 4, 8: a line goes right, left, up, down from a cell.
 _BOX = {3: "─", 12: "│", 11: "┬", 7: "┴", 15: "┼", 9: "┌", 10: "┐", 8: "│", 4: "│", 12 + 1: "├", 12 + 2: "┤"}
 _ASCII = {3: "-", 12: "|", 8: "|", 4: "|"}
 
@@ -21,9 +21,9 @@ def upright_tree(
     ascii_only: bool,
     width: int | None,
 ) -> str | None:
-    """The drawing, or None where it has more columns than `width`, or too many to be of use.
+    """Draw the tree; None if it is wider than `width`, or too wide to be useful.
 
-    `labels`, `tags`, `words`: as they are to be written; `columns`: the columns that a text takes.
+    `labels`, `tags`, `words`: texts to write; `columns`: returns the number of columns of a text.
     """
     child_lists, depths = tree.child_lists(), tree.depths()
     bottom = max(depths) + 1
@@ -70,7 +70,7 @@ def upright_tree(
 def _sizes(
     tree: Tree, labels: list[str], tags: list[str], words: list[str], columns: Callable[[str], int]
 ) -> list[int]:
-    """The columns of each token: for its word, its tag, and its share of the labels above it."""
+    """The columns of each token: for its word, its tag, and its fraction of the labels above it."""
     sizes = [max(columns(tag), columns(word), 1) for tag, word in zip(tags, words, strict=True)]
     for k in range(len(labels) - 1, -1, -1):
         start, end = tree.starts[k], tree.ends[k]
@@ -82,7 +82,7 @@ def _sizes(
 
 
 def _write(row: list[str], middle: int, text: str, columns: Callable[[str], int]) -> None:
-    """Put a text around a column of a row; a character of two columns takes the place of two."""
+    """Write a text centred at a column of a row; a wide character takes two columns."""
     column = max(min(middle - (columns(text) - 1) // 2, len(row) - columns(text)), 0)
     for c in text:
         size = columns(c)

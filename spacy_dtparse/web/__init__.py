@@ -1,1 +1,1 @@
-"""A page on which one types a sentence and looks at its tree."""
+"""A web page that shows the tree of a sentence typed by the user."""

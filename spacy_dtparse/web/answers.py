@@ -1,4 +1,4 @@
-"""What the page asks, answered as plain data: the trees of a text, and what there is to know of one constituent."""
+"""Answers to the page's requests as plain data: the trees of a text, and the details of one constituent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..trees.tree import TOP, Tree
 from ..viz import draw
 
 MOST_CHARACTERS = 5000
-"""Of a text."""
+"""Maximum length of a text."""
 MOST_ALTERNATIVES = 15
 MOST_RULES = 12
 MOST_TREES = 20
@@ -37,13 +37,13 @@ _LOOK: dict[str, Setting] = {
 _USUAL = {"style": "tree", "layout": "auto", "theme": "light", "scores": True, "k": 5}
 
 _MARGIN = {True: "constituents that are expected to be right", False: "in minus logarithms of probabilities"}
-"""What margins are, by whether they come from a chart of spans."""
+"""The meaning of margins, by whether they come from a chart of spans."""
 
 
 class Answers:
     """The answers of one pipeline, from any thread.
 
-    Raises DtparseError when the pipeline has no constituent parser.
+    Raises DtparseError if the pipeline has no constituent parser.
     """
 
     def __init__(self, nlp: Language):
@@ -55,10 +55,10 @@ class Answers:
                 "to it or use spacy_dtparse.load()"
             )
         self.component = found
-        self._lock = Lock()  # spaCy's vocabulary is not made for several threads
+        self._lock = Lock()  # spaCy's vocabulary is not thread-safe
 
     def about(self) -> dict[str, Any]:
-        """What the page says of the pipeline."""
+        """Data about the pipeline that the page shows."""
         parser, meta = self.component.configured_parser, self.nlp.meta
         return {
             "pipeline": f"{meta['lang']}_{meta['name']}",
@@ -68,10 +68,10 @@ class Answers:
         }
 
     def parse(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """The sentences of a text. `asked`: `text`, and how to draw it (`style`, `layout`, `theme`, `scores`), and `k`,
-        the number of best trees.
+        """Parse and draw the sentences of a text. `asked`: `text`, how to draw it (`style`, `layout`, `theme`,
+        `scores`), and `k`, the number of best trees.
 
-        Raises ConfigError for a text that is empty or too long, or another value than those allowed.
+        Raises ConfigError for a text that is empty or too long, or a value that is not allowed.
         """
         text = asked.get("text")
         if not isinstance(text, str) or not text.strip():
@@ -125,7 +125,7 @@ class Answers:
     def _best(self, tree: Tree, k: int) -> tuple[list[dict[str, Any]], str]:
         parser: Any = self.component.configured_parser
         if not isinstance(self.component.configured_parser, KBestParser):
-            return [], f"A parser of kind {parser.name!r} gives its best tree alone."
+            return [], f"A parser of kind {parser.name!r} gives only its best tree."
         try:
             found = parser.parse_k(tree.words, tree.tags, k)
         except DtparseError as error:
@@ -142,28 +142,25 @@ class Answers:
             }
             for one in found
         ]
-        return (
-            listed,
-            f"{len(found)} trees, the best first, each with how much worse it is than the first: {_MARGIN[chart]}.",
-        )
+        return (listed, f"{len(found)} trees, the best first, each with its distance from the first: {_MARGIN[chart]}.")
 
     def _probabilities(self, tree: Tree, decisions: list[float | None]) -> tuple[list[float | None], str]:
-        """The probabilities of a tree's constituents, those of `decisions` where the parser has no others; and what
-        they are, in words."""
+        """The calibrated probabilities of a tree's constituents, or `decisions` if the parser has no calibration; and a
+        note that explains them."""
         try:
             each, whole = Calibrated(self.component.configured_parser).probabilities(tree.words, tree.tags, tree)
         except DtparseError as error:
             return decisions, f"The numbers are those of the decisions that built the tree: {error}."
         return [*each], (
-            f"The whole tree is right with a probability of {whole:.2f}. The numbers are the probabilities that a "
-            "constituent is right, calibrated; a click shows the parser's own."
+            f"The whole tree is right with a probability of {whole:.2f}. The numbers are the probabilities "
+            "that a constituent is right, calibrated; a click shows the parser's own."
         )
 
     def ask(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """What there is to know of a constituent, as `Explanation.to_dict` has it. `asked`: `words`, `tags`, and its
+        """The details of a constituent, in the format of `Explanation.to_dict`. `asked`: `words`, `tags`, and its
         `start`, `end` and `label`.
 
-        Raises ConfigError where the sentence is not of words and tags or has no such constituent.
+        Raises ConfigError if `words` and `tags` are no sentence or the tree has no such constituent.
         """
         words, tags = _strings(asked, "words"), _strings(asked, "tags")
         if len(words) != len(tags):
@@ -183,7 +180,7 @@ class Answers:
 
 
 def _difference(tree: Tree, other: Tree) -> list[str]:
-    """What the other tree has (+) that the tree has not, and the other way round (−)."""
+    """The constituents that only the other tree has (+) and that only this tree has (−)."""
     ours, theirs = tree.spans(), other.spans()
     signed = [("+", span) for span in theirs if span not in ours] + [("−", span) for span in ours if span not in theirs]
     return [f"{sign} {label}: {' '.join(tree.words[start:end])}" for sign, (start, end, label) in signed]

@@ -3,9 +3,9 @@
 const $ = (id) => document.getElementById(id);
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 let sentences = [];
-let latest = 0; // number of the last request: an answer to an earlier one comes too late
+let latest = 0; // number of the latest request: answers to earlier ones are ignored
 
-/** An element with a class, and texts or elements in it. Texts never become markup. */
+/** Create an element with a class, and texts or elements in it. Texts never become markup. */
 function make(name, className, ...content) {
   const element = document.createElement(name);
   if (className) element.className = className;
@@ -29,7 +29,7 @@ async function ask(path, body) {
   return answer;
 }
 
-function say(message) {
+function showMessage(message) {
   $("message").textContent = message;
   $("message").hidden = !message;
 }
@@ -55,12 +55,12 @@ async function parse() {
       scores: $("scores").checked, k: Number($("k").value) || 1,
     });
     if (number !== latest) return;
-    say("");
+    showMessage("");
     sentences = answer.sentences;
     $("sentences").replaceChildren(...sentences.map(card));
   } catch (error) {
     if (number !== latest) return;
-    say(error.message);
+    showMessage(error.message);
     $("sentences").replaceChildren();
   } finally {
     if (number === latest) $("parse").disabled = false;
@@ -68,15 +68,15 @@ async function parse() {
   close();
 }
 
-/** A sentence: its drawing, its brackets, its best trees. */
-function card(sentence, place) {
+/** Create the section of a sentence: its drawing, brackets and best trees. */
+function card(sentence, index) {
   const drawing = make("div", "drawing");
-  drawing.innerHTML = sentence.drawing; // made and escaped by the server
+  drawing.innerHTML = sentence.drawing; // generated and escaped by the server
   for (const label of drawing.querySelectorAll("[data-constituent]")) {
-    const number = Number(label.dataset.constituent);
+    const constituent = Number(label.dataset.constituent);
     label.setAttribute("tabindex", "0");
     label.setAttribute("role", "button");
-    const choose = () => show(place, number, drawing);
+    const choose = () => show(index, constituent, drawing);
     label.addEventListener("click", choose);
     label.addEventListener("keydown", (event) => {
       if (event.key === "Enter" || event.key === " ") {
@@ -85,15 +85,15 @@ function card(sentence, place) {
       }
     });
   }
-  const foot = make("div", "foot", make("p", "", `Click a label for its alternatives and why it is there. ${sentence.probabilities}`));
+  const foot = make("div", "foot", make("p", "", `Click a label for its alternatives and the reasons for it. ${sentence.probabilities}`));
   foot.append(make("details", "", make("summary", "", "In brackets"), make("pre", "", sentence.brackets)));
   const best = make("details", "k-best", make("summary", "", "The best trees"), make("p", "", sentence.k_note));
   if (sentence.k_best.length) {
     best.append(make("ol", "", ...sentence.k_best.map((tree, rank) => {
-      const chance = tree.probability === null ? "" : `probability ${tree.probability.toFixed(2)}`;
+      const probability = tree.probability === null ? "" : `probability ${tree.probability.toFixed(2)}`;
       const margin = rank ? `worse by ${tree.margin.toFixed(3)}` : "";
       const other = rank ? tree.other.join("   ") || "the same constituents, other tags" : "the tree above";
-      return make("li", "", make("span", "faint", [chance, margin, other].filter(Boolean).join("; ")), make("pre", "", tree.brackets));
+      return make("li", "", make("span", "faint", [probability, margin, other].filter(Boolean).join("; ")), make("pre", "", tree.brackets));
     })));
   }
   foot.append(best);
@@ -127,18 +127,18 @@ function close() {
   for (const element of document.querySelectorAll(".chosen, .hot")) element.classList.remove("chosen", "hot");
 }
 
-/** The panel of one constituent. */
-async function show(place, number, drawing) {
-  const sentence = sentences[place], span = sentence.constituents[number];
+/** Show the panel of one constituent. */
+async function show(index, constituent, drawing) {
+  const sentence = sentences[index], span = sentence.constituents[constituent];
   const words = (from, to) => sentence.words.slice(from, to).join(" ");
   for (const element of document.querySelectorAll(".chosen")) element.classList.remove("chosen");
-  for (const element of drawing.querySelectorAll(`[data-constituent="${number}"]`)) element.classList.add("chosen");
+  for (const element of drawing.querySelectorAll(`[data-constituent="${constituent}"]`)) element.classList.add("chosen");
   mark(drawing, span.start, span.end);
   const panel = $("details"), shut = make("button", "close", "×");
   shut.type = "button";
   shut.title = "Close";
   shut.addEventListener("click", close);
-  panel.replaceChildren(shut, make("h2", "", `${span.label}: ${words(span.start, span.end)}`), make("p", "faint", "Looking …"));
+  panel.replaceChildren(shut, make("h2", "", `${span.label}: ${words(span.start, span.end)}`), make("p", "faint", "Loading …"));
   panel.hidden = false;
   document.querySelector("main").classList.add("asked");
   const asked = panel.lastChild;
@@ -150,12 +150,12 @@ async function show(place, number, drawing) {
     asked.textContent = error.message;
     return;
   }
-  if (panel.lastChild !== asked) return; // another label was clicked meanwhile
+  if (panel.lastChild !== asked) return; // another label was clicked in the meantime
   asked.remove();
   if (typeof answer.probability === "number") panel.append(make("p", "", `Probability ${percent(answer.probability)}`));
   panel.append(make("h3", "", "Alternatives"), answer.alternatives.length
     ? alternatives(answer.alternatives, words, drawing)
-    : make("p", "faint", "None that is probable enough to tell."));
+    : make("p", "faint", "None is probable enough."));
   panel.append(make("h3", "", "Why"), ...why(answer));
 }
 
@@ -173,23 +173,23 @@ function alternatives(found, words, drawing) {
   return table;
 }
 
-const RELATIONS = { "same span": "another label", crosses: "crosses it", contains: "takes it in", shorter: "shorter" };
-const SMALL = 0.05, MOST_FACTS = 3;
+const RELATIONS = { "same span": "another label", crosses: "crosses it", contains: "contains it", shorter: "shorter" };
+const SMALL = 0.05, MAX_FACTS = 3;
 
-function why(told) {
-  const parts = [make("p", "", told.decided)];
-  if (!told.groups.length) return parts;
-  const next = told.runner_up ? ` (next label ${told.runner_up}, ${signed(told.score - told.margin)})` : "";
-  parts.push(make("p", "", `The rules' score is ${signed(told.score)}${next}. What they looked at:`));
+function why(explanation) {
+  const parts = [make("p", "", explanation.decided)];
+  if (!explanation.groups.length) return parts;
+  const next = explanation.runner_up ? ` (next label ${explanation.runner_up}, ${signed(explanation.score - explanation.margin)})` : "";
+  parts.push(make("p", "", `The rules' score is ${signed(explanation.score)}${next}. Features that they test:`));
   const size = (one) => -Math.abs(one.value);
-  for (const group of [...told.groups].sort((a, b) => size(a) - size(b))) {
+  for (const group of [...explanation.groups].sort((a, b) => size(a) - size(b))) {
     if (Math.abs(group.value) < SMALL) continue;
     parts.push(counted(group.value, ` ${group.name}`));
     const facts = group.facts.filter((fact) => Math.abs(fact.value) >= SMALL).sort((a, b) => size(a) - size(b));
-    for (const fact of facts.slice(0, MOST_FACTS)) parts.push(make("p", "fact", `${fact.words} ${signed(fact.value)}`));
+    for (const fact of facts.slice(0, MAX_FACTS)) parts.push(make("p", "fact", `${fact.words} ${signed(fact.value)}`));
   }
   const rules = make("details", "", make("summary", "", "The largest rules"));
-  for (const rule of told.rules) rules.append(make("p", "rule", rule));
+  for (const rule of explanation.rules) rules.append(make("p", "rule", rule));
   return [...parts, rules];
 }
 
@@ -219,4 +219,4 @@ ask("about").then((about) => {
   $("about").textContent = `${about.pipeline}, ${about.parser}`;
   $("text").maxLength = about.most_characters;
   $("k-option").hidden = !about.has_k_best;
-}).catch((error) => say(error.message)).finally(parse);
+}).catch((error) => showMessage(error.message)).finally(parse);

@@ -1,4 +1,4 @@
-"""`serve`: the page over HTTP, with the standard library alone; by default only this machine gets an answer."""
+"""`serve`: the page over HTTP, with the standard library only; by default only this machine can connect."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..pipeline.embedded import load_embedded
 from .answers import Answers
 
 MOST_BYTES = 200_000
-"""Of a request."""
+"""Maximum size of a request."""
 
 _HERE = Path(__file__).parent
 _FILES = {
@@ -40,28 +40,28 @@ _logger = logging.getLogger("spacy_dtparse.serve")
 
 
 class PageServer(ThreadingHTTPServer):
-    """A server of the page, which is bound to its port; `serve_forever` runs it. `url`: where the page is."""
+    """A server of the page, bound to its port; `serve_forever` runs it. `url`: address of the page."""
 
     daemon_threads = True
     answers: Answers
     local: bool
-    """Whether it is bound to this machine alone."""
+    """Whether it is bound to this machine only."""
 
     @property
     def url(self) -> str:
-        """Where the page is."""
+        """Address of the page."""
         host, port = self.server_address[:2]
         shown = "localhost" if self.local else f"[{host!s}]" if ":" in str(host) else str(host)
         return f"http://{shown}:{port}"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is no error of the server."""
+        """Ignore a client that disconnected; log other errors."""
         if not isinstance(sys.exc_info()[1], ConnectionError | TimeoutError):
             _logger.exception("a request from %s failed", client_address)
 
 
 class _Problem(Exception):
-    """A request that gets no answer: status and message."""
+    """A request that cannot be answered: status and message."""
 
     def __init__(self, status: HTTPStatus, message: str):
         super().__init__(message)
@@ -79,19 +79,19 @@ class PageHandler(BaseHTTPRequestHandler):
     """Whether the content of the request was read; each connection has one request (HTTP/1.0)."""
 
     def do_GET(self) -> None:
-        """The page, its files, and /about."""
+        """Answer with the page, its files, or /about."""
         self._answer(self._get)
 
     def do_HEAD(self) -> None:
-        """As GET, without the content."""
+        """Answer as GET does, without the content."""
         self._answer(self._get)
 
     def do_POST(self) -> None:
-        """An answer."""
+        """Answer a request in JSON."""
         self._answer(self._post)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """To the logger `spacy_dtparse.serve`, which by default shows no such line."""
+        """Log to `spacy_dtparse.serve`, which by default does not show such lines."""
         _logger.debug("%s %s", self.address_string(), format % args)
 
     def _answer(self, find: Callable[[], tuple[str, bytes]]) -> None:
@@ -106,7 +106,7 @@ class PageHandler(BaseHTTPRequestHandler):
             status, (kind, content) = HTTPStatus.BAD_REQUEST, _json({"error": str(error)})
         except (ConnectionError, TimeoutError):
             raise
-        except Exception as error:  # whatever a pipeline's components raise is shown on the page
+        except Exception as error:  # any error of a pipeline's components is shown on the page
             _logger.exception("%s failed", self.path)
             status = HTTPStatus.INTERNAL_SERVER_ERROR
             kind, content = _json({"error": f"the pipeline failed: {type(error).__name__}: {error}"})
@@ -119,16 +119,16 @@ class PageHandler(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def _skip(self) -> None:
-        """Read what the client is still sending, or it would see a broken connection in place of the answer."""
+        """Read the rest of the client's data; otherwise it would see a broken connection instead of the answer."""
         length = self.headers.get("Content-Length", "")
         if not self._was_read and length.isascii() and length.isdigit() and int(length) <= 20 * MOST_BYTES:
             self.rfile.read(int(length))
 
     def _check_host(self) -> None:
-        """Another site's page may have a name that leads to this machine; it gets nothing."""
+        """Refuse other host names: another site's page may have a name that leads to this machine."""
         name = self.headers.get("Host", "").rpartition(":")[0] or self.headers.get("Host", "")
         if self.server.local and not is_local(name.strip("[]")):
-            raise _Problem(HTTPStatus.FORBIDDEN, f"this server answers localhost alone, not {name!r}")
+            raise _Problem(HTTPStatus.FORBIDDEN, f"this server only answers localhost, not {name!r}")
 
     def _get(self) -> tuple[str, bytes]:
         path = self.path.partition("?")[0]
@@ -142,7 +142,7 @@ class PageHandler(BaseHTTPRequestHandler):
     def _post(self) -> tuple[str, bytes]:
         answers = {"/parse": self.server.answers.parse, "/ask": self.server.answers.ask}
         if self.path not in answers:
-            raise _Problem(HTTPStatus.NOT_FOUND, f"nothing is asked at {self.path!r}; allowed are /parse and /ask")
+            raise _Problem(HTTPStatus.NOT_FOUND, f"there is nothing at {self.path!r}; allowed are /parse and /ask")
         if self.headers.get_content_type() != "application/json":
             raise _Problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "send JSON, with Content-Type application/json")
         length = self.headers.get("Content-Length", "")
@@ -150,7 +150,7 @@ class PageHandler(BaseHTTPRequestHandler):
             raise _Problem(HTTPStatus.LENGTH_REQUIRED, "send the length of the content as Content-Length")
         if int(length) > MOST_BYTES:
             raise _Problem(
-                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"{int(length):,} bytes; a request has {MOST_BYTES:,} at most"
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"{int(length):,} bytes; a request has at most {MOST_BYTES:,}"
             )
         try:
             self._was_read = True
@@ -163,7 +163,7 @@ class PageHandler(BaseHTTPRequestHandler):
 
 
 def make_server(nlp: Language | None = None, port: int = 5000, host: str = "localhost") -> PageServer:
-    """A server that is bound to its port and not running yet; see `serve`."""
+    """Create a server that is bound to its port and not running yet; see `serve`."""
     if not whole_number(0, 65535).fits(port):
         raise ConfigError(f"port={port!r}; give a whole number from 0 (any free port) to 65535")
     if not isinstance(host, str) or not host:
@@ -182,13 +182,13 @@ def make_server(nlp: Language | None = None, port: int = 5000, host: str = "loca
 
 
 def serve(nlp: Language | None = None, port: int = 5000, host: str = "localhost") -> None:
-    """Serve a page on which one types a sentence and sees its tree, until Ctrl-C.
+    """Serve a web page that shows the tree of a sentence typed by the user, until Ctrl-C.
 
-    The page has the probability of each constituent, the k best trees where the parser lists them, and, on a click, the
-    alternatives to a constituent and why it is there (see `explain`). `nlp`: a pipeline with a constituent parser
-    (default: that of `load()`). `port`: 0 takes any that is free. `host`: by default only this machine gets an answer.
+    The page shows the probability of each constituent, the k best trees if the parser can list them, and, on a click,
+    the alternatives to a constituent and the reasons for it (see `explain`). `nlp`: a pipeline with a constituent
+    parser (default: that of `load()`). `port`: 0 takes any free port. `host`: by default only this machine can connect.
 
-    Raises ConfigError when the port cannot be had, DtparseError for a pipeline without a constituent parser.
+    Raises ConfigError if the port is not available, DtparseError for a pipeline without a constituent parser.
     """
     server = make_server(nlp, port, host)
     print(f"dtparse: the page is at {server.url}; Ctrl-C ends it", file=sys.stderr, flush=True)
@@ -203,7 +203,7 @@ def serve(nlp: Language | None = None, port: int = 5000, host: str = "localhost"
 
 
 def is_local(name: str) -> bool:
-    """Whether a host's name or address is of this machine alone."""
+    """Whether a host's name or address belongs to this machine only."""
     try:
         return ip_address(name).is_loopback
     except ValueError:

@@ -8,11 +8,9 @@ from spacy.tokens import Doc, Span
 
 import spacy_dtparse
 from spacy_dtparse import Agreement, agreement
-from spacy_dtparse.errors import TreeError
+from spacy_dtparse.errors import MissingAnnotationError, NotParsedError, TreeError
 from spacy_dtparse.pipeline.attributes import to_tree
-from spacy_dtparse.pipeline.constituents import NotParsedError
 from spacy_dtparse.pipeline.corpus import doc_from_trees
-from spacy_dtparse.pipeline.sentences import MissingAnnotationError
 from spacy_dtparse.trees import parse_tree
 from spacy_dtparse.trees.heads import LEFTMOST, head_rules
 

@@ -17,9 +17,9 @@ from spacy.tokens import Doc, DocBin, Span, Token
 from spacy.vocab import Vocab
 
 import spacy_dtparse
-from spacy_dtparse.errors import TreeError
+from spacy_dtparse.errors import NonConstituentError, NotParsedError, TreeError
 from spacy_dtparse.pipeline import attributes, extensions
-from spacy_dtparse.pipeline.constituents import NonConstituentError, NotParsedError, ParsedSentence, write_constituents
+from spacy_dtparse.pipeline.constituents import ParsedSentence, write_constituents
 from spacy_dtparse.trees import parse_tree, write_tree
 
 
@@ -150,7 +150,7 @@ def test_deep_tree_needs_no_recursion():
 def test_subtree_and_edge_checks_of_to_tree():
     doc = gold_doc(PLAIN)
     assert write_tree(attributes.to_tree(doc[2:5])) == "(TOP (VP (VBD sat) (PP (IN on) (NP (PRP it)))))"
-    with pytest.raises(NonConstituentError, match="reaches over the edge"):
+    with pytest.raises(NonConstituentError, match="crosses the edge"):
         attributes.to_tree(doc[1:3])
 
 

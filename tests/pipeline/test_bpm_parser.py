@@ -14,9 +14,9 @@ import spacy
 from spacy.attrs import ENT_IOB, ENT_TYPE, LEMMA, MORPH, NORM, ORTH, POS, SPACY, TAG
 from spacy.tokens import Doc, Span, Token
 
+from spacy_dtparse.errors import MissingAnnotationError
 from spacy_dtparse.features.linear.linkparts import TokenColumns
 from spacy_dtparse.pipeline.dependencies import BpmParser
-from spacy_dtparse.pipeline.sentences import MissingAnnotationError
 from training.dependency.running import read_treebank_file
 
 from ..documents import ROOT

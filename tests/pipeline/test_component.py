@@ -13,9 +13,8 @@ import spacy
 from confection import ConfigValidationError
 from spacy.tokens import Doc
 
-from spacy_dtparse.errors import ConfigError, ModelFormatError
+from spacy_dtparse.errors import ConfigError, MissingAnnotationError, ModelFormatError
 from spacy_dtparse.model.container import container_to_bytes
-from spacy_dtparse.pipeline.sentences import MissingAnnotationError
 
 from .conftest import COMPONENTS, REAL_LOAD, both_factories, make_nlp
 from .rule_parser import RuleParser

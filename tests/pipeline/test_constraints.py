@@ -79,7 +79,7 @@ def test_a_parser_that_obeys_none_says_so(model_file):  # noqa: F811
     nlp = make_nlp(model_file)
     doc = nlp.make_doc("The cat sat.")
     doc.spans["constraints"] = [doc[0:2]]
-    with pytest.raises(ConfigError, match="obeys no constraints"):
+    with pytest.raises(ConfigError, match="does not support constraints"):
         nlp(doc)
 
 

@@ -10,8 +10,7 @@ import spacy
 from spacy.tokens import Doc
 
 from spacy_dtparse import from_nltk, head, labels, parse_string, score, sentence_record, to_conllu, to_nltk, to_tree
-from spacy_dtparse.errors import DtparseError, TreeError, TreeFormatError
-from spacy_dtparse.pipeline.constituents import NonConstituentError, NotParsedError
+from spacy_dtparse.errors import DtparseError, NonConstituentError, NotParsedError, TreeError, TreeFormatError
 from spacy_dtparse.pipeline.extensions import register_extensions
 from spacy_dtparse.trees import parse_tree
 
@@ -67,7 +66,7 @@ class TestNltk:
         for _ in range(5000):
             deep = Node("NP", deep)
         assert len(from_nltk(deep)) == 5001
-        for wrong, message in ((Node("S"), "has no children"), (Node("S", it, "sat"), "stands beside others")):
+        for wrong, message in ((Node("S"), "has no children"), (Node("S", it, "sat"), "has siblings in")):
             with pytest.raises(TreeError, match=message):
                 from_nltk(wrong)
         with pytest.raises(TreeFormatError):

@@ -12,9 +12,9 @@ import pytest
 from spacy.tokens import Doc
 
 import spacy_dtparse
-from spacy_dtparse.errors import ConfigError
+from spacy_dtparse.errors import ConfigError, NonConstituentError, NotParsedError
 from spacy_dtparse.parsers.base import ParseResult
-from spacy_dtparse.pipeline.constituents import NonConstituentError, NotParsedError, ParsedSentence, write_constituents
+from spacy_dtparse.pipeline.constituents import ParsedSentence, write_constituents
 from spacy_dtparse.pipeline.drawings import drawn_trees, in_notebook, render
 from spacy_dtparse.trees import parse_tree
 from spacy_dtparse.viz import Drawing, draw
@@ -74,7 +74,7 @@ def test_scores_are_probabilities(nlp):
 def test_bad_input(nlp, doc):
     with pytest.raises(NotParsedError, match="this Doc has no constituents"):
         render(nlp.make_doc("She saw it."))
-    with pytest.raises(NonConstituentError, match="reaches over the edge"):
+    with pytest.raises(NonConstituentError, match="crosses the edge"):
         render(doc[1:3])
     for wrong, seen in (("She.", "str 'She.'"), (3, "int 3"), ([doc, "x"], "str 'x'"), (None, "NoneType None")):
         with pytest.raises(ConfigError, match=f"{seen}.* cannot be drawn; give a parsed Doc"):

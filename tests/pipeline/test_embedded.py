@@ -64,7 +64,7 @@ def test_an_installation_without_the_model(tmp_path, monkeypatch, capsys):
         spacy_dtparse.load()
     nlp = spacy.blank("en")
     nlp.add_pipe("dtparse")
-    with pytest.raises(ModelFormatError, match="name a model of your own"):
+    with pytest.raises(ModelFormatError, match="give the path of another model"):
         nlp(Doc(nlp.vocab, words=["she"], tags=["PRP"]))
     assert main(["She sat."]) == 1
     assert "has no English model" in capsys.readouterr().err

@@ -10,14 +10,13 @@ import pytest
 from spacy.tokens import Doc
 
 import spacy_dtparse
-from spacy_dtparse.errors import ConfigError, DtparseError
+from spacy_dtparse.errors import ConfigError, DtparseError, MissingAnnotationError
 from spacy_dtparse.features.linear.linkparts import TextRules, TokenColumns
 from spacy_dtparse.models import embedded_model
 from spacy_dtparse.parsers import load_dependency_parser, load_parser
 from spacy_dtparse.parsers.dependency import DependencyParser
 from spacy_dtparse.pipeline import dependencies
 from spacy_dtparse.pipeline.attributes import to_tree
-from spacy_dtparse.pipeline.sentences import MissingAnnotationError
 from spacy_dtparse.trees.heads import COLLINS, tree_guide
 from training.dependency.fitting import fit_model, judge
 from training.dependency.options import DependencyOptions

@@ -11,10 +11,10 @@ import spacy
 from spacy.attrs import DEP, HEAD
 from spacy.tokens import Doc, Span, SpanGroup
 
-from spacy_dtparse.errors import TreeError
+from spacy_dtparse.errors import NonConstituentError, NotParsedError, TreeError
 from spacy_dtparse.parsers.dependency import DependencyResult
 from spacy_dtparse.pipeline import constituents, dependencies
-from spacy_dtparse.pipeline.constituents import NonConstituentError, NotParsedError, read_constituents, read_spans
+from spacy_dtparse.pipeline.constituents import read_constituents, read_spans
 from spacy_dtparse.pipeline.dependencies import DEADLINE_STRUCK, BpmParser, LinksRead, read_guide
 from spacy_dtparse.pipeline.sentences import read_words
 from spacy_dtparse.trees import COLLINS, HeadRules, Tree
@@ -167,8 +167,8 @@ def made(vocab, words, spans, starts=(0,)):
     [
         ([(0, 3, "NP"), (2, 4, "VP")], TreeError, "cross"),
         ([(1, 1, "NP")], TreeError, "is empty"),
-        ([(3, 5, "NP")], NonConstituentError, "over the edge"),
-        ([(0, 5, "NP")], NonConstituentError, "over the edge"),
+        ([(3, 5, "NP")], NonConstituentError, "crosses the edge"),
+        ([(0, 5, "NP")], NonConstituentError, "crosses the edge"),
         ([(4, 7, "NP")], TreeError, "white-space"),
         ([(6, 8, "NP")], TreeError, "white-space"),
     ],

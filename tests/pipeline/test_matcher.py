@@ -10,9 +10,8 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 import spacy_dtparse
-from spacy_dtparse.errors import ConfigError, PatternError
-from spacy_dtparse.pipeline import attributes
-from spacy_dtparse.pipeline.constituents import NonConstituentError, NotParsedError
+from spacy_dtparse.errors import ConfigError, NonConstituentError, NotParsedError, PatternError
+from spacy_dtparse.pipeline import attributes, phrases
 from spacy_dtparse.pipeline.matcher import ConstituentMatcher
 from spacy_dtparse.query import compile_pattern
 from spacy_dtparse.trees.heads import COLLINS, LEFTMOST
@@ -132,9 +131,27 @@ def test_attributes_of_tokens_and_heads():
     ]  # fmt: skip
 
 
-def test_heads_follow_the_language(vocab):
-    assert ConstituentMatcher(vocab).rules is LEFTMOST
-    assert ConstituentMatcher(spacy.blank("en").vocab).rules is COLLINS
+def test_heads_follow_the_doc(vocab):
+    """As `span._.head` does: the rules of the parser's model, else those of the language."""
+    tree = "(TOP (NP (DT a) (NN dog)))"
+    english = spacy.blank("en").vocab
+
+    def head_of(doc, **given):
+        matcher = ConstituentMatcher(doc.vocab, **given)
+        matcher.add("head", ["NP <# __=head"])
+        ((_, _, _, names),) = matcher(doc, with_names=True)
+        assert given or names["head"].text == phrases.head(names["head"].sent).text
+        return names["head"].text
+
+    assert head_of(gold_doc(tree, vocab=vocab)) == "a" and head_of(gold_doc(tree, vocab=english)) == "dog"
+    for own in (LEFTMOST.to_dict(), "xx"):
+        doc = gold_doc(tree, vocab=english)
+        doc.spans["constituents"].attrs["head_rules"] = own
+        assert head_of(doc) == "a" and head_of(doc, rules=COLLINS) == "dog"
+        other = gold_doc(tree, vocab=english)
+        matcher = ConstituentMatcher(english)
+        matcher.add("dog", ["NP <# NN"])
+        assert [len(found) for _, found in matcher.pipe([doc, other, doc])] == [0, 1, 0]
 
 
 def test_pipe_finds_what_single_calls_find(vocab):

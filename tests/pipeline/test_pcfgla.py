@@ -15,10 +15,9 @@ from spacy.vocab import Vocab
 
 from spacy_dtparse import models, sentence_infos, to_tree
 from spacy_dtparse.cli import main
-from spacy_dtparse.errors import ConfigError, ModelFormatError
+from spacy_dtparse.errors import ConfigError, MissingAnnotationError, ModelFormatError
 from spacy_dtparse.pipeline.component import PcfgLa
 from spacy_dtparse.pipeline.corpus import create_bracket_corpus
-from spacy_dtparse.pipeline.sentences import MissingAnnotationError
 
 from ..documents import ROOT
 from .conftest import make_nlp
@@ -82,9 +81,6 @@ def test_the_decoder_is_a_setting(latent, parser):
         blank(latent, decoder="rerank")
     found = blank(latent, candidates_n=7).get_pipe("pcfgla").configured_parser.settings
     assert (found.candidates_n, found.decoder) == (7, "max-rule")
-    with pytest.warns(UserWarning, match="the table `settings` is of pipelines saved by .*; give betas"):
-        old = blank(latent, settings={"betas": [0.5]})
-    assert old.get_pipe("pcfgla").configured_parser.settings.betas == (0.5,)
 
 
 def test_tags_given_are_needed_and_kept(latent, parser):

@@ -12,8 +12,7 @@ from spacy.vocab import Vocab
 
 import spacy_dtparse
 from spacy_dtparse import clauses, head, noun_chunks, phrases
-from spacy_dtparse.errors import ConfigError
-from spacy_dtparse.pipeline.constituents import NonConstituentError, NotParsedError
+from spacy_dtparse.errors import ConfigError, NonConstituentError, NotParsedError
 from spacy_dtparse.pipeline.extensions import register_extensions
 from spacy_dtparse.pipeline.phrases import NounChunks, rules_of
 from spacy_dtparse.trees.heads import COLLINS, LEFTMOST, HeadRules

@@ -7,8 +7,7 @@ import spacy
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from spacy_dtparse.errors import DtparseError
-from spacy_dtparse.pipeline.constituents import NotParsedError
+from spacy_dtparse.errors import DtparseError, NotParsedError
 from spacy_dtparse.pipeline.corpus import blank_copy, doc_from_trees
 from spacy_dtparse.pipeline.scorer import SCORES, make_parseval_scorer, parseval_score, tree_pairs
 from spacy_dtparse.scoring import score_trees

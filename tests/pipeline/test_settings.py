@@ -1,4 +1,4 @@
-"""Each factory's settings: typed, checked when the component is made, saved with the pipeline; and what 0.1.0 saved."""
+"""Each factory's settings: typed, checked when the component is made, saved with the pipeline."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import pickle
 
 import pytest
 import spacy
-import srsly
 from spacy.util import load_config
 
 from spacy_dtparse.errors import ConfigError, ModelFormatError
@@ -86,11 +85,9 @@ def test_a_model_that_the_config_names_takes_the_place_of_the_saved_one(model_fi
         ("span_parser", {"penalty": 1.5}, "penalty = 1.5; it is a number from 0 to below 1"),
         ("span_parser", {"confident": -1}, "confident = -1; it is a number from 0"),
         ("dtparse", {"betas": [0.1, 2]}, r"betas = \[0.1, 2\]; it is a list of numbers from 0 to 1"),
-        ("dtparse", {"settings": {"depth": 3}}, "there is no setting depth; allowed are model, budget, max_tokens"),
         ("pcfgla", {"candidates_n": 0}, "candidates_n = 0; it is a whole number from 1"),
     ],
 )  # fmt: skip
-@pytest.mark.filterwarnings("ignore:.*the table `settings`")
 def test_what_is_not_allowed_is_refused_at_once(factory, settings, message):
     with pytest.raises((ConfigError, ValueError), match=message):  # spaCy's error for names that a factory lacks
         spacy.blank("en").add_pipe(factory, config=settings)
@@ -108,42 +105,8 @@ def test_a_parser_without_a_setting_that_was_given(model_file):
     with pytest.raises(ConfigError, match="a parser of kind 'rule' has no setting networks, penalty; take it out"):
         component.set_parser(RuleParser())
     assert component.configured_parser is before and component.parser.name == "span"
-    with pytest.raises(ConfigError, match="settings = 3; give each setting by its own name"):
-        DtParse(settings=3)
-
-
-# ---- what 0.1.0 saved: a network under dtparse, with a table of settings ----
-
-
-@pytest.fixture
-def old_pipeline(model_file, tmp_path):
-    """A pipeline as 0.1.0 wrote it."""
-    folder = tmp_path / "old"
-    make_nlp(model_file, "span_parser", max_tokens=50).to_disk(folder)
-    (folder / "span_parser").rename(folder / "dtparse")
-    text = (folder / "config.cfg").read_text(encoding="utf8").replace("span_parser", "dtparse")
-    for name in ("networks", "confident", "penalty", "whole"):
-        text = text.replace(f"{name} = null\n", "")
-    table = '{"networks":1,"penalty":0.4}'
-    (folder / "config.cfg").write_text(text.replace("settings = null", f"budget = null\nsettings = {table}"), "utf8")
-    meta = srsly.json_loads((folder / "meta.json").read_text(encoding="utf8").replace("span_parser", "dtparse"))
-    srsly.write_json(folder / "meta.json", meta)
-    return folder
-
-
-def test_a_network_that_0_1_0_saved_under_dtparse(old_pipeline, model_file, tmp_path):
-    with pytest.warns(UserWarning) as caught:
-        nlp = spacy.load(old_pipeline)
-    said = [str(warning.message) for warning in caught]
-    assert any("its factory is 'span_parser' now" in message for message in said), said
-    assert any("give networks, penalty beside the other settings" in message for message in said), said
-    assert in_force(nlp, "dtparse") == WANTED
-    assert found(nlp) == found(make_nlp(model_file, "span_parser", **CHOSEN))
-    nlp.to_disk(tmp_path / "again")
-    with pytest.warns(UserWarning, match="'span_parser' now"):
-        again = spacy.load(tmp_path / "again")
-    for other in (again, pickle.loads(pickle.dumps(nlp)), copy.deepcopy(nlp)):
-        assert found(other) == found(nlp) and in_force(other, "dtparse") == WANTED
+    with pytest.raises(ConfigError, match="there is no setting depth; allowed are model, budget, max_tokens"):
+        DtParse(depth=3)
 
 
 def test_a_network_is_refused_where_it_is_given_to_dtparse(model_file):

@@ -103,7 +103,7 @@ def test_the_search_gets_the_spines_of_the_doc(models, parser):
 
 
 def test_where_no_spines_lead_to_a_tree_the_last_search_has_none(models, parser):
-    doc = make_nlp(models, settings={"betas": [1.0]})("She sleeps quietly.")
+    doc = make_nlp(models, betas=[1.0])("She sleeps quietly.")
     (info,) = sentence_infos(doc)
     assert (info["n_searches"], info["ambiguity"]) == (2, None)
     sentence = next(doc.sents)
@@ -143,13 +143,12 @@ def test_the_key_of_the_spines(models):
 
 @pytest.mark.parametrize("factory", ["pcfgla"], indirect=True)
 def test_pcfgla_without_a_tagger_is_what_it_was(models, parser):
-    """With a config from before it read spines, too."""
+    """Also with a config that lacks a setting."""
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
     nlp.add_pipe("pcfgla", config={"model": str(models.own)})
     before = nlp.config.copy()
-    for later in ("settings", "spines_key"):
-        del before["components"]["pcfgla"][later]
+    del before["components"]["pcfgla"]["spines_key"]
     old = spacy.blank("en").from_config(before)
     assert old.get_pipe("pcfgla").spines_key == "spines"
     for doc in (nlp(TEXTS[0]), old(TEXTS[0])):

@@ -14,12 +14,11 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 
 from spacy_dtparse.cli import main
-from spacy_dtparse.errors import ConfigError, ModelFormatError
+from spacy_dtparse.errors import ConfigError, MissingAnnotationError, ModelFormatError
 from spacy_dtparse.parsers.dependency import DependencyParser
 from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.pipeline.component import DtParse
 from spacy_dtparse.pipeline.dependencies import BpmParser
-from spacy_dtparse.pipeline.sentences import MissingAnnotationError
 from spacy_dtparse.pipeline.spine_tagger import SpineTagger
 from spacy_dtparse.pipeline.spines import spine, spines, write_spines
 

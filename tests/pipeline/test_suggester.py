@@ -18,8 +18,7 @@ from spacy.util import registry
 from thinc.api import NumpyOps
 
 import spacy_dtparse
-from spacy_dtparse.errors import ConfigError
-from spacy_dtparse.pipeline.constituents import NotParsedError
+from spacy_dtparse.errors import ConfigError, NotParsedError
 from spacy_dtparse.pipeline.corpus import doc_from_trees
 from spacy_dtparse.pipeline.suggester import ConstituentsSuggester
 from spacy_dtparse.trees import parse_trees

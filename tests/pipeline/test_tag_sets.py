@@ -27,7 +27,7 @@ def problem(check, *sentences, known=KNOWN):
 def test_most_of_enough_words():
     assert problem(TagSetCheck(), ["DT", "NN"] * 10) == "" == problem(TagSetCheck(), ["NOUN"] * 19)
     said = problem(TagSetCheck(), ["NOUN"] * 12, ["DET"] * 6 + ["NN"] * 2)
-    assert said.startswith("18 of 20 words have tags (token.tag_) that its model does not know, such as NOUN, DET;")
+    assert said.startswith("18 of 20 words have tags (token.tag_) that its model does not have, such as NOUN, DET;")
     assert "trained with others, such as DT, NN, VBD. They" in said and "token.pos_" in said
     assert problem(TagSetCheck(), ["NOUN", "NN"] * 10) == "" != problem(TagSetCheck(), ["NOUN"] * 11 + ["NN"] * 9)
     assert problem(TagSetCheck(), ["XX"] * 30) == "" == problem(TagSetCheck(), ["NOUN"] * 30, known=frozenset())

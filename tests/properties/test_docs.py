@@ -9,11 +9,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from spacy.tokens import Doc, Span
 
-from spacy_dtparse.errors import ConstraintError, DtparseError, TreeError
+from spacy_dtparse.errors import (
+    ConstraintError,
+    DtparseError,
+    MissingAnnotationError,
+    NonConstituentError,
+    NotParsedError,
+    TreeError,
+)
 from spacy_dtparse.pipeline.attributes import parse_string, to_tree
-from spacy_dtparse.pipeline.constituents import NonConstituentError, NotParsedError, read_constituents
+from spacy_dtparse.pipeline.constituents import read_constituents
 from spacy_dtparse.pipeline.k_best import k_best
-from spacy_dtparse.pipeline.sentences import MissingAnnotationError, is_blank
+from spacy_dtparse.pipeline.sentences import is_blank
 
 from .checking import KEY, check, inside, same, view
 from .conftest import PARSERS, few, pipeline

@@ -63,7 +63,7 @@ class Beliefs:
 
     def tests(self, where: str, attribute: str, span: Span | None) -> list[str]:
         """The atoms of an ordered attribute."""
-        name = f"reader: {where} {attribute}"
+        name = f"span model: {where} {attribute}"
         if span is None:
             return [f"{name}: nothing"]
         number = self.number(attribute, span)
@@ -140,7 +140,7 @@ class Reader:
         node = find(place)
         if place[0] == "believed":
             value = "nothing" if node is None else self.beliefs.value(attribute, node)
-            return f"reader: {place[1]} {attribute} = {value}", value != "nothing"
+            return f"span model: {place[1]} {attribute} = {value}", value != "nothing"
         value = "nothing" if node is None else self.value(node, attribute)
         return f"{place_name(place)} {attribute} = {value}", node is not None and value != "nothing"
 

@@ -124,4 +124,4 @@ def test_an_unchanged_copy_loads_them_all(tmp_path: Path, tagger: str) -> None:
 def test_every_change_is_caught(tmp_path: Path, tagger: str, mutation: Mutation) -> None:
     said = load_in_a_copy(tmp_path, mutation, [path_of(name, tagger) for name in mutation.refused])
     for name, line in zip(mutation.refused, said, strict=True):
-        assert line.startswith("proof ") and " of the model scores " in line, (name, line)
+        assert line.startswith("self-test ") and " of the model scores " in line, (name, line)

@@ -82,7 +82,7 @@ def test_treebank_arguments(tmp_path: Path, treebanks: list[Treebank]) -> None:
         ("alpha", 1, 60, 10),
         ("beta", 2, 40, 10),
     ]
-    with pytest.raises(FileNotFoundError, match=r"gamma: neither train\.mrg nor shards"):
+    with pytest.raises(FileNotFoundError, match=r"gamma has neither train\.mrg nor shards"):
         Treebank.read(str(tmp_path / "gamma"))
     with pytest.raises(ValueError, match="weight"):
         Treebank.read(f"{tmp_path / 'alpha'}:0")
@@ -222,7 +222,7 @@ def test_training_goes_on_from_a_pipeline(treebanks: list[Treebank], tmp_path: P
     made["first"].add_pipe("tagger").add_label("NN")
     made["first"].initialize()
     made["first"].to_disk(tmp_path / "other_tagger")
-    with pytest.raises(ConfigError, match="has no recurrent tagger; give one that `tag` has made"):
+    with pytest.raises(ConfigError, match="has no recurrent tagger; give one made by `train-tagger`"):
         train_final(treebanks, tmp_path / "other", tmp_path / "out", config, start=tmp_path / "other_tagger")
     fewer = [replace(treebanks[0], train=[Sentence(("Run", "!"), ("VB", "."))] * 9)]
     with pytest.raises(ConfigError, match=r"has other tags \(DT, IN, .*VB"):

@@ -142,10 +142,10 @@ def test_bad_texts(nlp, tmp_path):
     [
         (lambda: Reading(min_words=0), "0 to 40 words are asked for"),
         (lambda: Reading(min_words=9, max_words=8), "9 to 8 words"),
-        (lambda: Selection(sure=0.0), r"share of sure sentences is 0\.0"),
-        (lambda: Selection(sure=1.5), r"share of sure sentences is 1\.5; it must be above 0 and at most 1"),
-        (lambda: Selection(sure=math.nan), "share of sure sentences is nan"),
-        (lambda: Selection(least_sure=-0.1), r"least sureness is -0\.1"),
+        (lambda: Selection(sure=0.0), r"fraction to keep is 0\.0"),
+        (lambda: Selection(sure=1.5), r"fraction to keep is 1\.5; it must be above 0, at most 1"),
+        (lambda: Selection(sure=math.nan), "fraction to keep is nan"),
+        (lambda: Selection(least_sure=-0.1), r"minimum confidence is -0\.1"),
         (lambda: Selection(sizes=(5, 5)), r"sizes are \[5, 5\]"),
         (lambda: named_file("wsj"), "'wsj': give NAME=PATH"),
     ],
@@ -194,10 +194,10 @@ def test_files_of_a_selection(tmp_path):
     assert json.loads((tmp_path / "teacher.json").read_text()) == report
     again = write_selection(made, Selection(sure=1.0, seed=1), tmp_path / "other")
     assert again["kept"] == 12 and (tmp_path / "other" / "teacher.mrg").read_text().splitlines() != whole
-    with pytest.raises(TrainingDataError, match="--sizes 13: only 12 trees are kept"):
+    with pytest.raises(TrainingDataError, match="--sizes 13: only 12 trees are selected"):
         write_selection(made, Selection(sure=1.0, sizes=(2, 13)), tmp_path / "third")
     assert (tmp_path / "third" / "teacher.2.mrg").is_file() and not (tmp_path / "third" / "teacher.13.mrg").exists()
-    with pytest.raises(TrainingDataError, match="none of the 12 trees is kept"):
+    with pytest.raises(TrainingDataError, match="none of the 12 trees is selected"):
         write_selection(made, Selection(sure=1.0, least_sure=1.0), tmp_path)
 
 
@@ -242,7 +242,7 @@ def test_resuming_and_workers_change_nothing(teacher, nlp, text, tmp_path, monke
     with pytest.raises(TrainingDataError, match=r"a run with other max_words \(was 40, now 39\); give the same"):
         taught(teacher, nlp, text, tmp_path / "one", max_words=39)
     keep_json(paths[0], {"trees": []})
-    with pytest.raises(TrainingDataError, match="does not hold the trees of 3 sentences"):
+    with pytest.raises(TrainingDataError, match="does not have the trees of 3 sentences"):
         taught(teacher, nlp, text, tmp_path / "one")
     paths[0].write_text("[")
     with pytest.raises(TrainingDataError, match="is damaged"):
@@ -250,7 +250,7 @@ def test_resuming_and_workers_change_nothing(teacher, nlp, text, tmp_path, monke
 
 
 def test_bad_teachers(nlp, text, tmp_path):
-    with pytest.raises(TrainingDataError, match=r"none\.model: cannot read the teacher \(No such file"):
+    with pytest.raises(TrainingDataError, match=r"none\.model: cannot read the source parser \(No such file"):
         taught(tmp_path / "none.model", nlp, text, tmp_path / "work")
     with pytest.raises(ConfigError, match="0 workers; give 1 or more"):
         taught(tmp_path / "none.model", nlp, text, tmp_path / "work", 0)
@@ -263,7 +263,7 @@ def test_a_teacher_that_is_not_sure(teacher, nlp, text, tmp_path):
     plain = PcfgParser(replace(model, latent=(), pruners=()))
     assert n_grammars(plain) == 0
     plain.to_disk(tmp_path / "plain.model")
-    with pytest.raises(ConfigError, match="PCFG without latent annotations, whose costs do not say how sure it is"):
+    with pytest.raises(ConfigError, match="PCFG without latent annotations, whose costs give no confidence"):
         taught(tmp_path / "plain.model", nlp, text, tmp_path / "work")
     asked = Teaching(tmp_path / "plain.model", (TextFile(text),), Reading(), tmp_path / "work", 1, unsure=True)
     lesson = teach(asked, nlp, lambda line: None)
@@ -315,7 +315,7 @@ def test_the_commands(teacher, nlp, text, tmp_path, capsys):
     assert main([*compare, "--sizes", "0", "--judge", f"other={SAMPLE / 'dev.mrg'},limit=5"]) == 0
     assert "| other, gold tags |" in capsys.readouterr().out and (students / "0.model").read_bytes() == model
     for extra, message in (
-        (["--sizes", "0", "400"], "and 400 are asked for"),
+        (["--sizes", "0", "400"], "trees, not 400"),
         (["--sizes", "4", "--share", "0"], "the share is 0.0; it must be above 0"),
         (["--sizes", "4", "4"], "give different whole numbers from 0"),
     ):

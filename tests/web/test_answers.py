@@ -39,7 +39,7 @@ def test_any_constituent_parser_will_do(nlp):
     assert [one["words"][-2] for one in reply["sentences"]] == ["cat", "sleeps"]
     sentence = reply["sentences"][0]
     assert sentence["brackets"].startswith("(TOP (S (NP (PRP She))") and sentence["drawing"].startswith("<svg")
-    assert "no calibration" in sentence["probabilities"] and "best tree alone" in sentence["k_note"]
+    assert "no calibration" in sentence["probabilities"] and "only its best tree" in sentence["k_note"]
     assert sentence["constituents"][0] == {"start": 0, "end": 6, "label": "TOP", "probability": None}
     answer = ask(answers, json.loads(json.dumps(sentence)), "NP", "the old cat")
     assert answer["alternatives"] == [] and answer["probability"] is None and "gives no reasons" in answer["decided"]

@@ -1,4 +1,6 @@
-"""What a reader believes of training trees, and which labels that leaves to a window."""
+"""Span marginals of training trees, and the labels that they leave to a window.
+
+A window is a run of adjacent frontier items considered as the children of one inference."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,33 +18,35 @@ from spacy_dtparse.parsers.span import SpanParser
 from spacy_dtparse.trees import TOP, Tree
 
 LEAST_SHARE = 5e-4
-"""A label is left to a window where so many of the right windows with such a chain have it, or the chain names it."""
+"""A window keeps a label if this fraction of the correct windows with its chain have it, or if the chain names it."""
 LEAST_TIMES = 2
 MAIN_SHARE, FEW = 0.1, 20
-"""A chain mostly stands for labels that such a share of its right windows have, of so many at least."""
+"""The main labels of a chain: at least the first fraction of its correct windows, at least `FEW`, have them."""
 SURE, RIGHT = 0.9, 0.96
-"""A reader's word for a chain can be taken where it is right in such a share of the training spans, at least FEW, of
-which it is so sure."""
+"""The span model's decision for a chain is final if it is right in at least the fraction `RIGHT` of the training spans,
+at least `FEW`, to which it gives a probability of at least `SURE`."""
 
 
 def believed(reader: SpanParser, trees: Sequence[Tree], known: Sequence[Beliefs | None]) -> list[Beliefs]:
-    """The beliefs of each tree's sentence: what is `known`, else what the reader says."""
+    """The span marginals of each tree's sentence: the `known` ones, the others computed by the span model."""
     unread = [k for k, beliefs in enumerate(known) if beliefs is None]
     read = dict(zip(unread, reader.beliefs([(trees[k].words, trees[k].tags) for k in unread]), strict=True))
     return [read[k] if beliefs is None else beliefs for k, beliefs in enumerate(known)]
 
 
 def label_table(lexicon: Lexicon, trees: Sequence[Tree], beliefs: Sequence[Beliefs]) -> np.ndarray:
-    """The labels that beliefs leave to a window, as bits, uint64 (2, LEVELS, chains + 1); see `kernels.trees.pruning`.
+    """The labels that span marginals leave to a window, as bits, uint64 (2, LEVELS, chains + 1); see
+    `kernels.trees.pruning`.
 
-    Of a chain at a level those that right windows of these trees have, and those that it names. Where the likeliest
-    chain is not certain, the one after it adds what it names, and what right windows with it have that the likeliest
-    does not leave them. NAMED and PASSED hold where these trees bear the reader out. Raises TrainingDataError for more
-    labels than there are bits.
+    For a chain at a level: the labels that correct windows of these trees have, and the labels that the chain names. If
+    the most probable chain is not certain, the second one adds the labels that it names, and the labels of correct
+    windows that the most probable one rules out. NAMED and PASSED are set where these trees confirm the span model.
+    Raises TrainingDataError for more labels than there are bits.
     """
     if len(lexicon.labels) > MOST_LABELS:
         raise TrainingDataError(
-            f"the trees have {len(lexicon.labels)} labels; with a reader there may be {MOST_LABELS}: train without one"
+            f"the trees have {len(lexicon.labels)} labels; with a span model at most {MOST_LABELS} are allowed: train "
+            "without one"
         )
     seen: Counter[tuple[int, int, int, str]] = Counter()
     second: Counter[tuple[int, int, int, int, str]] = Counter()
@@ -88,8 +92,8 @@ def _add_main_labels(
     lexicon: Lexicon, seen: Mapping[tuple[int, int, int, str], int], totals: Mapping[tuple[int, int, int], int],
     table: np.ndarray,
 ) -> None:  # fmt: skip
-    """Fill the row MAIN: the labels of a good share of the right windows with a chain that is likely or certain, and
-    where there are few of these what the chain names."""
+    """Fill the row MAIN: the labels of at least `MAIN_SHARE` of the correct windows with a chain that is likely or
+    certain; if there are few such windows, the labels that the chain names."""
     for unary in range(2):
         for chain in range(len(lexicon.chains)):
             total = totals.get((unary, 1, chain), 0) + totals.get((unary, 2, chain), 0)
@@ -103,7 +107,8 @@ def _add_main_labels(
 
 
 def _add_sure_chains(lexicon: Lexicon, trees: Sequence[Tree], beliefs: Sequence[Beliefs], table: np.ndarray) -> None:
-    """Fill the rows NAMED and PASSED: the chains that the reader names, or rules out, as these trees do."""
+    """Fill the rows NAMED and PASSED: the chains for which these trees confirm that the span model, where it is
+    confident, predicts the right labels, or rightly predicts that there is no constituent."""
     tried = np.zeros((2, len(lexicon.chains) + 1))
     right = np.zeros_like(tried)
     named = [list(dict.fromkeys(reversed(name.split()))) for name in lexicon.chains]

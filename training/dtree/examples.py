@@ -1,6 +1,7 @@
-"""Examples: gold derivations replayed through the parser's own kernels into stores of atom rows.
+"""Training examples: gold derivations replayed through the parser's kernels into stores of atom rows.
 
-Three stores come out of one replay: `window` (every window of every state, for all labels but TOP), `shift` (the shift
+An atom is an atomic feature. A window is a run of adjacent frontier items considered as the children of one inference.
+One replay fills three stores: `window` (every window of every state, for all labels but TOP), `shift` (the shift
 candidates) and `top` (the windows that TOP may cover). Rows are written to files that trainers map into memory, so any
 number of processes share them.
 """
@@ -39,9 +40,10 @@ STORES = ("window", "shift", "top")
 class Derivation:
     """One training sentence: its token matrix (see `kernels.trees.beliefs`), actions int32 (a, 3).
 
-    `ready`: `oracle.ready_steps` where every correct inference of a state is to be positive, else only the next action.
-    `weight`: what the positives of a state weigh together; `negatives`: what its negatives weigh, as a multiple of it.
-    `uniform`: every example weighs `weight`, every negative `negatives` times that, however many its state has.
+    `ready`: `oracle.ready_steps`, to make every correct inference of a state positive; empty: only the next action is.
+    `weight`: total weight of the positives of a state; `negatives`: total weight of its negatives, as a multiple of it.
+    `uniform`: every example has the weight `weight`, every negative `negatives` times that, however many examples its
+    state has.
     """
 
     tokens: np.ndarray
@@ -55,7 +57,7 @@ class Derivation:
 def gold_derivation(
     tree: Tree, lexicon: Lexicon, strategy: str, seed: int, beliefs: Beliefs | None = None, **weights: Any
 ) -> Derivation:
-    """The gold derivation of a tree, with what a reader believes of it; `weights`: weight, negatives and uniform of
+    """The gold derivation of a tree, with span marginals if given; `weights`: weight, negatives and uniform of
     `Derivation`."""
     actions = oracle.derivation(tree, lexicon.labels, strategy, seed)
     ready = oracle.ready_steps(actions, len(tree.words), strategy)
@@ -67,15 +69,15 @@ def gold_derivation(
 
 @dataclass(frozen=True)
 class Sieve:
-    """What leaves out examples: wrong windows whose gate weights (int16) sum to less than `least`; none without
-    weights."""
+    """Excludes easy examples: wrong windows whose window-filter weights (int16) sum to less than `least`. Without
+    weights it excludes none."""
 
     weights: np.ndarray = field(default_factory=lambda: np.zeros(1, dtype=np.int16))
     least: int = 0
 
 
 class StateBuffers(NamedTuple):
-    """Room for the states of the longest derivation; all int32. `tags`: tag symbol of each token."""
+    """Arrays for the states of the longest derivation; all int32. `tags`: tag symbol of each token."""
 
     nodes: Nodes
     frontier: np.ndarray
@@ -85,7 +87,7 @@ class StateBuffers(NamedTuple):
 
 
 def state_buffers(grammar: Grammar, n_tokens: int, n_nodes: int) -> StateBuffers:
-    """Room for derivations of at most `n_tokens` tokens, and `n_nodes` tokens and actions."""
+    """Allocate arrays for derivations of at most `n_tokens` tokens, and `n_nodes` tokens and actions."""
     windows = (n_tokens + 1) * int(grammar.options[1]) + 1
     return StateBuffers(
         make_nodes(n_nodes + 1, 2 * n_nodes + 16),
@@ -95,7 +97,7 @@ def state_buffers(grammar: Grammar, n_tokens: int, n_nodes: int) -> StateBuffers
 
 @dataclass
 class Replayer:
-    """Runs derivations through `kernels.trees.replay` with buffers that grow as needed."""
+    """Runs derivations through `kernels.trees.replay`, with buffers that grow as needed."""
 
     grammar: Grammar
     heads: HeadTable
@@ -115,7 +117,8 @@ class Replayer:
         self._buffers = {name: np.zeros(atoms if name == "atoms" else rows + 1, types[name]) for name in types}
 
     def run(self, derivation: Derivation) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """(indptr, atoms, gold, state, flags) of one derivation; views into buffers that the next call reuses."""
+        """Return (indptr, atoms, gold, state, flags) of one derivation: views into buffers that the next call
+        reuses."""
         tokens, actions = derivation.tokens, derivation.actions
         n, items = count_tokens(tokens), len(actions)
         nodes, frontier, tag_symbols, windows_i, windows_j = state_buffers(self.grammar, n, n + items)
@@ -159,10 +162,10 @@ def collect_atoms(
     capacity_bits: int = 24,
     sieve: Sieve | None = None,
 ) -> tuple[AtomMap, np.ndarray]:
-    """Number the atoms seen in at least `min_count` examples (that pass the sieve), most frequent first.
+    """Assign ids to the atoms of at least `min_count` examples (that pass the filter), most frequent first.
 
-    Returns the AtomMap and their counts, int64 (n_atoms,). When the table of hashed keys fills up, keys seen once
-    so far are forgotten (lossy counting).
+    Returns the AtomMap and their counts, int64 (n_atoms,). When the table of hashed keys fills up, keys seen once so
+    far are dropped (lossy counting).
     """
     table, n_direct = compile_templates(templates, lexicon.sizes)
     capacity = 1 << capacity_bits
@@ -182,7 +185,8 @@ def collect_atoms(
 
 
 def _forget(atoms: AtomMap, counts: np.ndarray, n_direct: int) -> None:
-    """Drop hashed keys seen at most once and renumber the others, in place."""
+    """Drop hashed keys seen at most once (at most 2, 4, … times while that drops less than half), and assign new ids to
+    the others, in place."""
     held = np.flatnonzero(atoms.keys)
     values = atoms.values[held]
     least = 1
@@ -200,8 +204,8 @@ def _forget(atoms: AtomMap, counts: np.ndarray, n_direct: int) -> None:
 def example_rows(
     replayer: Replayer, derivation: Derivation, n_labels: int
 ) -> Iterator[tuple[str, np.ndarray, LabelData]]:
-    """(store, row numbers, their label data) of one replayed derivation, to be read before the next `run`. Half of a
-    state's weight is shared by its positives, half by its negatives over all labels, unless weights are uniform."""
+    """Yield (store, row indices, their label data) of one replayed derivation; valid until the next `run`. A state's
+    positives share half of its weight, its negatives over all labels the other half, unless weights are uniform."""
     _, _, gold, state, flags = replayer.run(derivation)
     if len(gold) == 0:
         return
@@ -222,7 +226,7 @@ def example_rows(
 
 
 def example_types(*columns: tuple[str, Any]) -> dict[str, Any]:
-    """The types of the files of all stores, <store>/<name>: label data, and `columns`."""
+    """Types of the files of all stores, by <store>/<name>: label data, and `columns`."""
     return {f"{store}/{name}": dtype for store in STORES for name, dtype in (*columns, *LABEL_TYPES.items())}
 
 
@@ -237,7 +241,7 @@ def write_stores(
     sieve: Sieve | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Replay all derivations and write `folder`/<store>/{indptr,atoms,gold,b_pos,b_neg}.npy of the examples that pass
-    the sieve; returns counts per store.
+    the filter; returns counts per store.
 
     Array types: indptr int64 (rows + 1,), atoms int32 (postings,), gold int16 (rows,), b_pos and b_neg float32 (rows,).
     """

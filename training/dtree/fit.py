@@ -1,4 +1,5 @@
-"""Fit a parser: treebanks and tags in, a model bundle out. Resumes from its working folder after a kill."""
+"""Train a boosted-tree parser: from treebanks and tags to a model file. A killed run resumes from its working
+folder."""
 
 import json
 import time
@@ -59,11 +60,11 @@ from .recipe import FitRecipe
 class Fit:
     """One training run in a working folder.
 
-    `sentences`: training; `dev`: the sentences whose F1 chooses λ. `reader`: what reads sentences for the trees, where
-    the templates test beliefs; of training sentences it reads those that come without them. `meta`: facts for the
-    model's own. `clusters`: of words, where the templates test those (see `training.clusters`). `heads`: head rules;
-    None: see `data.heads.rules_for`. `large`: builds the stores where their rows are larger than the recipe allows (see
-    `studies.turian2006.indirect`); None: that is an error.
+    `sentences`: training sentences; `dev`: sentences whose F1 chooses λ. `reader`: span model, for feature templates
+    that test span marginals; it computes the marginals of training sentences that come without them. `meta`: entries
+    for the model's meta. `clusters`: word clusters, for templates that test them (see `training.clusters`). `heads`:
+    head rules; None: see `data.heads.rules_for`. `large`: builds the stores when their rows are larger than the recipe
+    allows (see `studies.turian2006.indirect`); None: raise an error.
     """
 
     def __init__(
@@ -93,13 +94,13 @@ class Fit:
         self.heads = heads or rules_for(self.meta.get("lang", "en"), trees)
         if self.templates.reads_beliefs != (reader is not None):
             raise TrainingDataError(
-                f"the templates {recipe.templates!r} test {'' if reader is None else 'no '}beliefs; "
-                f"{'give a reader (--reader)' if reader is None else 'take standard_read (recipe setting templates)'}"
+                f"the templates {recipe.templates!r} test {'' if reader is None else 'no '}span marginals; "
+                + ("give a span model (--span-model)" if reader is None else "set the recipe's templates=standard_read")
             )
         if self.templates.reads_clusters != bool(clusters):
             raise TrainingDataError(
                 f"the templates {recipe.templates!r} test {'no ' if clusters else ''}clusters of words; "
-                + ("take standard_clusters (recipe setting templates)" if clusters else "give some (--clusters)")
+                + ("set the recipe's templates=standard_clusters" if clusters else "give some (--clusters)")
             )
         chains = () if reader is None else reader.chain_names
         self.lexicon = build_lexicon(trees, recipe.min_word_sentences, chains, clusters)
@@ -122,13 +123,13 @@ class Fit:
         self.log("corpus", seconds=time.perf_counter() - began, **self.report)
 
     def log(self, what: str, **facts: Any) -> None:
-        """Print what was done, and append it to fit.jsonl."""
+        """Print a finished step, and append it to fit.jsonl."""
         plain = {name: fact for name, fact in facts.items() if fact and not isinstance(fact, dict | list)}
         tell(None, did=what, **plain)
         append_line(self.workdir / "fit.jsonl", {"what": what, **facts})
 
     def prepare(self) -> AtomMap:
-        """Number the atoms and write the stores, unless the working folder has them already."""
+        """Assign ids to the atoms and write the stores, unless the working folder has them already."""
         recipe, done, arrays = self.recipe, self.workdir / "stores.json", self.workdir / "atoms.npz"
         left_out = _NOT_IN_STORES - {"gate_bits"} if recipe.gate_share > 0 else _NOT_IN_STORES
         facts = {
@@ -172,7 +173,7 @@ class Fit:
         elif self.large is None or recipe.gate_share > 0:
             raise TrainingDataError(
                 f"the rows take {expected / 2**30:.1f} GiB and may take {recipe.memory_gib:g} (recipe setting "
-                "'memory_gib'); give more memory_gib, fewer trees, a smaller max_words, or a larger gate_share"
+                "'memory_gib'); give more memory_gib, fewer trees, a smaller max_words, or a larger filter_loss"
             )
         else:
             totals = self.large(folder, *what)
@@ -186,8 +187,8 @@ class Fit:
         return sorted([self.workdir / "atoms.npz", *stores])
 
     def _kept_stores(self, done: Path) -> dict[str, Any] | None:
-        """What is told of stores that are there, file by file as they were written; None where they are to be built, as
-        damaged ones are."""
+        """The description of existing stores, if every file is as it was written; None if they must be built, as when
+        one is damaged."""
         try:
             kept = kept_json(done)
             if kept is None:
@@ -198,13 +199,13 @@ class Fit:
             wrong = [done.name]
         if not wrong:
             return kept
-        tell(None, note=f"damaged, so the examples are written again: {', '.join(wrong)}")
+        tell(None, note=f"damaged files, so the examples are written again: {', '.join(wrong)}")
         rmtree(self.workdir / "stores", ignore_errors=True)
         done.unlink()
         return None
 
     def _sampled(self) -> list[int]:
-        """Numbers of the derivations that atoms are counted on."""
+        """Indices of the derivations that atoms are counted on."""
         every, n = len(self.derivations), self.recipe.atom_sentences
         if n >= every:
             return list(range(every))
@@ -212,7 +213,7 @@ class Fit:
 
     @cached_property
     def gate(self) -> Gate:
-        """The gate, trained unless the working folder has it already; an empty one if the recipe wants none."""
+        """The window filter, trained unless the working folder has it already; empty if the recipe has none."""
         bits = self.recipe.gate_bits
         if bits == 0:
             return Gate()
@@ -225,13 +226,13 @@ class Fit:
         return gate
 
     def _sieve(self) -> Sieve:
-        """What keeps easy examples out of the stores; nothing if the recipe's `gate_share` is 0."""
+        """The filter that keeps easy examples out of the stores; an empty one if the recipe's `gate_share` is 0."""
         share = self.recipe.gate_share
         least = self.gate.least(share) if share > 0 else EVERYTHING
         return Sieve() if least == EVERYTHING else Sieve(self.gate.weights, least)
 
     def model(self, ensembles: dict[str, LabelEnsemble], atoms: AtomMap, named: bool = False) -> DtreeModel:
-        """A model of the given ensembles; `named`: with what its hashed atoms stand for (takes a replay)."""
+        """Build a model of the given ensembles; `named`: with the parts of its hashed atoms (needs a replay)."""
         ordered = [ensembles.get(name, empty_ensemble()) for name in (*self.lexicon.labels, SHIFT)]
         numbers = used_atoms(ordered, int(atoms.state[0]))
         used = compose(atoms, numbers)
@@ -254,7 +255,7 @@ class Fit:
         )  # fmt: skip
 
     def _dev_scores(self, atoms: AtomMap, ensembles: dict[str, LabelEnsemble]) -> dict[str, float]:
-        """How well ensembles parse the dev sentences, for the λ path."""
+        """Scores of ensembles on the dev sentences, for the λ path."""
         began = time.perf_counter()
         settings = SearchSettings(budget=self.recipe.dev_budget)
         parser = DtreeParser(self.model(ensembles, atoms), settings, reader=self.reader)
@@ -271,8 +272,8 @@ class Fit:
         stores = {label.store: self.workdir / "stores" / label.store for label in labels}
         empty = {name for name, folder in stores.items() if not open_store(str(folder)).n_examples}
         if "window" in empty:
-            raise TrainingDataError("the reader is sure of all these trees, so there is nothing to learn; give others")
-        labels = [label for label in labels if label.store not in empty]  # the others are never in doubt
+            raise TrainingDataError("the span model decides all these trees, so there is nothing to learn; give others")
+        labels = [label for label in labels if label.store not in empty]  # the span model decides all others
         stores = {name: folder for name, folder in stores.items() if name not in empty}
         config = replace(self.recipe.path, learner=self.recipe.learner, n_workers=n_workers)
         evaluate = partial(self._dev_scores, atoms) if self.dev else None
@@ -289,14 +290,15 @@ def _is(path: Path | None, wanted: str) -> bool:
 
 _NOT_IN_STORES = frozenset({"name", "learner", "path", "n_workers", "dev_sentences", "dev_budget", "gate_bits"})
 _LATER = {"example_weights": "state", "gate_share": 0.0}
-"""Settings that stores of an earlier version do not name, with the value they were made with."""
+"""Settings missing in stores of an earlier version, with the values used then."""
 
 
 def build_lexicon(
     trees: Sequence[Tree], min_word_sentences: int, chains: Sequence[str] = (), clusters: Sequence[str] = ()
 ) -> Lexicon:
-    """Symbol tables of training trees: labels by name with TOP last, tags by name; the unknown tag is the commonest.
-    `chains`: a reader's. `clusters`: of words. Raises TrainingDataError for more labels or tags than a model may have.
+    """Build the symbol tables of training trees: labels by name with TOP last, tags by name; the unknown tag is the
+    most frequent one. `chains`: label chains of a span model. `clusters`: word clusters. Raises TrainingDataError for
+    more labels or tags than a model may have.
     """
     labels = sorted({label for tree in trees for label in tree.labels} - {TOP})
     counts = Counter(tag for tree in trees for tag in tree.tags)
@@ -315,15 +317,15 @@ def evaluate_parser(parser: DtreeParser, dev: Sequence[Sentence]) -> dict[str, f
 
 
 def open_reader(source: str | Path) -> SpanParser:
-    """The span parser of a model file; "en": the English one of the package. Raises ModelFormatError for another kind
-    of model."""
+    """Load the span parser of a model file; "en": the English one of the package. Raises ModelFormatError for another
+    kind of model."""
     if str(source) == "en":
         source = embedded_model("en_span")
     reader = load_parser(source)
     if not isinstance(reader, SpanParser):
         raise ModelFormatError(
-            f"{source} is a model of kind {reader.name!r}; a reader is one of 'span': make one with python -m training "
-            "span"
+            f"{source} is a model of kind {reader.name!r}; the span model must be of kind 'span': train one with "
+            "python -m training train-span"
         )
     return reader
 
@@ -342,11 +344,11 @@ def fit_model(
     reader_tagger: str | None = None,
 ) -> PathResult:
     """Train a parser and write it to `out`; an unfinished run in `workdir` is resumed. `reader`, `heads`: see `Fit`.
-    `clusters`: a file of `training.clusters`. `reader_tagger`: a pipeline whose tags the reader knows, "embedded": the
-    English one; it is asked where the reader does not know those of the treebanks.
+    `clusters`: a file of `training.clusters`. `reader_tagger`: a pipeline with the tag set of the span model,
+    "embedded": the English one; used to map the treebanks' tags if the span model does not have them.
 
-    `meta`: facts to be added to the model's own (treebanks, licence, credits, dev scores). Raises
-    TrainingDataError and ConfigError for what cannot be used.
+    `meta`: entries added to the model's meta (treebanks, licence, credits, dev scores). Raises TrainingDataError and
+    ConfigError for unusable input.
     """
     sentences, held_out = read_files(train), read_files(dev)
     counts = Counter(sentence.source for sentence in sentences)
@@ -370,13 +372,14 @@ def fit_model(
         if reader_tagger is None:
             tell(
                 None,
-                note="the reader does not know the tags of these trees, and reads words alone: give --reader-tagger",
+                note="the span model was trained on other tags than these trees have, and uses only their words: give "
+                "--span-model-tagger",
             )
         else:
             asked = load_tagger(None if reader_tagger == "embedded" else reader_tagger)
             reader = with_aliases(reader, sentences, asked)
             taken = ", ".join(f"{tag} for {other}" for tag, other in list(reader.model.words.aliases.items())[:8])
-            tell(None, note=f"the reader takes tags for those that it knows: {taken} …")
+            tell(None, note=f"the span model replaces unknown tags by known ones: {taken} …")
     words = () if clusters is None else read_clusters(clusters)
     model, result = Fit(recipe, sentences, held_out, workdir, facts, None, reader, words, heads).run()
     best = result.best or {}

@@ -1,4 +1,6 @@
-"""Training of the gate (see `kernels.trees.gate`): logistic regression on the windows of gold derivations."""
+"""Train the window filter (see `kernels.trees.gate`): logistic regression on the windows of gold derivations.
+
+A window is a run of adjacent frontier items considered as the children of one inference."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -23,20 +25,21 @@ from .examples import Derivation, gold_derivation, state_buffers
 
 EPOCHS = 4
 RATE = 0.1
-"""AdaGrad's; with 0.05 dev loss was the same after more epochs."""
+"""Learning rate of AdaGrad; with 0.05 the dev loss was the same after more epochs."""
 LEAST_SEEN = 3
-"""Entries met fewer times in training are 0 in the end: they say nothing, and zeros take no room in a file."""
+"""Entries seen fewer times per epoch in training are set to 0: they carry no information, and zeros need no space in a
+file."""
 STEP = 8
 """Weights are rounded to multiples of this many units (1/32 nat), for a smaller file."""
 
 HOLD_OUT = 10
-"""One derivation in so many is held out to measure what a margin loses."""
+"""One in this many derivations is held out to measure the loss of a margin."""
 
 SHARES = (0.0002, 0.0005, 0.001, 0.002, 0.003, 0.005, 0.01, 0.02, 0.03, 0.05)
-"""Of right windows lost, for which a gate knows the least margin."""
+"""Fractions of correct windows lost; the window filter stores the minimum margin of each."""
 
 _MOST = 32 * UNIT // STEP
-"""Margins are counted up to 32 nats either way."""
+"""Number of margin steps counted on either side of 0: 32 nats."""
 _SURE = 1e-4
 
 
@@ -45,7 +48,7 @@ def _visit(
     grammar, heads, tokens, tag_symbols, actions, ready, nodes, frontier, children, windows_i, windows_j, keys,
     weight, squares, seen, rate, importance, margins, sums,
 ):  # fmt: skip
-    """Go through the windows of one derivation and learn from them, or (rate = 0) count their margins.
+    """Visit the windows of one derivation and update the weights, or (rate = 0) count their margins.
 
     `weight`, `squares` float32 (entries,): weights in nats, and AdaGrad's sums of squared gradients; `seen` uint8
     (entries,): visits, up to 255. `margins` int64: see `_margin_counts`. `sums` float64 (2,): log loss and windows,
@@ -93,7 +96,7 @@ def _visit_all(
     grammar: Grammar, heads: HeadTable, derivations: Sequence[Derivation], weight: np.ndarray, squares: np.ndarray,
     seen: np.ndarray, rate: float, margins: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
-    """`_visit` each of some derivations; returns the sums."""
+    """Call `_visit` on each derivation; returns the sums."""
     n = max((count_tokens(d.tokens) for d in derivations), default=1)
     room = n + max((len(d.actions) for d in derivations), default=1)
     nodes, frontier, _, windows_i, windows_j = state_buffers(grammar, n, room)
@@ -116,11 +119,11 @@ def train_gate(
     seed: int = 0,
     log: Callable[..., Any] = lambda *_, **__: None,
 ) -> Gate:
-    """A gate of 2 ** bits weights, by AdaGrad on the log loss of all windows.
+    """Train a window filter of 2 ** bits weights, by AdaGrad on the log loss of all windows.
 
-    A tenth of the derivations is held out first, to see which margin loses how many of their right windows; then all of
-    them are learned from. With fewer than HOLD_OUT derivations there is no gate. `log` is called with epoch and loss
-    (nats per window). The same input and seed give the same bits.
+    First a tenth of the derivations is held out, to measure how many of their correct windows each margin loses; then
+    the filter is trained on all of them. With fewer than HOLD_OUT derivations the filter is empty. `log` is called with
+    epoch and loss (nats per window). The same input and seed give the same bits.
     """
     if len(derivations) < HOLD_OUT:
         return Gate()
@@ -135,7 +138,7 @@ def _trained(
     grammar: Grammar, heads: HeadTable, derivations: Sequence[Derivation], bits: int, seed: int,
     log: Callable[..., Any] = lambda *_, **__: None,
 ) -> np.ndarray:  # fmt: skip
-    """Weights int16 (2 ** bits,), in multiples of STEP units."""
+    """Train the weights; int16 (2 ** bits,), in multiples of STEP units."""
     entries = 1 << bits
     weight, squares = np.zeros(entries, dtype=np.float32), np.ones(entries, dtype=np.float32)
     seen = np.zeros(entries, dtype=np.uint8)
@@ -152,7 +155,7 @@ def _trained(
 def _margin_counts(
     grammar: Grammar, heads: HeadTable, derivations: Sequence[Derivation], weights: np.ndarray
 ) -> np.ndarray:
-    """int64 (2, 2 * _MOST): wrong and right windows by margin, in steps of STEP units from - _MOST steps on."""
+    """int64 (2, 2 * _MOST): numbers of wrong and correct windows by margin, in steps of STEP units from -`_MOST`."""
     margins, unused = np.zeros((2, 2 * _MOST), dtype=OFFSET), np.zeros(1, dtype=np.float32)
     nats, seen = (weights / UNIT).astype(np.float32), np.zeros(1, dtype=np.uint8)
     _visit_all(grammar, heads, derivations, nats, unused, seen, 0.0, margins)
@@ -162,8 +165,8 @@ def _margin_counts(
 def gate_shares(
     grammar: Grammar, heads: HeadTable, derivations: Sequence[Derivation], gate: Gate
 ) -> dict[float, dict[str, float]]:
-    """By setting of `gate`: its least margin in nats, the shares of right windows that these derivations lose, and of
-    all windows that are scored."""
+    """For each fraction that the filter can lose: its minimum margin in nats, the fraction of correct windows lost in
+    these derivations, and the fraction of all windows that are scored."""
     counts = _margin_counts(grammar, heads, derivations, gate.weights)
     found = {}
     for share in gate.shares:
@@ -178,7 +181,7 @@ def gate_shares(
 
 
 def derivations_of(model: DtreeModel, sentences: Sequence[Sentence], seed: int = 0) -> tuple[list[Derivation], int]:
-    """The gold derivations of a model's strategy, and how many trees have labels that the model lacks (left out)."""
+    """The gold derivations of a model's strategy, and the number of trees left out because the model lacks a label."""
     recipe, labels = Recipe(model.recipe), model.lexicon.labels
     out = []
     for number, sentence in enumerate(sentences):

@@ -50,10 +50,10 @@ def derivation(tree: Tree, labels: SymbolTable, strategy: str, seed: int = 0) ->
 
 
 def ready_steps(actions: np.ndarray, n_tokens: int, strategy: str) -> np.ndarray:
-    """From when on each action could be taken, as `kernels.trees.replay` wants it.
+    """The earliest step of each action, in the format of `kernels.trees.replay`.
 
-    int32 (len(actions), 3): the first step at which all children of the item exist, and its tokens [a, b). Under
-    the strategies that have one right action in each state, (0, 3).
+    int32 (len(actions), 3): the first step at which all children of the item exist, and its tokens [a, b). Strategies
+    with one correct action per state give (0, 3).
     """
     if strategy != "bottom_up":
         return np.zeros((0, 3), dtype=INDEX)
@@ -67,7 +67,7 @@ def ready_steps(actions: np.ndarray, n_tokens: int, strategy: str) -> np.ndarray
 
 
 def _random_order(children: list[list[int]], seed: int) -> list[int]:
-    """A random order of constituents in which every child comes before its parent."""
+    """Draw a random order of constituents in which every child comes before its parent."""
     rng = np.random.default_rng(seed)
     parent = {kid: node for node, kids in enumerate(children) for kid in kids}
     missing = [sum(kid >= 0 for kid in kids) for kids in children]

@@ -24,23 +24,23 @@ from .boosting.tree import MAX_SPLITS
 )  # fmt: skip
 @dataclass(frozen=True)
 class LearnerConfig(Settings):
-    """How one tree is made (Turian & Melamed 2006a, section 3.2; 2006b, section 3.3).
+    """Settings for growing one tree (Turian & Melamed 2006a, section 3.2; 2006b, section 3.3).
 
-    sample_size: examples kept by priority sampling for every tree; None builds on all of them.
+    sample_size: examples drawn by priority sampling for each tree; None: all of them.
     gain: "soft" = max(0, |g| - λ), as printed; "hard" = |g| if above λ, else 0.
     split_ratio: below the root a split's gain must exceed this times the node's.
     root_slack: at the root a split must gain more than this times λ on top of the root's own gain; 0 is the
       papers' rule, 0.1 ends a λ level earlier, when little is left to gain.
     max_splits: splits per tree; 1 makes stumps.
-    shrinkage: each step is cut to this share of itself; 1 is the papers' way.
+    shrinkage: factor that each step is multiplied by; 1 is the papers' way.
     sweeps: steps towards each leaf's minimum. solver: "majoriser", or "newton": the longer of the majoriser's
       step and a damped Newton step (see `leaves`; no step of either passes the minimum).
-    prior: the first tree is a lone leaf, the label's log-odds, so that a label whose root cannot be split yet does
-      not score 0, which is much for a rare one. The papers have no such tree.
-    subtraction: a split's larger child gets its histogram by subtraction; without, both children's are summed up
-      (the same tree, as sums are exact; only to measure what it saves).
+    prior: the first tree is a single leaf, the label's log-odds, so that a label whose root cannot be split yet does
+      not score 0, which is too high for a rare label. The papers have no such tree.
+    subtraction: compute the histogram of a split's larger child by subtraction; otherwise sum up both children's (the
+      same tree, as sums are exact; only to measure the time saved).
     max_empty: this many trees in a row whose leaves are all 0 over the full data end the λ level.
-    seed: of the priority samples.
+    seed: seed of the priority samples.
     """
 
     sample_size: int | None = 100_000
@@ -71,16 +71,16 @@ class LearnerConfig(Settings):
 )  # fmt: skip
 @dataclass(frozen=True)
 class PathConfig(Settings):
-    """How λ goes down and when training stops.
+    """The schedule of λ, and the conditions that stop training.
 
-    decay: λ of the next level is this times λ. lambda_start: λ of level 0; None takes decay × the largest root gradient
-      of any label. lambda_floor: no level below it. max_levels, max_trees_per_level: None = no limit.
+    decay: λ of the next level is this times λ. lambda_start: λ of level 0; None: decay × the largest root gradient of
+      any label. lambda_floor: smallest λ. max_levels, max_trees_per_level: None = no limit.
     patience: stop when the dev F1 has not risen for this many levels. budget_seconds: wall clock of this call of
       `train_path`, None = no limit. lookahead: a label may be this many levels ahead of the slowest one; 0 is a barrier
       after every level. keep_scores: write every label's scores between levels (4 bytes per example) instead of
-      computing them again. save_seconds: a level that takes longer is saved in between.
-    learner: how each classifier is trained. n_workers: tasks kept in flight; None asks the executor, else the number of
-      CPUs. quiet: no progress bar.
+      computing them again. save_seconds: a level that takes longer is saved at this interval.
+    learner: settings of each classifier. n_workers: maximum number of submitted tasks; None: the executor's number of
+      workers, else the number of CPUs. quiet: no progress bar.
     """
 
     decay: float = 0.9
@@ -122,24 +122,24 @@ class PathConfig(Settings):
 )  # fmt: skip
 @dataclass(frozen=True)
 class FitRecipe(Settings):
-    """How a parser is trained from trees.
+    """Settings for training a parser from trees.
 
     `strategy`, `templates`: names (see `kernels.trees.state`, `features.trees.tables`). `preprocessing`: steps of
-    `trees.Recipe`. `max_arity`: most children of an inferred item. `edge_punctuation`: whether punctuation may be an
-    item's first or last child. `negative_weight`: what the negatives of a state weigh together, as a multiple of its
-    positives (1: the papers' half and half). `example_weights` (Turian & Melamed 2006a, section 3.3): "state" shares a
-    state's weight among its examples like that; "uniform" gives every example the weight of its sentence (negatives:
-    times `negative_weight`). `min_word_sentences`: words seen in fewer sentences are one rare-word symbol.
-    `min_atom_count`: atoms seen in fewer examples are not atoms; they are counted on at most `atom_sentences`
-    sentences, drawn with `seed`.
-    `max_words`: longer sentences are left out of the training and the dev trees (None: none are); words are counted as
-    in the 2006 papers, punctuation among them, empty elements not.
-    `memory_gib`: how much the rows may take, in memory and on disk.
-    `dev_sentences`, `dev_budget`: how much of the dev set each λ level is scored on, and with which search budget.
-    `gate_bits`: size of the gate's table of weights (see `kernels.trees.gate`) as a power of two; 0: no gate.
-    `gate_share`: 0: classifiers learn from all windows; above: only from those that the gate lets pass when it may lose
-    this share of the right ones (and the right ones themselves), which makes fewer and harder examples. Parsing needs
-    the gate then, set to no smaller share.
+    `trees.Recipe`. `max_arity`: maximum number of children of an inferred item. `edge_punctuation`: whether punctuation
+    may be an item's first or last child. `negative_weight`: total weight of the negatives of a state, as a multiple of
+    that of its positives (1: half and half, as in the papers). `example_weights` (Turian & Melamed 2006a, section 3.3):
+    "state" divides a state's weight among its examples like that; "uniform" gives every example the weight of its
+    sentence (negatives: times `negative_weight`). `min_word_sentences`: words seen in fewer sentences are one rare-word
+    symbol. `min_atom_count`: atomic features seen in fewer examples are dropped; they are counted on at most
+    `atom_sentences` sentences, drawn with `seed`.
+    `max_words`: longer sentences are excluded from the training and the dev trees (None: none are); as in the 2006
+    papers, punctuation counts as words, empty elements do not.
+    `memory_gib`: maximum size of the rows, in memory and on disk.
+    `dev_sentences`, `dev_budget`: number of dev sentences on which each λ level is scored, and the search budget.
+    `gate_bits`: log2 of the size of the window filter's weight table (see `kernels.trees.gate`); 0: no filter.
+    `gate_share`: 0: classifiers are trained on all windows; above: only on the correct windows and on those that pass
+    the window filter when it may lose this fraction of the correct ones, which gives fewer and harder examples. Parsing
+    then needs the window filter, with no smaller fraction.
     `learner`, `path`: see `LearnerConfig`, `PathConfig`.
 
     Raises ConfigError for names or values that are not allowed.
@@ -185,13 +185,13 @@ class FitRecipe(Settings):
                 raise ConfigError(f"recipe setting 'preprocessing' is {step!r}; allowed are {', '.join(STEPS)}")
         if self.gate_share > 0 and self.gate_bits == 0:
             raise ConfigError(
-                f"recipe setting 'gate_share' is {self.gate_share} but 'gate_bits' is 0, so there is no gate; give "
-                "both or neither"
+                f"recipe setting 'filter_loss' is {self.gate_share} but 'filter_bits' is 0, so there is no window "
+                "filter; give both or neither"
             )
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> FitRecipe:
-        """A recipe from plain data; what is not named keeps its default. Raises ConfigError for unknown names."""
+        """Build a recipe from plain data; missing settings get their defaults. Raises ConfigError for unknown names."""
         data = {"preprocessing": cls.preprocessing, "path": {}, "learner": {}, **data}
         for name, needed in (("preprocessing", "list"), ("path", "object"), ("learner", "object")):
             if not isinstance(data[name], dict if needed == "object" else list | tuple):
@@ -200,13 +200,13 @@ class FitRecipe(Settings):
             learner = LearnerConfig(**data["learner"])
             path = PathConfig(**data["path"], learner=learner)
         except TypeError as error:
-            raise ConfigError(f"a recipe setting is not known or has the wrong type: {error}") from error
+            raise ConfigError(f"a recipe setting is unknown or has the wrong type: {error}") from error
         parts = {"preprocessing": tuple(data["preprocessing"]), "learner": learner, "path": path}
         return cls().with_changes(**{**data, **parts})
 
     @classmethod
     def from_json(cls, path: str | Path) -> FitRecipe:
-        """A recipe from a JSON file. Raises ConfigError when it cannot be read."""
+        """Read a recipe from a JSON file. Raises ConfigError when it cannot be read."""
         try:
             data = json.loads(Path(path).read_text(encoding="utf8"))
         except (OSError, ValueError) as error:
@@ -218,19 +218,19 @@ class FitRecipe(Settings):
         return cls.from_dict(data)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data that `from_dict` reads back."""
+        """Plain data for `from_dict`."""
         data = asdict(self)
         data["path"].pop("learner")
         return data
 
     def to_stored(self) -> dict[str, Any]:
-        """Plain data as models and runs keep it, by stored names."""
+        """Plain data by stored names, as written to models and run folders."""
         data = to_stored(self)
         del data["path"]["learner"]
         return data
 
     def facts(self) -> dict[str, Any]:
-        """The settings that change what is learned, by stored names."""
+        """The settings that affect the result of training, by stored names."""
         data = self.to_stored()
         for section, name in _NO_FACTS:
             del (data[section] if section else data)[name]
@@ -238,4 +238,4 @@ class FitRecipe(Settings):
 
 
 _NO_FACTS = (("", "n_workers"), *(("path", name) for name in ("n_workers", "quiet", "save_seconds", "lookahead")))
-"""(Section, stored name) of the settings that do not change what is learned."""
+"""(Section, stored name) of the settings that do not affect the result of training."""

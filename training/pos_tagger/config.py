@@ -11,8 +11,9 @@ from spacy_dtparse.stored_names import stored_as, to_stored
 @stored_as("width", "units", "layers", "least", "most")
 @dataclass(frozen=True)
 class NetworkConfig:
-    """Sizes of the network: `width` of the table, `units` in a direction, `layers`. A word or part of one is listed
-    that occurs at least `least` times, and no more than the `most` most frequent of a kind."""
+    """Sizes of the network: `width` of the embedding table, `units` per direction, number of `layers`. Words and parts
+    of words are listed if they occur at least `least` times and are among the `most` most frequent ones of their
+    kind."""
 
     width: int = 64
     units: int = 80
@@ -27,15 +28,15 @@ class NetworkConfig:
 @stored_as("curly", "lower", "title", "upper", "split_hyphens", "drop_final", "newline", "wrapped")
 @dataclass(frozen=True)
 class AugmentConfig:
-    """Chance per sentence of being shown in another typography; 0 turns a variant off.
+    """Probability per sentence of a typographic variant in training; 0 turns a variant off.
 
     curly: typographic quotes, apostrophes and dashes.
     lower, title, upper: the sentence in lower case, with capitalised words, in capitals.
     split_hyphens: words that spaCy's tokenizer would split ("T-cell", "Fig.") as their parts.
-    drop_final: the final punctuation taken away (as in headings); only useful with sentence starts.
-    newline: a whitespace token ("\\n", "\\n\\n" or a second space) after the sentence, as spaCy's tokenizer
-        makes them; after a sentence that lost its final punctuation four times as likely.
-    wrapped: chance per document of line breaks within sentences, every 8 to 16 words, or of runs of blanks.
+    drop_final: without the final punctuation (as in headings); only useful with sentence starts.
+    newline: a whitespace token ("\\n", "\\n\\n" or a second space) after the sentence, like those of spaCy's
+        tokenizer; four times as likely after a sentence that lost its final punctuation.
+    wrapped: probability per document of line breaks within sentences, every 8 to 16 words, or of runs of blanks.
     """
 
     curly: float = 0.15
@@ -62,14 +63,15 @@ class FitConfig:
     """The training loop.
 
     epochs: passes over the training sentences (may be fractional).
-    batch: words per update.
-    learn_rate: the peak; linear warm-up over ``warmup_steps`` updates, a tenth of all at most, and linear decay to
+    batch_tokens: words per update.
+    learning_rate: the peak; linear warm-up over ``warmup_steps`` updates, at most a tenth of all, and linear decay to
         zero.
-    dropout_table, dropout_layers: share of the numbers set to 0 in what the first layer reads, and the others.
-    hide: a word that occurs so many times is shown as an unknown one in half of the cases, a more frequent one less.
-    starts: what the loss of sentence starts counts, beside that of tags.
-    average: share of the running means of all values, which are what is kept, that an update leaves in them.
-    run_lengths: numbers of consecutive sentences put together in one document, drawn uniformly.
+    dropout_table, dropout_layers: dropout rates of the inputs of the first layer, and of the others.
+    word_dropout: a word that occurs ``count`` times is replaced by the unknown word with probability
+        ``word_dropout / (word_dropout + count)`` (Kiperwasser & Goldberg 2016).
+    start_weight: weight of the loss of sentence starts, relative to that of tags.
+    ema_decay: decay of the running means of all parameters; the trained network consists of these means.
+    run_lengths: numbers of consecutive sentences joined in one document, drawn uniformly.
     """
 
     epochs: float = 2.0
@@ -93,7 +95,7 @@ class FitConfig:
 @stored_as("network", "augment", "fit")
 @dataclass(frozen=True)
 class TaggingConfig:
-    """Everything that decides what a tagger learns, save the sentences themselves."""
+    """All settings that determine a trained tagger, except the sentences."""
 
     network: NetworkConfig = NetworkConfig()
     augment: AugmentConfig = AugmentConfig()
@@ -104,9 +106,9 @@ class TaggingConfig:
         return hashlib.sha256(json.dumps(to_stored(self), sort_keys=True).encode()).hexdigest()[:16]
 
 
-# Treebank tokenization, as the parser's training trees have it; short fits, since there is one per fold.
+# Treebank tokenization, as in the parser's training trees; short training, since there is one tagger per fold.
 JACKKNIFE = TaggingConfig()
-# Users' texts: split hyphens, line breaks, missing final punctuation; a longer fit.
+# Users' texts: split hyphens, line breaks, missing final punctuation; longer training.
 FINAL = TaggingConfig(
     augment=AugmentConfig(lower=0.05, split_hyphens=0.5, drop_final=0.12, newline=0.12, wrapped=0.08),
     fit=FitConfig(epochs=4.0),

@@ -1,4 +1,4 @@
-"""Training documents: consecutive sentences in one of several typographies, drawn anew at every pass."""
+"""Training documents: consecutive sentences in one of several typographies, drawn again in every pass."""
 
 import re
 from collections import Counter, defaultdict
@@ -27,7 +27,7 @@ _MODIFIER = frozenset({"JJ", "VBN", "VBG", "NN", "CD", "RB", "IN"})
 
 
 def curly_words(sentence: Sentence) -> tuple[str, ...]:
-    """The words with typographic quotes, apostrophes and dashes; tags tell opening from closing quotes."""
+    """The words with typographic quotes, apostrophes and dashes; tags distinguish opening from closing quotes."""
     pairs = zip(sentence.words, sentence.tags, strict=True)
     return tuple("—" if pair[0] == "--" else _CURLY.get(pair, pair[0].replace("'", "’")) for pair in pairs)
 
@@ -42,11 +42,11 @@ def title_words(sentence: Sentence) -> tuple[str, ...]:
 
 class WordSplitter:
     """Splits treebank words as spaCy's tokenizer would ("T-cell" as "T", "-", "cell"), and guesses the parts' tags.
-    GENIA, the Wall Street Journal and part of MASC keep hyphenated words whole; CRAFT and GUM, and spaCy's tokenizer in
-    users' texts, split most of them. Sentences split like that keep the tagger from meeting such words in unknown
-    surroundings, and the senter from ending a sentence after "Fig" + ".". A part gets its most frequent tag in
-    ``evidence``, of treebanks that split; only signs and last parts are certain enough to be set by rule. Where tags
-    are not the Penn Treebank's (``penn``), a part that is not in the evidence gets the tag of the whole."""
+    GENIA, the Wall Street Journal and part of MASC do not split hyphenated words; CRAFT and GUM, and spaCy's tokenizer
+    in users' texts, split most of them. Training on split sentences shows the tagger such words in their usual
+    contexts, and prevents the senter from ending a sentence after "Fig" + ".". A part gets its most frequent tag in
+    ``evidence``, sentences of treebanks that split; only signs and last parts are certain enough to be set by rule. If
+    tags are not the Penn Treebank's (``penn``), a part that is not in the evidence gets the tag of the whole word."""
 
     def __init__(self, tokenizer: Tokenizer, evidence: Iterable[Sentence], penn: bool = True) -> None:
         self._penn = penn
@@ -59,7 +59,7 @@ class WordSplitter:
         self._pieces = cache(lambda word: tuple(token.text for token in tokenizer(word)))
 
     def split(self, sentence: Sentence) -> Sentence | None:
-        """The sentence with its words split, or None when none of them is. Words are split at hyphens, slashes and a
+        """Split the words of a sentence; None if there is nothing to split. Words are split at hyphens, slashes and a
         few signs ("Ca2+", "5'") and before a final full stop ("Fig."): users' texts often differ from treebanks there,
         and the tags can be guessed."""
         words: list[str] = []
@@ -95,12 +95,12 @@ class WordSplitter:
 
 def _splittable(pieces: tuple[str, ...]) -> bool:
     if (pieces[0] in _SIGN_TAGS and pieces[0] != "°") or ("'" in pieces and not pieces[0][-1].isdigit()):
-        return False  # "'ve" on its own, "an'": a text would have them in one piece with their neighbours
+        return False  # "'ve" alone, "an'": in a text, these are attached to their neighbours
     return all(piece in _SIGN_TAGS or _INNER.sub("", piece).isalnum() for piece in pieces)
 
 
 class Token(NamedTuple):
-    """`start`: whether a sentence begins."""
+    """A token of a training document. `start`: whether a sentence begins here."""
 
     word: str
     tag: str
@@ -109,10 +109,10 @@ class Token(NamedTuple):
 
 @dataclass
 class DocumentSampler:
-    """Draws the training documents of one pass from groups of consecutive sentences. `groups` are
-    lists of sentences that follow one another in a treebank; a group listed twice is seen twice a pass. Documents never
-    cross groups. All drawing comes from generators seeded by `fit.seed`. `splitter` splits words where `augment` wants
-    that."""
+    """Draws the training documents of one pass from groups of consecutive sentences. `groups`: lists of sentences that
+    follow one another in a treebank; a group listed twice occurs twice per pass. Documents never cross groups. All
+    random draws come from generators seeded by `fit.seed`. `splitter` splits words with the probability in
+    `augment`."""
 
     groups: Sequence[Sequence[Sentence]]
     augment: AugmentConfig
@@ -123,14 +123,14 @@ class DocumentSampler:
         self._random, self._spacing = (np.random.default_rng(seed) for seed in (self.fit.seed, [self.fit.seed, 1]))
 
     def examples(self, nlp: Language) -> Iterator[Example]:
-        """`one_pass` as spaCy's Examples, whose Docs have the vocabulary of `nlp`."""
+        """Yield `one_pass` as spaCy's Examples, whose Docs have the vocabulary of `nlp`."""
         for tokens in self.one_pass():
             words, tags, starts = (list(column) for column in zip(*tokens, strict=True))
             reference = Doc(nlp.vocab, words=words, tags=tags, sent_starts=starts)
             yield Example(Doc(nlp.vocab, words=words), reference)
 
     def one_pass(self) -> Iterator[list[Token]]:
-        """All documents of one pass, in random order, lists of tokens."""
+        """Yield all documents of one pass, in random order, as lists of tokens."""
         runs: list[Sequence[Sentence]] = []
         for group in self.groups:
             start = 0
@@ -142,7 +142,7 @@ class DocumentSampler:
                 yield tokens
 
     def _document(self, sentences: Sequence[Sentence]) -> list[Token]:
-        # Typography, line breaks and lower case belong to a document, the rest to a sentence.
+        # Curly quotes, line breaks and lower case are drawn per document, the rest per sentence.
         augment = self.augment
         curly, lower = self._random.random(2)
         wrapped = self._spacing.random()
@@ -173,7 +173,7 @@ class DocumentSampler:
         return tokens
 
     def _wrap(self, part: list[Token]) -> list[Token]:
-        """The part with a line break every 8 to 16 words, or with more than one blank here and there."""
+        """Insert a line break every 8 to 16 words, or runs of blanks every 1 to 8 words."""
         lines = self._spacing.random() < 0.5
         result: list[Token] = []
         while part:

@@ -1,7 +1,7 @@
-"""The recurrent tagger in training: the loss of a batch of documents and its derivatives.
+"""The recurrent tagger in training: loss and gradients of a batch of documents.
 
-The loss of a token is -ln of the probability of its tag, and that of whether a sentence begins there. White space has
-no loss, nor has the beginning of a document.
+The loss of a token is -ln of the probability of its tag, plus -ln of the probability of whether a sentence begins
+there. White space has no loss, and the first token of a document has no loss of sentence starts.
 """
 
 from collections.abc import Sequence
@@ -18,9 +18,9 @@ from .config import FitConfig, NetworkConfig
 
 @dataclass(frozen=True)
 class TaggedText:
-    """A document to learn from. `numbers` int32 (n + 2, k): rows of the table; `rare` float32 (n + 2,): the chance that
-    a word is shown as an unknown one; `tags` int32 (n + 2,): -1 where nothing is learned; `starts` float32 (n + 2,): 1
-    where a sentence begins, -1 where none does, 0 where nothing is learned of that."""
+    """A training document. `numbers` int32 (n + 2, k): rows of the table; `rare` float32 (n + 2,): probability of word
+    dropout; `tags` int32 (n + 2,): tag ids, -1: no loss; `starts` float32 (n + 2,): 1 where a sentence begins, -1 where
+    none does, 0: no loss."""
 
     numbers: np.ndarray
     rare: np.ndarray
@@ -29,7 +29,7 @@ class TaggedText:
 
 
 def first_values(size: int, n_tags: int, config: NetworkConfig, rng: np.random.Generator) -> Arrays:
-    """Random first values for a table of `size` rows and `n_tags` tags."""
+    """Draw random initial parameters for a table of `size` rows and `n_tags` tags."""
     return first_layers(size, config.width, config.units, config.layers, rng) | {
         "outputs": random_matrix(2 * config.units, n_tags + 1, rng, 0.5),
         "output_bias": np.zeros(n_tags + 1, dtype=REAL),
@@ -37,14 +37,14 @@ def first_values(size: int, n_tags: int, config: NetworkConfig, rng: np.random.G
 
 
 class TaggerLearner(Learner):
-    """The learner of a recurrent tagger."""
+    """Parameters and optimiser of a recurrent tagger."""
 
     def __init__(self, values: Arrays, config: FitConfig):
         super().__init__(values, config.dropout_table, config.dropout_layers, config.average)
         self.starts_count = config.starts
 
     def step(self, batch: Sequence[TaggedText], rng: np.random.Generator, rate: float) -> tuple[float, float]:
-        """Learn from a batch. Returns the losses of tags and of sentence starts per token, nats."""
+        """Update the parameters on a batch. Returns the losses of tags and of sentence starts per token, nats."""
         losses, rows = self.slopes_of(batch, rng)
         self._update(rows, rate)
         return losses
@@ -52,9 +52,9 @@ class TaggerLearner(Learner):
     def slopes_of(
         self, batch: Sequence[TaggedText], rng: np.random.Generator | None
     ) -> tuple[tuple[float, float], np.ndarray]:
-        """Add the derivatives of a batch's loss per token to `slopes`; without `rng` nothing is dropped.
+        """Add the gradients of a batch's loss per token to `slopes`. Without `rng` there is no dropout.
 
-        Returns ((loss of tags, of starts), rows of the table that the batch has met).
+        Returns ((loss of tags, of starts), rows of the table that occur in the batch).
         """
         values, slopes = self.values, self.slopes
         bounds = np.cumsum([0, *(len(text.numbers) for text in batch)])

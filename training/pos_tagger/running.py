@@ -1,6 +1,5 @@
-"""The training of a recurrent tagger of tags and sentence starts, and the two runs: the
-final tagger on disk, with its scores; and tags for every training sentence from a tagger that has not seen
-it."""
+"""Train a recurrent tagger of tags and sentence starts. There are two kinds of runs: the final tagger on disk, with its
+scores; and jackknifing, which tags every training sentence with a tagger that was not trained on it."""
 
 import hashlib
 import time
@@ -45,8 +44,8 @@ _BLANKS = ("\n", "\n\n", " ")
 
 
 def learn_rate(config: FitConfig, step: int, done: float) -> float:
-    """Linear warm-up to ``config.learn_rate``, for a tenth of the run at most, and linear decay to zero where the
-    share 1 of all words is ``done``."""
+    """The learning rate of a step: linear warm-up to ``config.learn_rate``, for at most a tenth of the run, and linear
+    decay to zero as ``done``, the fraction of words used, reaches 1."""
     warm = max((step + 1) / config.warmup_steps, 10 * done)
     return config.learn_rate * min(1.0, warm) * max(0.0, 1.0 - done)
 
@@ -61,10 +60,10 @@ def fit(
     lang: str = "en",
 ) -> tuple[RecurrentModel, float]:
     """Train a tagger of texts in ``lang`` for ``config.fit.epochs`` passes over ``groups`` (see ``DocumentSampler``),
-    from ``start`` if that is given. Returns the model with averaged parameters, and the seconds used. Raises ValueError
-    where there is nothing to learn from, ConfigError where ``start`` has other tags or sizes."""
+    starting from the model ``start`` if given. Returns the model with averaged parameters, and the seconds used. Raises
+    ValueError if there are no training words, ConfigError if ``start`` has other tags or sizes."""
     if config.augment.inserts_space and SPACE_TAG not in tags:
-        raise ValueError(f"whitespace tokens are asked for, but the tags lack {SPACE_TAG}; add it")
+        raise ValueError(f"the settings insert whitespace tokens, but the tags lack {SPACE_TAG}; add it")
     options, started = config.fit, time.perf_counter()
     tokens = Counter(chain.from_iterable(sentence.words for group in groups for sentence in group))
     total = tokens.total() * options.epochs
@@ -101,7 +100,7 @@ def fit(
 
 
 def _go_on(start: RecurrentModel, tags: Sequence[str], config: NetworkConfig) -> Arrays:
-    """The values of a network that goes on learning. Raises ConfigError where its tags or its sizes are others."""
+    """Initial parameters from a trained network. Raises ConfigError if its tags or sizes differ."""
     if set(start.tags) != set(tags):
         raise ConfigError(
             f"the pipeline to start from has other tags ({', '.join(sorted(set(start.tags) ^ set(tags)))}); give the "
@@ -115,7 +114,7 @@ def _go_on(start: RecurrentModel, tags: Sequence[str], config: NetworkConfig) ->
 
 
 class Texts:
-    """Makes documents of tokens what a network learns from. ``counts``: how often each token occurs."""
+    """Encodes documents of tokens as training examples. ``counts``: number of occurrences of each token."""
 
     def __init__(self, parts: TokenParts, tags: Sequence[str], counts: Mapping[str, int], hide: float):
         self._parts = parts
@@ -128,7 +127,7 @@ class Texts:
         )
 
     def text(self, tokens: Sequence[Token]) -> TaggedText:
-        """What is learned from a document."""
+        """Encode a document."""
         n = len(tokens)
         rare, tags, starts = np.zeros(n + 2, REAL), np.full(n + 2, -1, INDEX), np.zeros(n + 2, REAL)
         rare[1:-1] = [self._rare[token.word] for token in tokens]
@@ -139,8 +138,8 @@ class Texts:
 
 
 def make_pipeline(model: RecurrentModel, senter: bool, nlp: Language | None = None) -> Language:
-    """A pipeline with the tagger, which sets sentence starts, too, if it is a ``senter``; it goes into ``nlp``, or a
-    blank pipeline of its language."""
+    """Add the tagger to ``nlp``, or to a blank pipeline of its language. With ``senter`` it also sets sentence
+    starts."""
     nlp = nlp or blank_pipeline(model.meta["lang"])
     component = cast(Any, nlp.add_pipe("recurrent_tagger", name=TAGGER, config={"sentences": senter}))
     component.set_parser(RecurrentTagger(model))
@@ -148,9 +147,9 @@ def make_pipeline(model: RecurrentModel, senter: bool, nlp: Language | None = No
 
 
 def model_of(nlp: Language) -> RecurrentModel:
-    """The model of a pipeline's tagger. Raises ConfigError where it has none that this trainer made."""
+    """The model of a pipeline's recurrent tagger. Raises ConfigError if there is none."""
     if not nlp.has_pipe(TAGGER) or nlp.get_pipe_meta(TAGGER).factory != "recurrent_tagger":
-        raise ConfigError("the pipeline to start from has no recurrent tagger; give one that `tag` has made")
+        raise ConfigError("the pipeline to start from has no recurrent tagger; give one made by `train-tagger`")
     return cast(Any, nlp.get_pipe(TAGGER)).parser.model
 
 
@@ -165,11 +164,11 @@ def train_final(
     lang: str = "en",
 ) -> dict[str, float]:
     """Train on all training sentences, save the pipeline to ``model`` and tag the dev parts with it.
-    ``split_evidence``: names of the treebanks that split hyphenated words; they decide the tags of parts when
-    ``augment.split_hyphens`` is on. ``start``: a pipeline to go on from, of the same tags and shape. ``lang``: the
-    language, for the tokenizer. Writes
-    ``out/{treebank}.dev.tags`` (made by the pipeline as loaded from disk, one Doc per tree) and a line in
-    ``out/log.jsonl``; returns the scores (accuracies and F1 as fractions), which also stand in the pipeline's meta."""
+    ``split_evidence``: names of the treebanks that split hyphenated words; they determine the tags of parts if
+    ``augment.split_hyphens`` is on. ``start``: a pipeline to start from, with the same tags and sizes. ``lang``: the
+    language, for the tokenizer. Writes ``out/{treebank}.dev.tags`` (by the pipeline as loaded from disk, one Doc per
+    tree) and a line in ``out/log.jsonl``. Returns the scores (accuracies and F1 as fractions), which are also in the
+    pipeline's meta."""
     model.mkdir(parents=True, exist_ok=True)  # fails now rather than after the fit
     out.mkdir(parents=True, exist_ok=True)
     tags, splitter = set(tag_set(treebanks)), None
@@ -181,7 +180,7 @@ def train_final(
         tags |= {"HYPH"} if lang == "en" else set()
         evidence = [treebank for treebank in treebanks if treebank.name in split_evidence] or treebanks
         known = (sentence for treebank in evidence for sentence in treebank.train)
-        cutting = blank_pipeline(lang, words)  # one of its own, whose vocabulary is not saved
+        cutting = blank_pipeline(lang, words)  # a separate pipeline, whose vocabulary is not saved
         splitter = WordSplitter(cutting.tokenizer, known, penn=lang == "en")
     groups = [treebank.train for treebank in treebanks for _ in range(treebank.weight)]
     other = None if start is None else model_of(spacy.load(start))
@@ -202,8 +201,8 @@ def train_final(
 def _score(
     nlp: Language, treebanks: Sequence[Treebank], config: TaggingConfig, senter: bool, out: Path
 ) -> tuple[dict[str, float], int | None]:
-    """Accuracy and sentence F1 on the dev parts, whose tags are written; words tagged per second. Sentence F1 is that
-    of dev documents of 1 to 8 sentences: `plain` as written, `varied` as in training."""
+    """Tag the dev parts and write the tags. Returns accuracy and sentence F1, and words tagged per second. Sentence F1
+    is measured on dev documents of 1 to 8 sentences: `plain` as written, `varied` as in training."""
     scores: dict[str, float] = {}
     right, total, used = 0, 0, 0.0
     for treebank in (treebank for treebank in treebanks if treebank.dev):
@@ -234,13 +233,14 @@ def _fingerprint(treebanks: Sequence[Treebank], folds: int, config: TaggingConfi
 def jackknife(
     treebanks: Sequence[Treebank], out: Path, folds: int, config: TaggingConfig, run: str = "pooled", lang: str = "en"
 ) -> dict[str, float]:
-    """Write ``out/{treebank}.train.tags``; return the accuracy of the predicted tags per treebank. The taggers learn
-    from the other folds of all ``treebanks`` together. A finished fold is kept in ``out/folds/{run}`` and not done
-    again by a later call with the same settings and sentences. ``out/log.jsonl`` gets a line per fold and treebank."""
+    """Write ``out/{treebank}.train.tags``; returns the accuracy of the predicted tags per treebank. The tagger of a
+    fold is trained on the other folds of all ``treebanks`` together. Finished folds are stored in ``out/folds/{run}``;
+    a later call with the same settings and sentences reuses them. ``out/log.jsonl`` gets a line per fold and
+    treebank."""
     numbers = {treebank.name: fold_numbers(len(treebank.train), folds) for treebank in treebanks}
     if len(numbers) < len(treebanks):
         seen = [treebank.name for treebank in treebanks]
-        raise ValueError(f"treebank folders must have different names, seen: {seen}")
+        raise ValueError(f"treebank folders must have different names, but are named {seen}")
     out.mkdir(parents=True, exist_ok=True)
     fingerprint = _fingerprint(treebanks, folds, config)
     lines = {name: np.empty(len(of), object) for name, of in numbers.items()}
@@ -271,7 +271,7 @@ def _run_fold(
     out: Path,
     lang: str,
 ) -> dict[str, list[str]]:
-    """Lines of tags for the sentences of each treebank that are `held_out`, bool, by a tagger of the others."""
+    """Train a tagger on the sentences that are not `held_out` (bool), and return lines of tags for those that are."""
     parts = list(zip(treebanks, held_out, strict=True))
     groups = [treebank.train[part] for treebank, held in parts for part in kept_runs(~held) * treebank.weight]
     config = replace(config, fit=replace(config.fit, seed=config.fit.seed + fold))

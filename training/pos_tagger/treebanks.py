@@ -1,4 +1,4 @@
-"""The treebanks a tagger learns from: their sentences (words as spaCy's users have them), weights and folds."""
+"""Treebanks for training taggers: their sentences (words as in users' texts), weights and folds."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Sentence:
 
 
 def read_sentences(path: Path) -> list[Sentence]:
-    """The sentences of a file of bracketed trees, in file order; empty elements (``-NONE-``) are left out. A tree
-    without any word gives a Sentence of no words, so that line numbers stay in step with the trees. Raises
-    TreeFormatError, naming file, line and column, at a malformed tree."""
+    """Read the sentences of a file of bracketed trees, in file order, without empty elements (``-NONE-``). A tree
+    without words gives a Sentence of no words, so that sentences and trees stay aligned. Raises TreeFormatError, with
+    file, line and column, for a malformed tree."""
     sentences = []
     for tree in read_trees(path):
         leaves = [leaf for leaf in zip(tree.words, tree.tags, strict=True) if leaf[1] != EMPTY_TAG]
@@ -36,7 +36,7 @@ def read_sentences(path: Path) -> list[Sentence]:
 
 @dataclass(frozen=True)
 class Treebank:
-    """A named treebank; ``weight`` is how often a pass shows each of its training sentences."""
+    """A named treebank; ``weight``: number of times that each of its training sentences occurs in a pass."""
 
     name: str
     train: list[Sentence] = field(repr=False)
@@ -45,9 +45,8 @@ class Treebank:
 
     @classmethod
     def read(cls, argument: str) -> Treebank:
-        """Read ``PATH`` or ``PATH:WEIGHT``: a folder with ``train.mrg`` and, if there is one, ``dev.mrg``; a folder of
-        shards that a teacher has annotated; or a CoNLL-U file ``…train.conllu`` (XPOS) with, if there is one, its
-        ``…dev.conllu``."""
+        """Read ``PATH`` or ``PATH:WEIGHT``: a folder with ``train.mrg`` and optionally ``dev.mrg``; a folder of shards
+        annotated by a teacher; or a CoNLL-U file ``…train.conllu`` (XPOS), optionally with its ``…dev.conllu``."""
         text, _, number = argument.rpartition(":")
         path, weight = (Path(text), int(number)) if text and number.isdigit() else (Path(argument), 1)
         if weight < 1:
@@ -64,7 +63,7 @@ class Treebank:
             train = [Sentence(s.words, s.tags) for shard in all_shards([path]) for s in read_shard(shard).sentences]
         else:
             raise FileNotFoundError(
-                f"{path}: neither train.mrg nor shards in this folder; give that of a treebank or of annotated text"
+                f"{path} has neither train.mrg nor shards; give the folder of a treebank or of annotated text"
             )
         return cls(name, train, dev, weight)
 
@@ -74,7 +73,7 @@ def _conllu(path: Path) -> list[Sentence]:
 
 
 def kept_runs(keep: np.ndarray) -> list[slice]:
-    """The maximal runs of consecutive sentences where the boolean array ``keep`` [size] is true."""
+    """Maximal runs of consecutive sentences for which the boolean array ``keep`` [size] is true."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], keep, [False]]).astype(np.int8)))
     return [slice(int(start), int(stop)) for start, stop in zip(edges[::2], edges[1::2], strict=True)]
 
@@ -85,7 +84,7 @@ def tag_set(treebanks: Sequence[Treebank]) -> list[str]:
 
 
 def accuracy(gold: Sequence[Sentence], predicted: Sequence[Sequence[str]]) -> tuple[int, int]:
-    """Right tags and all tags."""
+    """Count correct tags and all tags."""
     rows = zip(gold, predicted, strict=True)
     same = [a == b for sentence, tags in rows for a, b in zip(sentence.tags, tags, strict=True)]
     return sum(same), len(same)

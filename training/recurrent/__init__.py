@@ -1,1 +1,1 @@
-"""What trainers of recurrent networks share: layers forwards and backwards, and the optimiser."""
+"""Shared code of the trainers of recurrent networks: forward and backward passes of layers, and the optimiser."""

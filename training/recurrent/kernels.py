@@ -1,4 +1,4 @@
-"""Derivatives of the recurrent units, and the optimiser's steps."""
+"""Gradients of the recurrent units, and optimiser steps."""
 
 import numpy as np
 
@@ -9,17 +9,17 @@ from spacy_dtparse.kernels.recurrent.units import run_units
 
 @bare_kernel(fastmath=True)
 def run_sentences(numbers, inputs, bounds, recurrent, bias, states, outputs):
-    """`run_units` for every sentence: tokens [bounds[s], bounds[s + 1])."""
+    """Call `run_units` for every sentence: tokens [bounds[s], bounds[s + 1])."""
     for s in range(len(bounds) - 1):
         run_units(numbers, inputs, bounds[s], bounds[s + 1], recurrent, bias, states, outputs)
 
 
 @bare_kernel(fastmath=True)
 def units_back(d_outputs, numbers, inputs, bounds, recurrent, states, d_numbers, d_inputs, d_recurrent, d_bias, carry):
-    """Derivatives of `run_sentences`: `numbers` holds the gates, as it leaves them.
+    """Backward pass of `run_sentences`, which leaves the gates in `numbers`.
 
-    Filled: `d_numbers`, of the shape of `numbers`, and, where the highway has no row there, `d_inputs` (tokens, 2 d).
-    Added to: `d_recurrent`, `d_bias` (2, 2, d). `carry` (d,) is room.
+    Written: `d_numbers`, of the shape of `numbers`, and, if the highway has no rows there, `d_inputs` (tokens, 2 d).
+    Added to: `d_recurrent`, `d_bias` (2, 2, d). `carry` (d,) is scratch.
     """
     d = recurrent.shape[2]
     rows = numbers.shape[1] // (2 * d)
@@ -63,7 +63,7 @@ def units_back(d_outputs, numbers, inputs, bounds, recurrent, states, d_numbers,
 
 @bare_kernel(fastmath=True)
 def add_rows(table, numbers, rows):
-    """table[numbers[t, k]] += rows[t] for all k; float32 (V, d), int32 (n, k), float32 (n, d)."""
+    """Add rows[t] to table[numbers[t, k]] for all t, k; float32 (n, d), float32 (V, d), int32 (n, k)."""
     for t in range(len(numbers)):
         row = rows[t]
         for number in numbers[t]:
@@ -74,7 +74,7 @@ def add_rows(table, numbers, rows):
 
 @bare_kernel(fastmath=True)
 def adam(values, slopes, means, squares, rate, keep, keep_square, correction, correction_square):
-    """One step of Adam (Kingma & Ba 2015) on flat float32 arrays; `slopes` is emptied."""
+    """One step of Adam (Kingma & Ba 2015) on flat float32 arrays; `slopes` is set to 0."""
     for i in range(len(values)):
         g = slopes[i]
         means[i] = keep * means[i] + (REAL(1) - keep) * g
@@ -85,13 +85,13 @@ def adam(values, slopes, means, squares, rate, keep, keep_square, correction, co
 
 @bare_kernel(fastmath=True)
 def adam_rows(table, slopes, means, squares, rows, rate, keep, keep_square, correction, correction_square):
-    """`adam` on the rows of a table that a batch has met, the others being left as they are."""
+    """`adam` on the rows of a table that occur in a batch; the others stay unchanged."""
     for row in rows:
         adam(table[row], slopes[row], means[row], squares[row], rate, keep, keep_square, correction, correction_square)
 
 
 @bare_kernel(fastmath=True)
 def follow(averages, values, share):
-    """averages += share * (values - averages), flat float32 arrays."""
+    """Update running means: averages += share * (values - averages), flat float32 arrays."""
     for i in range(len(values)):
         averages[i] += share * (values[i] - averages[i])

@@ -1,4 +1,4 @@
-"""Layers of simple recurrent units in training: forwards, backwards, and the optimiser's step."""
+"""Layers of simple recurrent units in training: forward pass, backward pass, and optimiser step."""
 
 import math
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ N = TypeVar("N", bound=Any)
 
 
 def first_layers(size: int, width: int, units: int, layers: int, rng: np.random.Generator) -> Arrays:
-    """Random first values of a table of `size` rows of `width` numbers, and of the layers that read it."""
+    """Draw random initial parameters of a table of `size` rows, `width` columns, and of the layers on top of it."""
     d = units
     values = {"table": (rng.standard_normal((size, width)) * 0.4).astype(REAL)}
     for layer in range(layers):
@@ -31,15 +31,15 @@ def first_layers(size: int, width: int, units: int, layers: int, rng: np.random.
 
 
 def random_matrix(rows: int, columns: int, rng: np.random.Generator, scale: float = 1.0) -> np.ndarray:
-    """Numbers with a variance of `scale` squared by the number of rows."""
+    """Draw a random matrix of variance `scale` squared divided by the number of rows."""
     return (rng.standard_normal((rows, columns)) * scale / math.sqrt(rows)).astype(REAL)
 
 
 def drop(
     x: np.ndarray, share: float, rng: np.random.Generator | None, lengths: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """x with a share of its numbers set to 0, with `lengths` of its columns, the same for all tokens of a sentence; and
-    the factors."""
+    """Apply dropout at rate `share`; returns x and the factors. With the `lengths` of sentences it drops columns, the
+    same for all tokens of a sentence."""
     if rng is None or share == 0:
         return x, np.ones(1, dtype=REAL)
     shape = x.shape if lengths is None else (len(lengths), x.shape[1])
@@ -50,7 +50,7 @@ def drop(
 
 
 def as_network(kind: type[N], values: Arrays) -> N:
-    """A network of a kind, a NamedTuple of arrays with a tuple `weights`, with these values and with factors of 1."""
+    """Build a network of a kind, a NamedTuple of arrays with a tuple `weights`, with these values and factors of 1."""
     n_layers = sum(name.startswith("weights") for name in values)
     rest = {field: values[name] for name, field in stored_fields(kind).items() if name not in ("weights", "factor")}
     factor = np.ones(len(values["table"]), dtype=REAL)
@@ -58,16 +58,16 @@ def as_network(kind: type[N], values: Arrays) -> N:
 
 
 def values_of(network: Any) -> Arrays:
-    """The reverse of `as_network`; arrays of their own, the table in float32."""
+    """Copy the values of a network: the reverse of `as_network`, with the table in float32."""
     arrays = {n: a for n, a in to_stored(network).items() if n not in ("weights", "table", "factor")}
     rest = {"table": table_of(network), **{name: array.copy() for name, array in arrays.items()}}
     return {**{f"weights{k}": part.copy() for k, part in enumerate(network.weights)}, **rest}
 
 
 class Learner:
-    """A network's values, their running averages, and the optimiser's state. One process, one thread.
+    """A network's values, their running means, and the optimiser's state. One process, one thread.
 
-    `table_share`, `layer_share`: of the numbers that are set to 0 in what the first layer reads, and the others.
+    `table_share`, `layer_share`: dropout rates of the inputs of the first layer, and of the others.
     """
 
     def __init__(self, values: Arrays, table_share: float, layer_share: float, average: float = 0.999):
@@ -82,14 +82,14 @@ class Learner:
         self._ones = np.ones(len(values["table"]), dtype=REAL)
 
     def state(self) -> Arrays:
-        """All arrays by name, to be kept and given to `restore`."""
+        """All arrays by name, to be saved and passed to `restore`."""
         found = {"steps": np.array(self.steps)}
         for kind in ("values", "averages", "means", "squares"):
             found |= {f"{kind}.{name}": array for name, array in getattr(self, kind).items()}
         return found
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Take over what `state` gave."""
+        """Restore the arrays of `state`."""
         self.steps = int(state["steps"])
         for kind in ("values", "averages", "means", "squares"):
             for name, array in getattr(self, kind).items():

@@ -130,10 +130,10 @@ def _differences(held: Mapping[str, Any], facts: Mapping[str, Any], names: list[
         if was == now:
             continue
         if isinstance(was, Mapping) and isinstance(now, Mapping):
-            found += _differences(was, now, sorted({*was, *now}), f"{prefix}{setting_name(name)}.")
+            found += _differences(was, now, sorted({*was, *now}), f"{prefix}{name}.")
             continue
         values = f"{was!r}, now {now!r}"
         short = name in held and name in facts and len(values) <= _SHORT
-        shown = f"{prefix}{setting_name(name)}"
+        shown = f"{prefix}{setting_name(name) if prefix else name}"  # parts are settings, by stored names
         found.append(f"{shown} (was {values})" if short else shown)
     return found

@@ -1,5 +1,6 @@
-"""Self-training: a slow, accurate teacher parses raw text, a fast student learns from what the teacher is sure of.
+"""Self-training: a slow, accurate parser (the source parser) parses raw text; a fast student is trained on the trees of
+which the source parser is most confident (silver trees).
 
-`teaching` (the teacher's trees, kept on disk chunk by chunk), `selecting` (which trees are kept, and the files that
-`fit` reads), `students` (one student per amount of the teacher's trees, and their scores).
+`teaching` (parses text into silver trees, stored on disk in chunks), `selecting` (selects trees and writes the files
+for `train-boosted`), `students` (trains a student for each number of silver trees, and scores it).
 """

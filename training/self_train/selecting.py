@@ -1,4 +1,4 @@
-"""Which of the teacher's trees are kept, and the files that they are written to."""
+"""Select silver trees by the source parser's confidence, and write them to files."""
 
 import math
 import random
@@ -14,20 +14,21 @@ from ..runs.files import write_atomically, write_json
 from .teaching import Lesson
 
 BIN = 5
-"""Sentences of 1-5 words, 6-10 words and so on are compared with one another."""
+"""Width of the length bins: sentences of 1-5 words are compared with each other, those of 6-10 words, and so on."""
 
 QUANTILES = (0, 5, 10, 25, 50, 75, 90, 95, 100)
 WHOLE = ("optimal", "complete")
-"""Statuses of parses that the teacher finished."""
+"""Statuses of complete parses of the source parser."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Which trees are kept.
+    """Criteria of the selection.
 
-    `sure`: of each file's sentences of similar length (see BIN), the share that the teacher is surest of; at least
-    one. `least_sure`: or all whose sureness (geometric mean per word, 0 to 1; `exp` of `teaching.sureness`) is at least
-    this; both: what passes both. `sizes`: numbers of trees that get files of their own. `seed`: of the order.
+    `sure`: of each file's sentences of similar length (see BIN), the fraction with the highest confidence; at least one
+    sentence. `least_sure`: minimum confidence (geometric mean per word, 0 to 1; `exp` of `teaching.sureness`). If both
+    are given, a tree must satisfy both. `sizes`: numbers of trees written to separate files. `seed`: seed of the
+    order.
 
     Raises ConfigError for values out of range.
     """
@@ -39,16 +40,16 @@ class Selection:
 
     def __post_init__(self) -> None:
         if not 0 < self.sure <= 1:
-            raise ConfigError(f"the share of sure sentences is {self.sure}; it must be above 0 and at most 1 (--sure)")
+            raise ConfigError(f"the fraction to keep is {self.sure}; it must be above 0, at most 1 (--keep-fraction)")
         if self.least_sure is not None and not 0 <= self.least_sure <= 1:
-            raise ConfigError(f"the least sureness is {self.least_sure}; it must be from 0 to 1 (--least-sure)")
+            raise ConfigError(f"the minimum confidence is {self.least_sure}; it must be 0 to 1 (--min-confidence)")
         if any(size < 1 for size in self.sizes) or len(set(self.sizes)) < len(self.sizes):
             raise ConfigError(f"the sizes are {list(self.sizes)}; give different whole numbers from 1 (--sizes)")
 
 
 def chosen(lesson: Lesson, selection: Selection) -> tuple[list[int], list[Counter[str]]]:
-    """(numbers of the kept sentences in the order of the text, for each file how many were left out: "incomplete",
-    "unsure")."""
+    """Select sentences. Returns (their indices in the order of the text, the counts of excluded sentences of each file:
+    "incomplete", "unsure")."""
     bins: dict[tuple[int, int], list[int]] = defaultdict(list)
     dropped = [Counter[str]() for _ in lesson.counts]
     for number, (sentence, taught) in enumerate(zip(lesson.sentences, lesson.trees, strict=True)):
@@ -69,15 +70,17 @@ def chosen(lesson: Lesson, selection: Selection) -> tuple[list[int], list[Counte
 
 def write_selection(lesson: Lesson, selection: Selection, out: Path) -> dict[str, Any]:
     """Write `out`/teacher.mrg (a tree per line, in an order drawn with the seed), teacher.tags (the tags of each),
-    teacher.json (what was read, kept and left out, returned as well), and for each size teacher.SIZE.mrg and .tags, the
-    first trees of teacher.mrg.
+    teacher.json (counts of read, selected and excluded sentences, also returned), and for each size teacher.SIZE.mrg
+    and .tags, the first trees of teacher.mrg.
 
-    Raises TrainingDataError when nothing is kept, or, when everything else is written, for sizes above what is kept.
+    Raises TrainingDataError if no tree is selected, or, after everything else is written, for sizes above the number of
+    selected trees.
     """
     kept, dropped = chosen(lesson, selection)
     if not kept:
         raise TrainingDataError(
-            f"none of the {len(lesson.trees)} trees is kept; give a lower --least-sure, a higher --sure or more text"
+            f"none of the {len(lesson.trees)} trees is selected; give a lower --min-confidence, a higher "
+            "--keep-fraction or more text"
         )
     report = {
         **lesson.facts,
@@ -104,20 +107,20 @@ def write_selection(lesson: Lesson, selection: Selection, out: Path) -> dict[str
     large = [size for size in selection.sizes if size > len(kept)]
     if large:
         raise TrainingDataError(
-            f"--sizes {large[0]}: only {len(kept)} trees are kept (all are in {out / 'teacher.mrg'}); give smaller "
-            "sizes, a higher --sure or more text"
+            f"--sizes {large[0]}: only {len(kept)} trees are selected (all are in {out / 'teacher.mrg'}); give smaller "
+            "sizes, a higher --keep-fraction or more text"
         )
     return report
 
 
 def quantiles(values: Sequence[float]) -> dict[str, float]:
-    """The values at QUANTILES percent of the sorted ones."""
+    """The values at QUANTILES percent of the sorted values."""
     ordered = sorted(values)
     return {str(q): round(ordered[round(q / 100 * (len(ordered) - 1))], 6) for q in QUANTILES}
 
 
 def _by_file(lesson: Lesson, kept: Sequence[int], dropped: Sequence[Counter[str]]) -> list[dict[str, Any]]:
-    """The counts of each file, with what was parsed, kept and why the rest was left out."""
+    """The counts of each file: sentences parsed, selected, and excluded by reason."""
     parsed = Counter(sentence.file for sentence in lesson.sentences)
     left = Counter(lesson.sentences[number].file for number in kept)
     found = []

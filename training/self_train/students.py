@@ -1,4 +1,4 @@
-"""Students: the same recipe on a treebank with more and more of the teacher's trees, and how well each parses."""
+"""Students: parsers trained with the same recipe on a treebank and more and more silver trees, and their scores."""
 
 import json
 import time
@@ -25,14 +25,14 @@ RESULT, TRAINED, TABLE = "result.json", "trained.json", "table.md"
 
 @dataclass(frozen=True)
 class Experiment:
-    """What students are trained and scored on.
+    """Training and test data of students.
 
-    `teacher`: the folder that `self-train` wrote. `sizes`: how many of its first trees each student gets beside the
-    treebank `train`; 0 is the treebank alone. `dev`: its F1 chooses λ. `judges`: by name, what students are scored on.
-    `share`: what the teacher's trees weigh together, as a multiple of what the treebank's do (by words times weight),
-    none of them more than a treebank tree of weight 1; or `weight`: of each of them. `minutes`: wall clock of a
-    student's λ path, over all calls; None: as the recipe says. `out`: a student has the folder `out`/SIZE and the
-    model `out`/SIZE.model.
+    `teacher`: a folder of silver trees, written by `self-train`. `sizes`: for each student, the number of silver trees
+    (the first ones) that it gets in addition to the treebank `train`; 0: only the treebank. `dev`: trees whose F1
+    chooses λ. `judges`: test files by name. `share`: total weight of the silver trees, as a multiple of that of the
+    treebank (words times weight), with at most weight 1 per tree; or `weight`: weight of each silver tree. `minutes`:
+    wall clock of a student's λ path, over all calls; None: the recipe's. `out`: a student has the folder `out`/SIZE and
+    the model `out`/SIZE.model.
 
     Raises ConfigError for values out of range.
     """
@@ -52,18 +52,18 @@ class Experiment:
         if not self.sizes or min(self.sizes) < 0 or len(set(self.sizes)) < len(self.sizes):
             raise ConfigError(f"the sizes are {list(self.sizes)}; give different whole numbers from 0 (--sizes)")
         if not self.train:
-            raise ConfigError("there is no treebank to learn from; give --train FILE")
+            raise ConfigError("there is no treebank to train on; give --train FILE")
         if not self.judges:
-            raise ConfigError("there is nothing to score students on; give --judge NAME=FILE")
+            raise ConfigError("there is no file to score students on; give --evaluate NAME=FILE")
         for name in ("share", "weight", "minutes"):
             value = getattr(self, name)
             if value is not None and not 0 < value < float("inf"):
                 raise ConfigError(f"the {name} is {value}; it must be above 0")
 
     def student_files(self, size: int) -> list[TreebankFile]:
-        """The treebank and the first `size` of the teacher's trees.
+        """The treebank and the first `size` silver trees.
 
-        Raises TrainingDataError when there are fewer.
+        Raises TrainingDataError if there are fewer.
         """
         if size == 0:
             return list(self.train)
@@ -71,8 +71,8 @@ class Experiment:
         sentences = lesson.read()
         if len(sentences) < size:
             raise TrainingDataError(
-                f"{lesson.path} has {len(sentences)} trees and {size} are asked for; give smaller --sizes, or make "
-                "more with `python -m training self-train`"
+                f"{lesson.path} has {len(sentences)} trees, not {size}; give smaller --sizes, or make more trees with "
+                "`python -m training self-train`"
             )
         weight = self.weight
         if weight is None:
@@ -82,7 +82,7 @@ class Experiment:
 
 
 def named_file(text: str) -> tuple[str, TreebankFile]:
-    """Name and file of `NAME=PATH[,tags=PATH][,limit=N]`. Raises ConfigError for anything else."""
+    """Parse `NAME=PATH[,tags=PATH][,limit=N]` into name and file. Raises ConfigError for anything else."""
     name, sign, rest = text.partition("=")
     if not sign or not name or not rest or "," in name or "/" in name:
         raise ConfigError(f"{text!r}: give NAME=PATH[,tags=PATH][,limit=N], such as wsj=wsj/dev.mrg")
@@ -92,9 +92,9 @@ def named_file(text: str) -> tuple[str, TreebankFile]:
 def run_experiment(experiment: Experiment, log: Say = print) -> list[dict[str, Any]]:
     """Train and score a student for each size, in order; write `out`/SIZE/result.json and `out`/table.md after each.
 
-    A result of the same facts is not made again; a trained student is only scored when it is to be scored on something
-    else; an unfinished one goes on where it stopped. Returns the results.
-    Raises TrainingDataError and ConfigError for what cannot be used, such as a folder with another student's examples.
+    Existing results with the same conditions are reused; a trained student with other test files is only scored; an
+    unfinished run is resumed. Returns the results.
+    Raises TrainingDataError and ConfigError for unusable input, such as a folder with another student's examples.
     """
     files = {size: experiment.student_files(size) for size in experiment.sizes}
     results = []
@@ -103,7 +103,7 @@ def run_experiment(experiment: Experiment, log: Say = print) -> list[dict[str, A
         path = experiment.out / str(size) / RESULT
         result = read_result(path)
         if result is None or result["facts"] != facts:
-            log(f"student with {size} of the teacher's trees")
+            log(f"student with {size} silver trees")
             result = {"size": size, "facts": facts, **_student(experiment, size, files[size], facts)}
             keep_json(path, result)
         results.append(result)
@@ -112,7 +112,7 @@ def run_experiment(experiment: Experiment, log: Say = print) -> list[dict[str, A
 
 
 def _facts(experiment: Experiment, files: Sequence[TreebankFile]) -> dict[str, Any]:
-    """What a student and its scores depend on."""
+    """The conditions that determine a student and its scores."""
     return {
         "recipe": experiment.recipe.facts(),
         "minutes": experiment.minutes,
@@ -129,7 +129,7 @@ def _file_facts(file: TreebankFile) -> dict[str, Any]:
             if not path.is_file():
                 raise TrainingDataError(f"there is no file {path}; give the path of a file that exists")
             digests[kind] = file_digest(path)
-    part: dict[str, Any] = {} if file.block is None else {"block": file.block}  # older results have no such facts
+    part: dict[str, Any] = {} if file.block is None else {"block": file.block}  # older results lack this key
     part |= {} if file.share == 1.0 else {"share": file.share}
     return {"name": file.name, **digests, "weight": file.weight, "limit": file.limit, **part}
 
@@ -137,7 +137,7 @@ def _file_facts(file: TreebankFile) -> dict[str, Any]:
 def _train(
     experiment: Experiment, size: int, files: Sequence[TreebankFile], facts: dict[str, Any], model: Path
 ) -> dict[str, Any]:
-    """Train (or finish) a student, unless it is there; what its trained.json says."""
+    """Train (or finish) a student, unless it exists; returns the content of its trained.json."""
     folder = experiment.out / str(size)
     held = read_result(folder / TRAINED)
     if held is not None and held["facts"] == facts and model.is_file():
@@ -183,7 +183,7 @@ def _student(experiment: Experiment, size: int, files: Sequence[TreebankFile], f
 
 
 def table(results: Sequence[dict[str, Any]]) -> str:
-    """Markdown: a line per student; F1 as *all* / *evalb* in percent, tokens/s over all that it was scored on."""
+    """Markdown table with a line per student: F1 as *all* / *evalb* in percent, tokens/s over all test files."""
     columns = [
         (name, kind) for name, records in results[0]["scores"].items() for kind in ("gold", "predicted")
         if any(record["tags"] == kind for record in records)
@@ -210,6 +210,6 @@ def table(results: Sequence[dict[str, Any]]) -> str:
 
 
 def _speed(result: dict[str, Any], budget: int | None) -> float:
-    """Tokens per second of CPU time over all sets, with predicted tags where there are some."""
+    """Tokens per second of CPU time over all test files, with predicted tags if there are some."""
     mine = [[one for one in records if one["budget"] == budget][-1] for records in result["scores"].values()]
     return sum(one["tokens"] for one in mine) / sum(one["seconds"] for one in mine)

@@ -1,4 +1,4 @@
-"""The teacher's trees of many sentences: in several processes, in order, and kept on disk chunk by chunk."""
+"""Parse raw text with a source parser into silver trees: in several processes, in order, and stored in chunks."""
 
 import hashlib
 import json
@@ -35,7 +35,7 @@ FACTS, SENTENCES = "facts.json", "sentences.json"
 
 
 class Taught(NamedTuple):
-    """The teacher's tree of a sentence in brackets, how sure it is (see `sureness`), and the parse's status."""
+    """The source parser's tree of a sentence in brackets, its confidence (see `sureness`), and the parse's status."""
 
     tree: str
     sure: float
@@ -44,12 +44,12 @@ class Taught(NamedTuple):
 
 @dataclass(frozen=True)
 class Teaching:
-    """The teacher's model file, the texts, what to read of them, where to keep what is done.
+    """A parsing run: the source parser's model file, the texts, how to read them, and the working folder.
 
-    `workdir`: a folder for `facts.json`, the tagged sentences and `chunks/`. `n_workers`: processes; with 1 there is
-    none beside this one. `settings`: of the teacher, by name (plain data); {}: the model's own. `unsure`: whether
-    a teacher that cannot say how sure it is may teach, too; `Taught.sure` is then nan. `spines`: the model file of a
-    tagger whose spines the teacher reads, within the lowest of its `betas`.
+    `workdir`: a folder for `facts.json`, the tagged sentences and `chunks/`. `n_workers`: number of processes; 1: only
+    this one. `settings`: settings of the source parser, by name (plain data); {}: those of the model. `unsure`: accept
+    a source parser without confidence; `Taught.sure` is then nan. `spines`: the model file of a supertagger whose
+    spines the source parser uses, within the lowest of its `betas`.
     """
 
     teacher: Path
@@ -62,13 +62,13 @@ class Teaching:
     spines: Path | None = None
 
     def facts(self, nlp: Language) -> dict[str, Any]:
-        """What the trees depend on, as plain data. Raises TrainingDataError for files that cannot be read."""
+        """The conditions that determine the trees, as plain data. Raises TrainingDataError for unreadable files."""
         try:
             digest = file_digest(self.teacher)
         except OSError as error:
             raise TrainingDataError(
-                f"{self.teacher}: cannot read the teacher ({error.strerror}); give a model file, such as "
-                "`python -m training pcfgla` writes"
+                f"{self.teacher}: cannot read the source parser ({error.strerror}); give a model file, such as one "
+                "written by `python -m training pcfgla`"
             ) from error
         reading = self.reading
         return {
@@ -90,7 +90,7 @@ class Teaching:
 
 
 class Lesson(NamedTuple):
-    """`sentences` and the teacher's `trees`, one each; `facts`: what they depend on; `counts`: of `read_sentences`."""
+    """`sentences` and their silver `trees`; `facts`: the conditions of the run; `counts`: those of `read_sentences`."""
 
     sentences: list[TaggedSentence]
     trees: list[Taught]
@@ -99,21 +99,21 @@ class Lesson(NamedTuple):
 
 
 def n_grammars(teacher: ConstituentParser) -> int:
-    """By how much the costs of a teacher's trees are divided for their sureness: for a product of grammars, whose
-    costs are sums over the grammars, their number, else 1. 0 for a PCFG without latent annotations, whose costs say how
-    common the words are and not how sure it is.
+    """The divisor of a source parser's costs for `sureness`: the number of grammars for a product of grammars, whose
+    costs are sums over the grammars, else 1; 0 for a PCFG without latent annotations, whose costs reflect the frequency
+    of words rather than confidence.
 
     Raises ConfigError for a parser of another kind.
     """
     if isinstance(teacher, PcfgParser):
         return len(teacher.model.latent)
     if not isinstance(teacher, DtreeParser):
-        raise ConfigError(f"a teacher of kind {teacher.name!r} is not known; give one of pcfgla or fit")
+        raise ConfigError(f"the source parser is of kind {teacher.name!r}; give a model of pcfgla or train-boosted")
     return 1
 
 
 def sureness(cost: float, n_words: int, n_grammars: int = 1) -> float:
-    """log of how sure the teacher is of a tree, per word (nats, 0 is certainty): -cost / words / grammars.
+    """Log confidence of a source parser in a tree, per word (nats, 0 is certainty): -cost / words / grammars.
 
     The cost of a latent grammar's tree is -ln of the product of its rules' posteriors given the words (max-rule
     parsing), that of a boosted-tree parser -ln of the product of its decisions' probabilities. nan for no grammars.
@@ -123,7 +123,7 @@ def sureness(cost: float, n_words: int, n_grammars: int = 1) -> float:
 
 @lru_cache(maxsize=1)
 def _teacher(path: Path, settings: str) -> tuple[DtreeParser | PcfgParser, int]:
-    """The parser of a model file with settings in JSON, and by what its costs are divided."""
+    """Load the parser of a model file with settings in JSON; returns it with the divisor of its costs."""
     teacher = load_parser(path)
     n_grammars(teacher)  # raises for others
     assert isinstance(teacher, DtreeParser | PcfgParser)
@@ -145,11 +145,11 @@ def _parse_chunk(path: Path, settings: str, spines: Path | None, sentences: Sequ
 
 
 def teach(teaching: Teaching, nlp: Language, log: Say = print) -> Lesson:
-    """Read, tag and parse the texts; what an earlier call with the same facts has done is taken from the folder.
+    """Read, tag and parse the texts; results of an earlier call with the same conditions are reused from the folder.
 
-    `log` is told about progress. The result is the same with any number of workers. Raises TrainingDataError when the
-    folder holds the trees of another teacher, text or options, or damaged ones; ConfigError for a teacher that cannot
-    say how sure it is, unless the teaching may be `unsure`; and as `read_sentences` does.
+    `log` is called with progress messages. The result is the same with any number of workers. Raises TrainingDataError
+    if the folder has trees of another source parser, text or options, or damaged ones; ConfigError for a source parser
+    without confidence, unless `unsure` is set; and as `read_sentences` does.
     """
     if teaching.n_workers < 1:
         raise ConfigError(f"{teaching.n_workers} workers; give 1 or more (--workers)")
@@ -164,8 +164,8 @@ def _taught(teaching: Teaching, nlp: Language, log: Say) -> Lesson:
     _, divisor = _teacher(teaching.teacher, json.dumps(dict(teaching.settings)))
     if divisor == 0 and not teaching.unsure:
         raise ConfigError(
-            "this teacher is a PCFG without latent annotations, whose costs do not say how sure it is; give one of "
-            "`python -m training pcfgla` or of `python -m training fit`"
+            "the source parser is a PCFG without latent annotations, whose costs give no confidence; give a model of "
+            "`python -m training pcfgla` or `python -m training train-boosted`"
         )
     folder = teaching.workdir
     own_json(folder / FACTS, facts)
@@ -181,13 +181,13 @@ def _taught(teaching: Teaching, nlp: Language, log: Say) -> Lesson:
 
 
 def _chunks(teaching: Teaching, sentences: list[TaggedSentence], log: Say) -> Iterator[list[Taught]]:
-    """The trees of each chunk, in order."""
+    """Yield the trees of each chunk, in order."""
     parts = [sentences[at : at + CHUNK] for at in range(0, len(sentences), CHUNK)]
     paths = [teaching.workdir / "chunks" / f"{number:06d}.json" for number in range(len(parts))]
     words = [sum(len(sentence.words) for sentence in part) for part in parts]
     missing = [number for number, path in enumerate(paths) if not path.is_file()]
     left = sum(words[number] for number in missing)
-    log(f"{len(sentences)} sentences, {sum(words)} words to parse, {sum(words) - left} of them parsed before")
+    log(f"{len(sentences)} sentences, {sum(words)} words to parse, {sum(words) - left} of them already parsed")
     began, done = time.perf_counter(), 0
     teacher = (teaching.teacher, json.dumps(dict(teaching.settings)), teaching.spines)
     pool = worker_pool(teaching.n_workers) if teaching.n_workers > 1 and len(missing) > 1 else None
@@ -218,5 +218,5 @@ def _chunks(teaching: Teaching, sentences: list[TaggedSentence], log: Say) -> It
 def _read_chunk(path: Path, n: int) -> list[Taught]:
     rows = (kept_json(path) or {}).get("trees", ())
     if len(rows) != n:
-        raise TrainingDataError(f"{path} does not hold the trees of {n} sentences; delete it to parse them again")
+        raise TrainingDataError(f"{path} does not have the trees of {n} sentences; delete it to parse them again")
     return [Taught(*row) for row in rows]

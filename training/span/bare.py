@@ -1,10 +1,12 @@
-"""Which tokens a treebank never leaves bare, read off its trees; see `kernels.span.whole`.
+"""Tables of the tags that a treebank never leaves unattached, read from its trees; see `kernels.span.whole`.
 
-Looked at are tags that are mostly children of one of the two labels with the most loose tokens (noun phrases and verb
-phrases in English), those of the second kind not within the first. Others, as prepositions, mark phrases whose other
-end is what a parser is unsure of; taking these up costs more right brackets than it brings
-(docs/experiments/training.md).
-In Penn's labels a noun, determiner or verb beside a VP or S is such a token, too, unless a treebank often has it.
+An unattached token is a direct child of a constituent that also has constituents as children, where the treebank would
+have a phrase over the token. The tables cover only tags that are mostly direct children of one of the two labels with
+the most direct tokens (noun phrases and verb phrases in English), and not tags of the second label below the first.
+Other tags, such as prepositions, mark phrases whose other end is uncertain to a parser; attaching them costs more
+correct brackets than it gains (docs/experiments/training.md).
+In Penn's labels, a noun, determiner or verb next to a VP or S also counts as unattached, unless the treebank often has
+such tokens.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,15 +18,15 @@ from spacy_dtparse.trees import TOP, Tree
 from spacy_dtparse.trees.orphans import SISTERS, is_orphan, orphans
 
 LEAST_SEEN = 60
-"""Constituents of a label (with a child of another) that must have been seen with a tag anywhere below them."""
+"""Minimum number of constituents of a label (with a child of another label) that have a tag anywhere below them."""
 MOST_SHARE = 0.004
-"""Share of these in which a token of the tag is a bare child; in fewer it counts as a slip."""
+"""Maximum fraction of these constituents with a direct child of the tag for such children to count as errors."""
 ORPHAN_SHARE = 0.02
-"""Share of a treebank's sentences up to which orphans (`trees.orphans`) are slips."""
+"""Maximum fraction of a treebank's sentences with unattached tokens (`trees.orphans`) for these to count as errors."""
 
 
 def bare_tables(trees: Iterable[Tree], labels: Sequence[str], tags: Sequence[str]) -> BareTables:
-    """The tables of a treebank's trees, for these labels and tags."""
+    """Build the tables from a treebank's trees, for these labels and tags."""
     label_of = {label: number for number, label in enumerate(labels)}
     tag_of = {tag: number for number, tag in enumerate(tags)}
     size = len(labels) + 1
@@ -58,8 +60,9 @@ def bare_tables(trees: Iterable[Tree], labels: Sequence[str], tags: Sequence[str
 def without_orphans(
     tables: BareTables, trees: Sequence[Tree], labels: Sequence[str], tags: Sequence[str]
 ) -> BareTables:
-    """The tables with all that would be an orphan in Penn's labels marked as never bare, however seldom such
-    constituents were seen; unchanged where the trees have orphans in more than ORPHAN_SHARE of the sentences."""
+    """Mark every token that is unattached in Penn's labels as never unattached, however rare such constituents are.
+
+    Returns the tables unchanged if more than `ORPHAN_SHARE` of the sentences have unattached tokens."""
     if sum(bool(orphans(tree)) for tree in trees) > ORPHAN_SHARE * len(trees):
         return tables
     never = tables.never.copy()

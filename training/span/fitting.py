@@ -1,4 +1,4 @@
-"""From treebank sentences to a span model: one run for each network, in steps that can be resumed."""
+"""Train a span model from treebank sentences: one run per network, resumable at any step."""
 
 import hashlib
 import math
@@ -34,9 +34,9 @@ from .network import Dropout, Shape, Trainer, first_values
 from .taught import Mixed, TaughtExamples, Teaching, believed_examples, example_rows, taught_words
 
 _DROPOUT, _ORDER = 1, 2
-"""What random numbers are for, last in the keys of their generators."""
+"""Purposes of random numbers: the last part of their generators' keys."""
 _KEEP_EVERY = 120.0
-"""Seconds after which a run's state is kept at the latest."""
+"""Maximum number of seconds between two checkpoints of a run."""
 
 
 @stored_as(
@@ -46,18 +46,19 @@ _KEEP_EVERY = 120.0
 )  # fmt: skip
 @dataclass(frozen=True)
 class SpanOptions:
-    """How the networks are trained.
+    """Training options of the networks.
 
-    `seeds`: a network for each; the parser multiplies them. `epochs`: passes over `train`; with `more` trees (a
-    teacher's) of them `more_epochs` passes over those, among which the treebank's come `repeats` times, and then
-    `epochs` over the treebank alone. `batch`: tokens of a step. `rate`: of the optimiser, reached after `warm` steps
-    and let down along a cosine to a fiftieth; `fine_rate`: where the treebank alone comes after `more`, in its place.
-    `average`: share of the running means of all values, which are what is kept of a run, that a step leaves in them.
-    `least_word`, `least_part`, `least_chain`: how often a word, an affix, a chain of labels must occur to be listed.
-    `most_words`: how many words, suffixes, prefixes are listed at the most. `hide`: see `examples.make_example`.
-    `max_words`: longer sentences are left out of training. `judge_every`: passes between looks at the development
-    trees. `teacher_share`: how much of what is learned from a teacher's trees are the beliefs of another, a span
-    parser. `taught_weight`: of sentences of shards.
+    `seeds`: one network per seed; the parser multiplies their probabilities. `epochs`: passes over the treebank. With
+    a teacher's trees, training first makes `pretrain_epochs` passes over them, mixed with `treebank_repeats` copies of
+    the treebank, and then `epochs` passes over the treebank alone. `batch_tokens`: tokens per step. `learning_rate`:
+    peak rate of the optimiser, reached after `warmup_steps` and decayed along a cosine to a fiftieth;
+    `finetune_learning_rate`: peak rate of the passes over the treebank after pretraining. `ema_decay`: decay of the
+    running means of all parameters; the trained network consists of these means. `min_word_count`, `min_affix_count`,
+    `min_chain_count`: occurrences needed to list a word, an affix, a label chain. `max_vocab`: maximum number of listed
+    words, suffixes, prefixes (of each). `word_dropout`: see `data.spans.make_example`. `max_words`: longer sentences
+    are excluded from training. `eval_every`: passes between two evaluations on the development trees.
+    `soft_target_weight`: weight of a span parser's marginals as training targets, relative to the teacher's trees.
+    `distill_weight`: weight of sentences of shards.
 
     Raises ConfigError for values out of range.
     """
@@ -94,20 +95,21 @@ class SpanOptions:
 
 @dataclass(frozen=True)
 class Phase:
-    """A part of a run: passes over examples at a greatest rate."""
+    """A part of a run: examples, the number of passes over them, and the peak learning rate."""
 
     examples: Sequence[SpanExample]
     epochs: float
     rate: float
 
     def n_steps(self, batch: int) -> int:
-        """Steps of so many tokens."""
+        """The number of steps of `batch` tokens."""
         return max(1, round(self.epochs * int(example_rows(self.examples).sum()) / batch))
 
 
 def passes(examples: Sequence[SpanExample], size: int, key: tuple[int, ...]) -> Iterator[list[SpanExample]]:
-    """Batches of at least `size` rows without end, pass after pass; a pass's random order depends on `key` and its
-    number alone, so that a run which was cut finds its place again. The last batch of a pass may be smaller."""
+    """Yield batches of at least `size` rows, pass after pass, endlessly. The random order of a pass depends only on
+    `key` and the index of the pass, so that an interrupted run can be resumed. The last batch of a pass may be
+    smaller."""
     for number in count():
         batch: list[SpanExample] = []
         for place in np.random.default_rng((*key, number, _ORDER)).permutation(len(examples)):
@@ -121,7 +123,7 @@ def passes(examples: Sequence[SpanExample], size: int, key: tuple[int, ...]) -> 
 
 @dataclass(frozen=True)
 class Material:
-    """What all networks of a model learn from: lists, and the examples of the treebank and of a teacher."""
+    """Training data of all networks of a model: vocabularies, and examples of the treebank and of a teacher."""
 
     words: WordParts
     chains: tuple[Chain, ...]
@@ -144,9 +146,11 @@ def make_material(
     start: SpanModel | None = None,
     vectors: WordVectors | None = None,
 ) -> Material:
-    """Lists and examples; with a `teacher`, `more` are mixed with its beliefs, which an `executor` may look up.
-    `shards`: what another teacher believes of more sentences. `start`: a model whose networks go on learning, with its
-    lists of words and labels. `vectors`: what the table's rows of words begin with.
+    """Build vocabularies and examples.
+
+    `teacher`: a span parser whose marginals are mixed with the trees of `more`; an `executor` may compute them.
+    `shards`: files with another teacher's marginals of more sentences. `start`: a model whose networks are trained
+    further, with its vocabularies of words and labels. `vectors`: initial values of the table's rows of words.
 
     Raises TrainingDataError when there is no sentence, no constituent, or no sentence short enough to learn from.
     """
@@ -190,10 +194,10 @@ def make_material(
 def train_network(
     material: Material, options: SpanOptions, seed: int, workdir: Path | None = None, log: Tell = lambda **_: None
 ) -> PackedNetwork:
-    """One network; where the material has a model to start from, the one of its networks that has the seed's place.
-    `workdir` keeps its state, from which a killed run goes on to the same network, bit by bit.
+    """Train one network. If the data include a model to start from, continue its network at the index of the seed.
+    `workdir` stores the state of the run; a killed run resumes from it and gives the same network, bit by bit.
 
-    Raises TrainingDataError when what it keeps is damaged, or of other options or data.
+    Raises TrainingDataError when the stored state is damaged, or belongs to other options or data.
     """
     rng = np.random.default_rng(seed)
     if material.start is None:
@@ -248,12 +252,12 @@ def train_network(
 
 
 def make_model(material: Material, packed: Sequence[PackedNetwork], meta: dict[str, Any]) -> SpanModel:
-    """The model of some networks."""
+    """Build the model of some networks."""
     return SpanModel(material.words, material.chains, tuple(packed), meta, material.bare)
 
 
 def judge(material: Material, trainer: Trainer) -> dict[str, float]:
-    """F1 of all brackets on the development sentences by treebank, in per cent, of the averaged network."""
+    """F1 of all brackets of the averaged network on the development sentences, in per cent, by treebank."""
     if not material.dev:
         return {}
     parser = SpanParser(make_model(material, [PackedNetwork.pack(as_network(SpanNetwork, trainer.averages))], {}))
@@ -262,7 +266,7 @@ def judge(material: Material, trainer: Trainer) -> dict[str, float]:
 
 
 def run_facts(material: Material, options: SpanOptions) -> dict[str, Any]:
-    """What a network depends on beside its seed, as plain data: options, and digests of lists and examples."""
+    """Everything except the seed that determines a network, as plain data: options, digests of lists and examples."""
     return {
         "options": to_stored(options, without=("seeds", "judge_every")),
         "words": _digest(material.words.to_dict()),
@@ -295,16 +299,18 @@ def _digest(*parts: Any) -> str:
 
 
 _SPREAD = REAL(0.4)
-"""Root mean square of the rows, as of those drawn at random (`network.first_values`)."""
+"""Root mean square of the rows, equal to that of random rows (`network.first_values`)."""
 
 
 def reduced(found: WordVectors, width: int, rng: np.random.Generator) -> np.ndarray:
-    """float32 (words, width): the vectors along their principal directions (of words weighted by the root of their
-    counts), each divided by the root of its spread, turned at random so that no column is greater than the others, with
-    a root mean square of 1. Raises TrainingDataError where they are narrower than `width`."""
+    """Project word vectors to `width` dimensions; float32 (words, width) with a root mean square of 1.
+
+    The columns are the principal components (words weighted by the square root of their counts), each divided by the
+    fourth root of its variance, then rotated at random so that no column is larger than the others. Raises
+    TrainingDataError if the vectors are narrower than `width`."""
     if found.vectors.shape[1] < width:
         raise TrainingDataError(
-            f"the word vectors have {found.vectors.shape[1]} numbers, the table {width}; set shape.width lower"
+            f"the word vectors have {found.vectors.shape[1]} dimensions, the table {width}; set shape.width lower"
         )
     weights = np.sqrt(found.counts).astype(REAL)
     weights /= weights.sum()
@@ -318,8 +324,10 @@ def reduced(found: WordVectors, width: int, rng: np.random.Generator) -> np.ndar
 
 
 def begin_with(table: np.ndarray, words: WordParts, found: WordVectors, rng: np.random.Generator) -> int:
-    """Set the rows of words that have a vector, `table` float32 (rows, width) being changed, and those of words not
-    listed to the mean of the rarest tenth; returns how many words had one. Raises as `reduced`."""
+    """Initialise the rows of `table`, float32 (rows, width), from word vectors, in place.
+
+    The row of unlisted words becomes the mean of the rarest tenth. Returns the number of listed words with a vector.
+    Raises TrainingDataError as `reduced` does."""
     listed = list(words.tables[WORD])
     place = {word: number for number, word in enumerate(found.words)}
     at = np.array([place.get(word, -1) for word in listed], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Distributions over trees fitted to posteriors."""
+"""Fit distributions over binary trees to given span posteriors."""
 
 import math
 
@@ -9,15 +9,15 @@ from spacy_dtparse.kernels.jit import kernel
 from spacy_dtparse.kernels.span.spans import tree_posteriors
 
 UNLISTED = 1e-3
-"""What a span counts in `fit_scores` for which no posterior is given: e to the power of its score."""
+"""e to the power of the score of a span without a given posterior, in `fit_scores`."""
 _STEP, _ROUNDS = 0.3, 10
-"""Size and number of the steps of `fit_scores`. Greater steps overshoot, since the spans of a subtree move together."""
+"""Size and number of the steps of `fit_scores`. Larger steps overshoot, since the spans of a subtree move together."""
 
 
 @kernel
 def score_matrix(spans, scores, n):
-    """float32 (n + 1, n + 1): the scores of spans at [i, j], those of others being the log of UNLISTED and of single
-    tokens 0. `spans` int32 (c, 2) of two or more tokens, `scores` float32 (c,)."""
+    """float32 (n + 1, n + 1): the scores of spans at [i, j]; log(UNLISTED) for other spans, 0 for single tokens.
+    `spans` int32 (c, 2) of two or more tokens, `scores` float32 (c,)."""
     found = np.full((n + 1, n + 1), REAL(math.log(UNLISTED)), dtype=REAL)
     for k in range(n):
         found[k, k + 1] = 0
@@ -28,11 +28,11 @@ def score_matrix(spans, scores, n):
 
 @kernel
 def fit_scores(spans, posteriors, n):
-    """Scores by which a distribution over the binary trees of n tokens comes near given posteriors of spans, which
-    need not be those of any distribution, as they are rounded and small ones are left out.
+    """Find span scores whose distribution over the binary trees of n tokens approximates given span posteriors.
 
-    `spans` int32 (c, 2) of two or more tokens, `posteriors` float64 (c,). Returns float32 (c,): natural logarithms; see
-    `score_matrix`. Each round moves a score along the log of the ratio of the two posteriors.
+    The posteriors may be inconsistent, since they are rounded and small ones are omitted. `spans` int32 (c, 2) of two
+    or more tokens, `posteriors` float64 (c,). Returns float32 (c,): natural logarithms; see `score_matrix`. Each round
+    moves a score in proportion to the log ratio of the given and the current posterior.
     """
     scores = np.log(np.maximum(posteriors, UNLISTED)).astype(REAL)
     for _ in range(_ROUNDS):

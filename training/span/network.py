@@ -1,8 +1,8 @@
-"""The span network in training: the loss of a batch and its derivatives.
+"""Loss and gradients of the span network in training.
 
-The loss of a sentence is that of its brackets, -ln of the probability of all binary trees that have no span crossing a
-constituent among all binary trees, and that of its labels, -ln of their probabilities; spans that such trees have
-beside the constituents count as spans without a label, by their posterior probability.
+The loss of a sentence has two parts. Brackets: -ln of the probability of all binary trees without a span that crosses
+a constituent, among all binary trees. Labels: -ln of their probabilities; the spans of such trees that are no
+constituents are examples of "no label", weighted by their posterior probability.
 """
 
 from collections.abc import Sequence
@@ -20,13 +20,13 @@ from ..recurrent.kernels import add_rows
 from ..recurrent.layers import Arrays, Learner, drop, first_layers, random_matrix
 
 _SEEN = 0.05
-"""Posterior probability from which on a span counts as one without a label."""
+"""Minimum posterior probability of a span that is used as an example of "no label"."""
 
 
 @stored_as("width", "units", "layers", "projection")
 @dataclass(frozen=True)
 class Shape:
-    """Sizes of a network: `width` of the table, `units` in a direction, `layers`, `projection`."""
+    """Sizes of a network: `width` of the embedding table, `units` per direction, number of `layers`, `projection`."""
 
     width: int = 96
     units: int = 96
@@ -37,7 +37,7 @@ class Shape:
 @stored_as("table", "layers", "projections")
 @dataclass(frozen=True)
 class Dropout:
-    """Shares of numbers set to 0 in training: of the table's rows, of what layers read, of projections."""
+    """Dropout rates: of the table's rows, of the inputs of layers, of projections."""
 
     table: float = 0.1
     layers: float = 0.3
@@ -45,7 +45,7 @@ class Dropout:
 
 
 def first_values(size: int, n_labels: int, shape: Shape, rng: np.random.Generator) -> Arrays:
-    """Random first values for a table of `size` rows and `n_labels` label chains."""
+    """Draw random initial parameters for a table of `size` rows and `n_labels` label chains."""
     d, m = shape.units, shape.projection
 
     def random(rows: int, columns: int, scale: float = 1.0) -> np.ndarray:
@@ -70,7 +70,7 @@ def _rectified_back(x: np.ndarray, slope: np.ndarray) -> np.ndarray:
 
 
 class Trainer(Learner):
-    """The learner of a span network."""
+    """Parameters and optimiser of a span network."""
 
     def __init__(self, values: Arrays, dropout: Dropout, average: float = 0.999):
         super().__init__(values, dropout.table, dropout.layers, average)
@@ -79,7 +79,7 @@ class Trainer(Learner):
     # ---- one step ----
 
     def step(self, batch: Sequence[SpanExample], rng: np.random.Generator, rate: float) -> tuple[float, float]:
-        """Learn from a batch. Returns the losses of brackets and of labels per token, nats."""
+        """Update the parameters on a batch. Returns the losses of brackets and of labels per token, nats."""
         losses, rows = self.slopes_of(batch, rng)
         self._update(rows, rate)
         return losses
@@ -87,9 +87,9 @@ class Trainer(Learner):
     def slopes_of(
         self, batch: Sequence[SpanExample], rng: np.random.Generator | None
     ) -> tuple[tuple[float, float], np.ndarray]:
-        """Add the derivatives of a batch's loss per token to `slopes`; without `rng` nothing is dropped.
+        """Add the gradients of a batch's loss per token to `slopes`. Without `rng` there is no dropout.
 
-        Returns ((loss of brackets, of labels), rows of the table that the batch has met).
+        Returns ((loss of brackets, of labels), rows of the table that occur in the batch).
         """
         values, slopes = self.values, self.slopes
         bounds = np.cumsum([0, *(len(example.numbers) for example in batch)])
@@ -124,7 +124,8 @@ class Trainer(Learner):
         self, batch: Sequence[SpanExample], bounds: np.ndarray, projected: np.ndarray, d_projected: np.ndarray,
         rng: np.random.Generator | None, n_tokens: int,
     ) -> tuple[float, list[tuple[np.ndarray, ...]]]:  # fmt: skip
-        """Loss of brackets; and the spans without a label: ends among the gaps of the batch, label 0, weights."""
+        """Return the loss of brackets, and the spans without a label: starts and ends (gap indices in the batch), label
+        0, weights."""
         values, slopes = self.values, self.slopes
         m = values["bilinear"].shape[0]
         both = projected[:, : 2 * m]

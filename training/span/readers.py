@@ -1,7 +1,8 @@
-"""Jackknifed readers: beliefs of each training sentence by a network that has not learned from it.
+"""Jackknifed span marginals: marginals of each training sentence by a network that was not trained on it.
 
-Boosted trees that decide what a network has read must learn from beliefs such as they will meet. A network is surer,
-and more often right, of sentences that it learned from; so for each fold of the treebanks one is trained on the others.
+Boosted trees that use a network's marginals as features must be trained on marginals like those at parsing time. A
+network is more confident, and more often right, on its own training sentences; so each fold of the treebanks gets a
+network that is trained on the other folds.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ from .fitting import SpanOptions, make_material, make_model, train_network
 
 @dataclass(frozen=True)
 class Fold:
-    """What one process does: the treebanks' sentences, the fold of each, which fold is left out, and where the work
-    is kept. `start`: the model whose networks go on learning, None: they begin anew."""
+    """The task of one process: the treebanks' sentences, the index of the fold to leave out, the number of folds, the
+    options, and the folder for results. `start`: the model whose networks are trained further; None: train new ones."""
 
     sentences: tuple[tuple[Sentence, ...], ...]
     number: int
@@ -45,13 +46,13 @@ class Fold:
 
 
 def folds_of_files(sentences: Sequence[Sequence[Sentence]], folds: int) -> list[list[int]]:
-    """The fold of each sentence of each treebank."""
+    """The fold index of each sentence of each treebank."""
     return [fold_numbers(len(part), folds).tolist() for part in sentences]
 
 
 def run_fold(fold: Fold) -> int:
-    """Train the networks of a fold and write what they believe of the sentences left out, unless it is there already;
-    returns the number of these sentences."""
+    """Train the networks of a fold and write their marginals of the sentences left out, unless the file exists.
+    Returns the number of these sentences."""
     done = fold.workdir / f"fold{fold.number}.npz"
     places = folds_of_files(fold.sentences, fold.folds)
     every = [s for part, numbers in zip(fold.sentences, places, strict=True) for s in zip(part, numbers, strict=True)]
@@ -63,7 +64,7 @@ def run_fold(fold: Fold) -> int:
     whole = make_material([sentence for sentence, _ in every], (), fold.options, start=fold.start)
     short = [number for sentence, number in every if len(sentence.tags) <= fold.options.max_words]
     learned = (example for example, number in zip(whole.train, short, strict=True) if number != fold.number)
-    material = replace(whole, train=tuple(learned))  # the lists are those of all sentences, and so of the reader's
+    material = replace(whole, train=tuple(learned))  # vocabularies of all sentences, like the span model's
     packed = [train_network(material, fold.options, seed, folder, log) for seed in fold.options.seeds]
     parser = SpanParser(make_model(material, packed, {}))
     beliefs = parser.beliefs([(s.tree.words, s.tags) for s in out])
@@ -76,17 +77,17 @@ def jackknifed_beliefs(
     files: Sequence[TreebankFile], folds: int, options: SpanOptions, workdir: Path, out: Path,
     start: Path | None = None, workers: int = 2,
 ) -> list[Path]:  # fmt: skip
-    """Write `out`/NAME.train.beliefs.npz for each treebank; returns the files. A killed run goes on where it was.
+    """Write `out`/NAME.train.beliefs.npz for each treebank; returns the files. A killed run is resumed.
 
-    `folds`: networks that are trained, each without the sentences that it then reads; every treebank is divided in
-    blocks of neighbouring sentences. `start`: a model file of a span parser that has not learned from the treebanks,
-    with the label chains of the reader that the trees will have; without one, networks begin anew, and the reader is
-    one that was trained on all these treebanks with the same options. Raises ConfigError for two treebanks of one
-    name or fewer than two folds, TrainingDataError as training does.
+    `folds`: number of folds; each network is trained without the sentences that it then parses. A fold consists of
+    blocks of neighbouring sentences of every treebank. `start`: a model file of a span parser that was not trained on
+    the treebanks, with the label chains of the span model that the boosted trees will use. Without it, new networks
+    are trained; the span model must then be one that was trained on all these treebanks with the same options. Raises
+    ConfigError for two treebanks of the same name or fewer than two folds, TrainingDataError as training does.
     """
     names = [file.name for file in files]
     if len(set(names)) < len(names):
-        raise ConfigError(f"treebanks are named {', '.join(names)}; give each of them a folder of another name")
+        raise ConfigError(f"treebanks are named {', '.join(names)}; give each a folder with a different name")
     if folds < 2:
         raise ConfigError(f"--folds is {folds}; jackknifing takes 2 or more")
     sentences = tuple(tuple(file.read()) for file in files)
@@ -110,11 +111,11 @@ def jackknifed_beliefs(
 def _gathered(
     names: Sequence[str], sentences: Sequence[Sequence[Sentence]], folds: int, workdir: Path, out: Path
 ) -> list[Path]:
-    """The beliefs of all folds, sorted into a file for each treebank."""
+    """Sort the marginals of all folds into one file per treebank."""
     read = [read_beliefs(workdir / f"fold{number}.npz") for number in range(folds)]
     chains = read[0][0]
     if any(one[0] != chains for one in read):
-        raise ConfigError("the networks of the folds have different label chains; give a model to --start from")
+        raise ConfigError("the networks of the folds have different label chains; give a model to start from (--start)")
     rows = [iter(one[2]) for one in read]
     written = []
     for name, part, numbers in zip(names, sentences, folds_of_files(sentences, folds), strict=True):

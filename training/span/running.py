@@ -1,4 +1,4 @@
-"""A training run of a span parser from files to a model file, in several processes."""
+"""Train a span parser from files to a model file, in several processes."""
 
 import time
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from .fitting import Material, SpanOptions, make_material, make_model, train_net
 
 
 def parse_settings(settings: Sequence[str], seeds: tuple[int, ...] = (0, 1)) -> SpanOptions:
-    """SpanOptions with NAME=VALUE settings; `shape.` and `dropout.` go before the names of their parts.
+    """Parse NAME=VALUE settings into SpanOptions; names of parts have the prefix `shape.` or `dropout.`.
 
     Raises ConfigError for an unknown name or a value of another type.
     """
@@ -43,7 +43,7 @@ def _one(material: Material, options: SpanOptions, workdir: Path | None, seed: i
 def _span_parser(path: Path, user: str) -> SpanParser:
     parser = load_parser(path)
     if not isinstance(parser, SpanParser):
-        raise ConfigError(f"{path} is a model of kind {parser.name!r}; {user} one of 'span'")
+        raise ConfigError(f"{path} is a model of kind {parser.name!r}; {user} a model of kind 'span'")
     return parser
 
 
@@ -63,26 +63,26 @@ def fit_span(
     vectors: Path | None = None,
     heads: HeadRules | None = None,
 ) -> float:
-    """Train and write `out`; returns the seconds it took.
+    """Train a span parser and write it to `out`; returns the seconds it took.
 
-    `more`: trees of a teacher; `teacher`: model file of a span parser whose beliefs are mixed with them. `shards`:
-    files of `python -m training teacher annotate`, learned beside them. `start`: model file whose networks go on
-    learning. `vectors`: file of `python -m training teacher vectors`, with which the words of the networks begin.
-    `facts`: go into the model's meta. `heads`: head rules that go with the constituents (see `data.heads.rules_for`).
-    Raises TrainingDataError and ConfigError for what cannot be used.
+    `more`: trees of a teacher; `teacher`: model file of a span parser whose marginals are mixed with them. `shards`:
+    more training data, files of `python -m training teacher annotate`. `start`: model file whose networks are trained
+    further. `vectors`: file of `python -m training teacher vectors` with the initial word vectors. `facts`: entries for
+    the model's meta. `heads`: head rules of the constituents (see `data.heads.rules_for`). Raises TrainingDataError and
+    ConfigError for unusable input.
     """
     began = time.perf_counter()
     sentences, taught = read_files(train), read_files(more)
-    believer = None if teacher is None else _span_parser(teacher, "a teacher's beliefs need")
+    believer = None if teacher is None else _span_parser(teacher, "--teacher needs")
     if believer and not taught:
-        raise ConfigError("--teacher is to be mixed with the trees of --more, of which there are none")
+        raise ConfigError("--teacher is mixed with the trees of --pretrain-trees, but there are none; give some")
     begun = None if start is None else _span_parser(start, "--start needs").model
     if begun and len(begun.networks) != len(options.seeds):
         raise ConfigError(f"{start} has {len(begun.networks)} networks; give as many seeds, not {len(options.seeds)}")
     several = len(options.seeds) > 1
     held = None if vectors is None else read_vectors(vectors)
     if held is not None and begun is not None:
-        raise ConfigError("--word-vectors are where networks begin, and those of --start go on; give one of the two")
+        raise ConfigError("--word-vectors initialise new networks, but --start continues trained ones; give only one")
     with worker_pool(workers) if workers > 1 and (several or believer) else nullcontext() as pool:
         material = make_material(sentences, read_files(dev), options, taught, believer, pool, shards, begun, held)
         tell(

@@ -1,5 +1,7 @@
-"""What teachers believe as examples: of raw text (`training.data.shards`), kept small and made when they are asked for;
-of sentences with trees, a span parser's posteriors mixed with them."""
+"""Distillation: examples from a teacher's marginals.
+
+Examples of raw text (`training.data.shards`) are stored compactly and built on access; examples of sentences with trees
+mix the trees with a span parser's posteriors."""
 
 import pickle
 from abc import abstractmethod
@@ -28,13 +30,13 @@ from .kernels import fit_scores, score_matrix
 
 
 class MadeExamples(Sequence[SpanExample]):
-    """Examples that `_at` makes when they are asked for. `rows` int64: the rows of each."""
+    """Examples that `_at` builds on access. `rows` int64: the number of rows of each."""
 
     rows: np.ndarray
 
     @abstractmethod
     def _at(self, place: int) -> SpanExample:
-        """The example of a place from 0 on."""
+        """Build the example at an index, from 0."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -49,9 +51,9 @@ class MadeExamples(Sequence[SpanExample]):
 
 
 class TaughtExamples(MadeExamples):
-    """Sentences of shards of at most `max_words` words. Brackets are learned from a distribution over trees that is
-    fitted to the teacher's posteriors (`fit_scores`), labels by what the teacher believes of them. `rows` int64: the
-    rows of each, its words and one around each end."""
+    """Sentences of shards with at most `max_words` words. The target of brackets is a distribution over trees that is
+    fitted to the teacher's posteriors (`fit_scores`); the targets of labels are the teacher's probabilities. `rows`
+    int64: the number of rows of each sentence, its words and one at each end."""
 
     def __init__(
         self,
@@ -90,7 +92,7 @@ class TaughtExamples(MadeExamples):
         self._weight = weight
 
     def packed(self) -> bytes:
-        """All that the examples are made of."""
+        """The bytes of all arrays and of the weight, for a digest."""
         arrays = self.rows, self._belief_from, self._numbers, self._rare, self._beliefs, self._scores
         return b"".join(array.tobytes() for array in arrays) + str(self._weight).encode()
 
@@ -111,7 +113,7 @@ _SCORE = np.dtype([("start", np.uint8), ("end", np.uint8), ("score", STORED_REAL
 
 
 def _fitted(starts: np.ndarray, ends: np.ndarray, mass: np.ndarray, n: int) -> np.ndarray:
-    """The spans of two or more tokens that a teacher believes in, with their scores, _SCORE."""
+    """Fit scores to a teacher's spans of two or more tokens; an array of _SCORE."""
     long = ends - starts > 1
     spans, place = np.unique(np.stack([starts[long], ends[long]], axis=1), axis=0, return_inverse=True)
     found = np.empty(len(spans), dtype=_SCORE)
@@ -121,14 +123,14 @@ def _fitted(starts: np.ndarray, ends: np.ndarray, mass: np.ndarray, n: int) -> n
 
 
 def taught_words(shards: Iterable[Path]) -> Counter[tuple[str, str]]:
-    """How often each word comes with each tag."""
+    """Count each pair of word and tag."""
     return Counter(
         pair for path in shards for s in read_shard(path).sentences for pair in zip(s.words, s.tags, strict=True)
     )
 
 
 class Mixed(MadeExamples):
-    """Several sequences of examples one after the other. `rows` as in TaughtExamples."""
+    """The concatenation of several sequences of examples. `rows` as in `TaughtExamples`."""
 
     def __init__(self, *parts: Sequence[SpanExample]):
         self.parts = parts
@@ -141,21 +143,21 @@ class Mixed(MadeExamples):
 
 
 def example_rows(examples: Sequence[SpanExample]) -> np.ndarray:
-    """The rows of each example, int64."""
+    """The number of rows of each example, int64."""
     if isinstance(examples, MadeExamples):
         return examples.rows
     return np.array([len(example.numbers) for example in examples], dtype=np.int64)
 
 
 _LEAST = 0.02
-"""Beliefs of a smaller probability are left out."""
+"""Smaller probabilities are omitted."""
 PART = 1000
-"""Sentences that one task makes examples of."""
+"""Sentences per task."""
 
 
 class Teaching(NamedTuple):
-    """What examples of a teacher's beliefs are made with: the teacher, the `share` of its beliefs, and what
-    `make_example` takes."""
+    """Everything needed to build examples with soft targets: the teacher, the weight of its marginals, and the
+    arguments of `make_example`."""
 
     teacher: SpanParser
     share: float
@@ -168,7 +170,7 @@ class Teaching(NamedTuple):
 def believed_examples(
     teaching: Teaching, sentences: Sequence[Sentence], executor: Executor | None = None
 ) -> Iterator[SpanExample]:
-    """An example for each sentence, in their order; with an `executor` in its processes, with the same result."""
+    """Build an example for each sentence, in order. An `executor` does this in its processes, with the same result."""
     if executor is None:
         return (believed_example(teaching, sentence) for sentence in sentences)
     packed = pickle.dumps(teaching)
@@ -182,12 +184,12 @@ def _part(packed: bytes, sentences: Sequence[Sentence]) -> list[SpanExample]:
 
 
 _unpacked = lru_cache(maxsize=1)(pickle.loads)
-"""Made once in a process and not for every part: a teacher takes a while to load."""
+"""Unpickled once per process, not once per task, because a teacher takes long to load."""
 
 
 def believed_example(teaching: Teaching, sentence: Sentence) -> SpanExample:
-    """`share` of the teacher's beliefs, and the rest of the sentence's own tree, whose missing brackets the teacher
-    fills in."""
+    """Build an example that mixes the teacher's marginals, with weight `share`, and the sentence's tree, with the
+    remaining weight. The teacher fills in the missing brackets of the tree."""
     teacher, share, words, chains, counts, hide = teaching
     to_own = np.array([number_of(labels, chains) for labels in teacher.model.chains], dtype=INDEX)
     example = make_example(sentence, words, chains, counts, hide)

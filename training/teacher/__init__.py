@@ -1,6 +1,5 @@
-"""The teacher: a span parser and tagger on a small pretrained encoder, which reads raw text for the students to learn
-from.
+"""The teacher: a span parser and tagger on a small pretrained encoder, which annotates raw text for distillation.
 
-It needs the extra `teacher` (torch, safetensors, tokenizers and the package that the encoder's weights come in).
-Nothing that parses does.
+It needs the extra `teacher` (torch, safetensors, tokenizers and the package with the encoder's weights). Parsing does
+not need them.
 """

@@ -1,4 +1,5 @@
-"""Raw text read by a teacher: split into sentences, annotated in shards by several processes, kept shard by shard."""
+"""Annotate raw text with a teacher: split it into sentences, and annotate and save these in shards, in several
+processes."""
 
 import json
 import math
@@ -24,20 +25,20 @@ from ..runs.telling import Say
 from .spans import SpanTeacher, parser_file
 
 SHARD = 2000
-"""Sentences of a shard."""
+"""Sentences per shard."""
 PARAGRAPHS = 4000
-"""Paragraphs that are split into sentences by one task."""
+"""Paragraphs per task of sentence splitting."""
 _LANGUAGE = 0.4
-"""At least this share of a sentence's tokens must hold letters."""
+"""Minimum fraction of a sentence's tokens that consist of letters."""
 
 
 @dataclass(frozen=True)
 class Annotation:
-    """What to annotate. `teachers`: folders, whose scores are averaged, or one span parser: its file, or its name.
-    `source`: treebank whose conventions the trees follow, `source_of` the same by name of a text. `without`: trees
-    whose sentences are left out, as the development parts, and folders of shards that hold theirs already.
-    `min_words`, `max_words`: of a sentence. `most_words`: of a text, evenly spread over it, None: all. `workers`:
-    processes."""
+    """An annotation run. `teachers`: folders of teachers, whose scores are averaged, or one span parser: its file or
+    name. `source`: treebank whose conventions the trees follow; `source_of`: the same by name of a text. `without`:
+    files of trees, such as development parts, and folders of shards, whose sentences are excluded. `min_words`,
+    `max_words`: length of a sentence. `most_words`: maximum number of words of a text, sampled evenly; None: all.
+    `workers`: number of processes."""
 
     teachers: tuple[Path, ...]
     files: tuple[TextFile, ...]
@@ -57,11 +58,11 @@ class Annotation:
             raise ConfigError(f"--source-of names {', '.join(sorted(unknown))}, but the texts are {texts}")
         if not 1 <= self.min_words <= self.max_words:
             raise ConfigError(
-                f"sentences of {self.min_words} to {self.max_words} words: the least must not be above the most"
+                f"sentences of {self.min_words} to {self.max_words} words: the minimum must not exceed the maximum"
             )
 
     def facts(self) -> dict[str, Any]:
-        """What the shards depend on, as plain data."""
+        """Everything that determines the shards, as plain data."""
         networks: list[Path] = []
         for teacher in self.teachers:
             file = parser_file(teacher)
@@ -80,7 +81,7 @@ class Annotation:
 
 
 def looks_like_language(words: Sequence[str]) -> bool:
-    """Whether enough of the tokens are words: no table, no formula."""
+    """Whether enough of the tokens are words, so that the text is no table or formula."""
     return sum(any(map(str.isalpha, word)) for word in words) >= max(1, _LANGUAGE * len(words))
 
 
@@ -88,7 +89,7 @@ _splitter = lru_cache(maxsize=1)(load_tagger)
 
 
 def split(paragraphs: Sequence[str], min_words: int, max_words: int) -> list[tuple[str, ...]]:
-    """The sentences of paragraphs as words, as the embedded pipeline splits them."""
+    """Split paragraphs into sentences (tuples of words) with the embedded pipeline."""
     found = []
     for doc in _splitter().pipe(paragraphs, batch_size=64):
         for sentence in doc.sents:
@@ -99,7 +100,7 @@ def split(paragraphs: Sequence[str], min_words: int, max_words: int) -> list[tup
 
 
 def _spread(paragraphs: list[str], most_words: int | None) -> list[str]:
-    """Stretches of ten paragraphs, evenly spread, with about `most_words` words."""
+    """Sample blocks of ten paragraphs, evenly spread, with about `most_words` words."""
     sizes = [len(paragraph.split()) for paragraph in paragraphs]
     if most_words is None or sum(sizes) <= most_words:
         return paragraphs
@@ -128,38 +129,38 @@ def _teacher(folders: tuple[Path, ...]) -> Any:
 def annotate_shard(
     folders: tuple[Path, ...], source: str | None, path: Path, sentences: Sequence[tuple[str, ...]]
 ) -> int:
-    """Write a shard; returns its words."""
+    """Annotate sentences and write a shard; returns its number of words."""
     teacher = _teacher(folders)
     save_shard(path, teacher.lists, sentences, list(teacher.beliefs(sentences, source)))
     return sum(map(len, sentences))
 
 
 def check_sources(teachers: Sequence[Path], sources: Sequence[str | None]) -> None:
-    """Raise ModelFormatError where a folder holds no teacher, ConfigError for a source that one has not seen, and for a
-    span parser beside other teachers."""
+    """Raise ModelFormatError for a folder without a teacher, ConfigError for an unknown source, and for a span parser
+    together with other teachers."""
     if any(parser_file(teacher) is not None for teacher in teachers):
         if len(teachers) > 1:
-            raise ConfigError("a span parser annotates alone; give one teacher")
+            raise ConfigError("a span parser cannot be combined with other teachers; give one teacher")
         if any(source is not None for source in sources):
-            raise ConfigError(f"{teachers[0]} knows no conventions of treebanks; leave --source and --source-of out")
+            raise ConfigError(f"{teachers[0]} is a span parser, without sources; leave --source and --source-of out")
         return
     for folder in teachers:
         try:
             known = json.loads((folder / "teacher.json").read_text(encoding="utf8"))["lists"]["sources"]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ModelFormatError(
-                f"{folder} holds no teacher that can be read ({error}); make one: python -m training teacher fit …"
+                f"{folder} contains no readable teacher ({error}); train one: python -m training teacher fit …"
             ) from error
         unknown = sorted({source for source in sources if source is not None} - set(known))
         if unknown:
-            raise ConfigError(f"{folder} has not learned from {', '.join(unknown)}; its sources are {', '.join(known)}")
+            raise ConfigError(f"{folder} has no source {', '.join(unknown)}; its sources are {', '.join(known)}")
 
 
 def annotate(annotation: Annotation, log: Say = print) -> None:
-    """Write `out`/NAME.00000.npz, … for each text, `facts.json` and `counts.json`; what is there already is kept.
+    """Write `out`/NAME.00000.npz, … for each text, `facts.json` and `counts.json`. Existing shards are not annotated
+    again.
 
-    Raises TrainingDataError where the folder holds shards of another teacher, text or options, or a text cannot be
-    read.
+    Raises TrainingDataError if the folder has shards of another teacher, text or options, or a text is unreadable.
     """
     check_sources(annotation.teachers, [annotation.source, *annotation.source_of.values()])
     with alone(annotation.out):
@@ -200,12 +201,12 @@ def _annotate(annotation: Annotation, log: Say) -> None:
 
 
 def _files(path: Path) -> list[Path]:
-    """A file of trees, or what a folder of shards has beside them: the sentences of each text."""
+    """A file of trees, or the files of a shard folder that store the sentences of each text."""
     if not path.is_dir():
         return [path]
     found = sorted(path.glob("*.sentences.json"))
     if not found:
-        raise TrainingDataError(f"{path} holds no annotated text; give files of trees, or folders of teacher annotate")
+        raise TrainingDataError(f"{path} has no annotated text; give files of trees, or folders of teacher annotate")
     return found
 
 
@@ -216,12 +217,12 @@ def _sentences(path: Path) -> list[Sequence[str]]:
 
 
 def _kept(path: Path) -> list[tuple[str, ...]]:
-    """The sentences of a text that were kept."""
+    """Read the stored sentences of a text."""
     return [tuple(words) for words in (kept_json(path) or {}).get("sentences", ())]
 
 
 def _new(sentences: Iterable[tuple[str, ...]], seen: set[str]) -> Iterator[tuple[str, ...]]:
-    """Those whose keys were not `seen`, to which they are added."""
+    """Yield the sentences whose keys are not in `seen`, and add the keys."""
     for words in sentences:
         if (key := sentence_key(words)) not in seen:
             seen.add(key)

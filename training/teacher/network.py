@@ -1,9 +1,9 @@
-"""The teacher's network: sentences in, scores of all spans, of labels and of tags out.
+"""The teacher's network: computes scores of all spans, of label chains and of tags of a sentence.
 
-A word is the mean of its sub-words' vectors, a gap between two words is both their vectors side by side. A span scores
-a bilinear form of its two gaps (Dozat & Manning 2017; Zhang, Zhou & Li 2020), its label chain comes from one hidden
-layer over both, a word's tag from one over its vector. What treebank a sentence is from is an input, so that each may
-keep its conventions; source 0 is none of them.
+A word is represented by the mean of its word pieces' vectors, a gap between two words by the concatenation of their
+vectors. The score of a span is a bilinear form of its two gaps (Dozat & Manning 2017; Zhang, Zhou & Li 2020); its label
+chain is scored by one hidden layer over both, a word's tag by one over its vector. The treebank of a sentence (its
+source) is an input, so that each may have its conventions; source 0 is no treebank.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,8 +23,8 @@ ANY_SOURCE = 0
 
 @dataclass(frozen=True)
 class Read:
-    """A sentence as sub-words: `pieces` int64 (p,) with one around each end, `word_of` int64 (p,): 0 before the first
-    word, n + 1 after the last; `shapes` int64 (p,); n words."""
+    """A sentence as word pieces: `pieces` int64 (p,), with one added at each end; `word_of` int64 (p,): 0 before the
+    first word, n + 1 after the last; `shapes` int64 (p,); n words."""
 
     pieces: np.ndarray
     word_of: np.ndarray
@@ -33,11 +33,11 @@ class Read:
 
 
 class Reader(Pieces):
-    """Words to `Read`."""
+    """Splits the words of a sentence into word pieces."""
 
     def read(self, words: Sequence[str], most: int = 510) -> Read:
-        """Each word keeps at least one sub-word; where there would be more than `most` in all (there are two places
-        more), each keeps its first alone."""
+        """Split each word into at least one word piece. If the sentence has more than `most` in all (without the two at
+        its ends), each word gets only its first."""
         found = list(map(self.of, words))
         if sum(map(len, found)) > most:
             found = [ids[:1] for ids in found]
@@ -48,8 +48,8 @@ class Reader(Pieces):
 
 
 def batches(reads: Sequence[Read], most: int) -> Iterator[list[int]]:
-    """The places of sentences that are read together, of like length: at most `most` sub-words, each sentence counting
-    as long as the longest, or one sentence."""
+    """Yield indices of sentences of similar length for each batch: at most `most` word pieces, with every sentence
+    padded to the longest, or one sentence."""
     order = sorted(range(len(reads)), key=lambda k: len(reads[k].pieces))
     at = 0
     while at < len(order):
@@ -61,8 +61,9 @@ def batches(reads: Sequence[Read], most: int) -> Iterator[list[int]]:
 
 
 class Scores(NamedTuple):
-    """Of a batch of sentences, longest n words. `spans` (sentences, n + 1, n + 1), at [start, end]; `left`, `right`
-    (sentences, n + 1, width): a label's score is of their sum at start and end; `tags` (sentences, n, tags)."""
+    """Scores of a batch of sentences of at most n words. `spans` (sentences, n + 1, n + 1), at [start, end]; `left`,
+    `right` (sentences, n + 1, width): labels are scored from the sum of left at start and right at end; `tags`
+    (sentences, n, tags)."""
 
     spans: torch.Tensor
     left: torch.Tensor
@@ -71,8 +72,8 @@ class Scores(NamedTuple):
 
 
 class TeacherNetwork(nn.Module):
-    """The encoder and its heads, `width` wide, for so many label chains (0: none), tags and sources (ANY_SOURCE among
-    them)."""
+    """The encoder and its heads of width `width`, for `n_chains` label chains (chain 0: no label), `n_tags` tags and
+    `n_sources` sources (including ANY_SOURCE)."""
 
     def __init__(self, n_chains: int, n_tags: int, n_sources: int, width: int = HEAD_WIDTH):
         super().__init__()
@@ -96,7 +97,7 @@ class TeacherNetwork(nn.Module):
     def forward(
         self, batch: Sequence[Read], sources: Sequence[int], drop: Drop = no_drop, drop_heads: Drop = no_drop
     ) -> Scores:
-        """`drop`, `drop_heads`: for dropout in the encoder and in the heads."""
+        """Compute all scores. `drop`, `drop_heads`: dropout of the encoder and of the heads."""
         width, x = self.width, self.read_words(batch, sources, drop)
         tags = self.tags(drop_heads(nn.functional.gelu(self.tag_hidden(x[:, 1:-1]))))
         projected = self.gaps(drop_heads(torch.cat([x[:, :-1], x[:, 1:]], 2)))
@@ -109,7 +110,7 @@ class TeacherNetwork(nn.Module):
         return Scores(spans, projected[:, :, 2 * width : 3 * width], projected[:, :, 3 * width :], tags)
 
     def read_words(self, batch: Sequence[Read], sources: Sequence[int], drop: Drop = no_drop) -> torch.Tensor:
-        """Vectors (sentences, longest + 2, WIDTH) of each sentence's words and of what stands around it."""
+        """Vectors (sentences, longest + 2, WIDTH) of each sentence's words and of the markers at its ends."""
         most, longest = max(len(read.pieces) for read in batch), max(read.n for read in batch)
         pieces = np.zeros((len(batch), most), dtype=np.int64)
         shapes = np.zeros_like(pieces)
@@ -125,8 +126,8 @@ class TeacherNetwork(nn.Module):
         return torch.from_numpy(words).to(x.dtype) @ x
 
     def label_scores(self, scores: Scores, places: Sequence[torch.Tensor], drop: Drop = no_drop) -> torch.Tensor:
-        """Scores of all label chains (c, chains) of spans; `places`: numbers of their sentences in the batch, their
-        starts and their ends, int64 (c,) each."""
+        """Scores (c, chains) of all label chains of c spans; `places`: the spans' sentence indices in the batch, starts
+        and ends, int64 (c,) each."""
         rows, starts, ends = places
         hidden = nn.functional.gelu(self.label_norm(scores.left[rows, starts] + scores.right[rows, ends]))
         return self.labels(drop(hidden[None])[0])

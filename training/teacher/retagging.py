@@ -1,4 +1,4 @@
-"""Annotated text and trees with the tags of a tagger such as the parser will meet."""
+"""Replace the tags of annotated text and trees by those of a tagger like the one used at parsing time."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -16,7 +16,7 @@ from ..runs.files import write_atomically
 
 
 class RetagTask(NamedTuple):
-    """A shard or a file of trees, and the file to write. `keep`: a shard that is copied as it is."""
+    """A shard or a file of trees, and the file to write. `keep`: copy the shard unchanged."""
 
     source: Path
     out: Path
@@ -24,10 +24,10 @@ class RetagTask(NamedTuple):
 
 
 def retag_tasks(sources: Sequence[Path], out: Path, keep: int = 0) -> list[RetagTask]:
-    """What is still to be done for folders of shards and files of trees, or again because they have changed; every
-    `keep`-th shard of a text stays as it is (0: none).
+    """List the tasks for folders of shards and files of trees whose output is missing or older than the source. Every
+    `keep`-th shard of a text is copied unchanged (0: none).
 
-    Raises TrainingDataError for a folder without shards, ConfigError where two sources would be written to one file.
+    Raises TrainingDataError for a folder without shards, ConfigError if two sources would be written to one file.
     """
     tasks = []
     for source in sources:
@@ -42,8 +42,8 @@ def retag_tasks(sources: Sequence[Path], out: Path, keep: int = 0) -> list[Retag
         other = source_of.setdefault(task.out, task.source)
         if other != task.source:
             raise ConfigError(
-                f"{other} and {task.source} would both be written to {task.out}; tag them in two calls, each with an "
-                "--out of its own"
+                f"{other} and {task.source} would both be written to {task.out}; tag them in two calls with different "
+                "--out folders"
             )
     return [t for t in tasks if not t.out.is_file() or t.out.stat().st_mtime < t.source.stat().st_mtime]
 
@@ -52,7 +52,7 @@ _pipeline = lru_cache(maxsize=1)(load_tagger)
 
 
 def run_task(pipeline: str | None, task: RetagTask) -> str:
-    """Write the file of a task; returns what to say of it: for trees how many tags are right."""
+    """Write the file of a task; returns a message with the tag accuracy for trees, an empty one for shards."""
     task.out.parent.mkdir(parents=True, exist_ok=True)
     if task.keep:
         write_atomically(task.out, task.source.read_bytes())
@@ -65,4 +65,4 @@ def run_task(pipeline: str | None, task: RetagTask) -> str:
     tags = tag_lists(_pipeline(pipeline), (sentence.tree.words for sentence in trees))
     write_tags(task.out, tags)
     right = sum(a == b for s, row in zip(trees, tags, strict=True) for a, b in zip(s.tree.tags, row, strict=True))
-    return f"{task.out}: {100 * right / max(1, sum(map(len, tags))):.2f} % of the tags are right"
+    return f"{task.out}: {100 * right / max(1, sum(map(len, tags))):.2f} % of the tags are correct"

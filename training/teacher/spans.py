@@ -1,4 +1,4 @@
-"""A span parser as a teacher: it annotates raw text as the larger network does, without torch."""
+"""A span parser as a teacher: it annotates raw text like the larger network, without torch."""
 
 from __future__ import annotations
 
@@ -20,26 +20,28 @@ from ..data.shards import LEAST, NO_SOURCE, Belief, Lists
 
 
 def parser_file(teacher: Path) -> Path | None:
-    """The model file that a teacher's place names, by itself or as one of the English parsers; None: it is a folder."""
+    """The model file of a teacher given as a file or as the name of an English parser; None if it is a folder."""
     if teacher.is_file() or (str(teacher) in PARSERS and not teacher.exists()):
         return find_model(str(teacher))
     return None
 
 
 class SpanTeacher:
-    """The beliefs of a span parser, with the embedded pipeline's tags. Raises ModelFormatError for another model."""
+    """The span marginals of a span parser, with the embedded pipeline's tags. Raises ModelFormatError for a model of
+    another kind."""
 
     def __init__(self, file: Path):
         parser = load_parser(file)
         if not isinstance(parser, SpanParser):
             raise ModelFormatError(
-                f"{file} is a model of kind {parser.name!r}; a teacher is a folder of teacher fit, or a span parser"
+                f"{file} is a model of kind {parser.name!r}; a teacher must be a folder of `teacher fit` or a span "
+                "parser"
             )
         self.parser, self.tagger = parser, load_tagger()
         self.lists = Lists(parser.model.chains, tuple(sorted(self.tagger.get_pipe("tagger").labels)), (NO_SOURCE,))  # type: ignore[attr-defined]
 
     def beliefs(self, sentences: Sequence[tuple[str, ...]], source: str | None = None) -> Iterator[Belief]:
-        """What it believes of each sentence; a `source` it has none of."""
+        """Yield the span marginals of each sentence; a span parser has no `source`."""
         self.lists.source(source)
         numbers = {tag: number for number, tag in enumerate(self.lists.tags)}
         for words, tags in zip(sentences, tag_lists(self.tagger, sentences), strict=True):

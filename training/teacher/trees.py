@@ -1,4 +1,4 @@
-"""Trees of what a teacher believes, read without torch: for learners that learn from trees alone."""
+"""Trees of a teacher's span marginals, without torch, for training from trees only."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,9 +15,9 @@ from spacy_dtparse.trees import TOP, Tree
 from ..data.shards import read_shard, text_of
 
 PENALTY = 0.45
-"""What a constituent's posterior must exceed to be worth a place in the tree."""
+"""Posterior probability that a constituent must exceed to be included in the tree."""
 Beliefs = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
-"""Starts, ends, numbers of label chains (0: none) and probabilities, arrays of one length."""
+"""Starts, ends, ids of label chains (0: no label) and probabilities, arrays of equal length."""
 
 
 def best_tree(
@@ -27,7 +27,8 @@ def best_tree(
     chains: Sequence[tuple[str, ...]],
     penalty: float = PENALTY,
 ) -> tuple[Tree, float]:
-    """(The tree with the most labels expected to be right, the least probability of one of its constituents)."""
+    """Return (the tree with the highest expected number of correct labels, the smallest probability of a constituent in
+    it)."""
     n = len(words)
     gains = np.zeros((n + 1, n + 1), dtype=REAL)
     chosen: dict[tuple[int, int], tuple[int, float]] = {}
@@ -56,7 +57,7 @@ def best_tree(
 
 
 def trees_of(shards: Iterable[Path], least_sure: float = 0.0) -> Iterator[tuple[Tree, float]]:
-    """`best_tree` of each sentence of shards, with the tags that they hold, where no constituent has a probability
+    """Yield the `best_tree` of each sentence of shards, with the shards' tags, unless a constituent has a probability
     below `least_sure`."""
     for path in shards:
         shard = read_shard(path)
@@ -67,8 +68,8 @@ def trees_of(shards: Iterable[Path], least_sure: float = 0.0) -> Iterator[tuple[
 
 
 def parsed_trees(shards: Iterable[Path], parser: BatchParser) -> Iterator[tuple[str, Tree, float]]:
-    """(Text, tree, what it costs per word) of each sentence of shards, by a parser with the tags that they hold;
-    parses that fell back are left out."""
+    """Parse the sentences of shards, with the shards' tags; yields (text, tree, cost per word) of each. Fallback parses
+    are excluded."""
     for path in shards:
         sentences = [(sentence.words, sentence.tags) for sentence in read_shard(path).sentences]
         for (words, _), result in zip(sentences, parser.parse_batch(sentences), strict=True):
@@ -79,8 +80,8 @@ def parsed_trees(shards: Iterable[Path], parser: BatchParser) -> Iterator[tuple[
 def surest(
     found: Iterable[tuple[str, Tree, float]], share: float = 1.0, most: int | None = None, seed: int = 0
 ) -> list[Tree]:
-    """Of each text this share of its trees, those that cost least; of all that is left at most `most`, drawn at random,
-    of each text as large a part, in a random order."""
+    """Select the fraction `share` of each text's trees with the lowest cost. If more than `most` trees remain, the same
+    fraction of each text is drawn at random. The result is in random order."""
     texts: dict[str, list[tuple[float, Tree]]] = {}
     for text, tree, cost in found:
         texts.setdefault(text, []).append((cost, tree))
@@ -95,17 +96,17 @@ def surest(
 
 
 LEAST = 0.005
-"""Probability from which on a mixed belief counts."""
+"""Smaller interpolated probabilities are omitted."""
 
 
 class Believer(Protocol):
-    """A parser that says how probable constituents are: latent grammars and span parsers."""
+    """A parser that computes probabilities of constituents: latent grammars and span parsers."""
 
     def span_posteriors(self, words: Sequence[str], tags: Sequence[str]) -> dict[tuple[int, int, str], float]: ...
 
 
 class Beside(NamedTuple):
-    """Another parser, and what its opinion weighs; the teacher's weighs 1 - share."""
+    """Another parser to interpolate with, and the weight of its marginals; the teacher's weight is 1 - `share`."""
 
     parser: Believer
     share: float
@@ -114,8 +115,8 @@ class Beside(NamedTuple):
 def mixed(
     beliefs: Beliefs, chains: Sequence[tuple[str, ...]], posteriors: Mapping[tuple[int, int, str], float], share: float
 ) -> Beliefs:
-    """The teacher's beliefs with the other parser's, weighted. Of a chain of labels the other believes as much as of
-    its least probable label; of the chains that the teacher does not mention, in those of one label alone."""
+    """Interpolate the teacher's marginals with another parser's. The other parser's probability of a label chain is
+    that of its least probable label; chains that the teacher's marginals lack are added if they have one label."""
     number_of = {chain: number for number, chain in enumerate(chains)}
     mass = {
         (start, end, label): (1 - share) * value

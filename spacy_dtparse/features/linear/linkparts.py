@@ -1,4 +1,4 @@
-"""From words, tags and lemmas to the atoms that features of dependency links are made of."""
+"""Encode words, tags and lemmas as atoms, the parts of which features of dependencies are composed."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ _POSITIONAL = {"Z": PUNCTUATION, "V": VERB, "J": CONJUNCTION}
 
 
 def tag_kind(tag: str) -> int:
-    """Whether a tag is one of punctuation, verbs or conjunctions, in Universal Dependencies, the Penn Treebank, or a
-    positional tagset of Prague; OTHER where none of them has it."""
+    """Return PUNCTUATION, VERB, CONJUNCTION or OTHER for a tag of Universal Dependencies, the Penn Treebank, or a
+    positional tagset of Prague."""
     first = tag.split("|")[0]
     if first in _KINDS:
         return _KINDS[first]
@@ -56,9 +56,9 @@ def tag_kind(tag: str) -> int:
 
 
 class TokenColumns(NamedTuple):
-    """A sentence as parsers of dependencies take it: `words`, and as many `tags`, coarse parts of speech `pos` and
-    `lemmas`, each empty where the model needs none; and for a model that has a guide from elsewhere, `guide_heads`,
-    places from 0 and -1 for a root, and `guide_labels`."""
+    """Input sentence of a dependency parser: `words`, and as many `tags`, coarse parts of speech `pos` and `lemmas`,
+    each empty if the model needs none. For a model with an external guide (the dependencies of another parser):
+    `guide_heads`, indices from 0 and -1 for a root, and `guide_labels`."""
 
     words: Sequence[str]
     tags: Sequence[str] = ()
@@ -71,13 +71,14 @@ class TokenColumns(NamedTuple):
 @stored_as("source", "places", "stem", "numbers", "guide")
 @dataclass(frozen=True)
 class TextRules:
-    """How text becomes atoms.
+    """Rules that convert text to atoms.
 
-    `source`: which parts of speech are read: "tag" (fine ones, `token.tag_`), "pos" (coarse ones, `token.pos_`), or
-    "pos+tag". `places`: of a positional tag only the characters at these places, from 0, count; () is all. `stem`: what
-    stands for a long word beside itself: "prefix" is its first five characters, "first" its first, "lemma" its lemma.
-    `numbers`: "one" makes all numbers one word, "chinese" keeps years, months and dates apart. Words are lower-cased.
-    `guide`: "none", or "constituents" where the first stage has a guide: the dependencies of a constituent tree.
+    `source`: the parts of speech that are used: "tag" (fine, `token.tag_`), "pos" (coarse, `token.pos_`), or "pos+tag".
+    `places`: character positions, from 0, of a positional tag that are used; () means all. `stem`: the second form by
+    which a word is looked up: "prefix" is its first five characters, "first" its first, "lemma" its lemma.
+    `numbers`: "one" maps all numbers to one word, "chinese" distinguishes years, months and dates. Words are
+    lower-cased. `guide`: "none", or "constituents" if the first stage has a guide: the dependencies of a constituent
+    tree.
 
     Raises ConfigError for other values.
     """
@@ -93,10 +94,10 @@ class TextRules:
             if getattr(self, name) not in allowed:
                 raise ConfigError(f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(allowed)}")
         if any(isinstance(place, bool) or not isinstance(place, int) or place < 0 for place in self.places):
-            raise ConfigError(f"places are {self.places!r}; give whole numbers from 0")
+            raise ConfigError(f"places are {self.places!r}; give integers of at least 0")
 
     def word(self, text: str) -> str:
-        """A word as it is looked up."""
+        """Return the normalized form by which a word is looked up."""
         if self.numbers == "chinese":
             for name, pattern in _CHINESE:
                 if pattern.fullmatch(text):
@@ -106,7 +107,7 @@ class TextRules:
         return text.lower()
 
     def stem_of(self, word: str, lemma: str) -> str:
-        """The stem of a looked-up word."""
+        """Return the stem of a normalized word."""
         if word.startswith("<"):
             return word
         if self.stem == "lemma":
@@ -114,35 +115,35 @@ class TextRules:
         return word[: _PREFIX if self.stem == "prefix" else 1]
 
     def tag(self, tag: str, pos: str) -> str:
-        """The part of speech of a token as it is looked up."""
+        """Return the part of speech by which a token is looked up."""
         if self.places and tag:
             tag = "".join(tag[place] for place in self.places if place < len(tag))
         return tag if self.source == "tag" else pos if self.source == "pos" else f"{pos}|{tag}"
 
     def whole_tag(self, tag: str) -> str:
-        """A tag of which `tag` is what counts."""
+        """Return a full positional tag whose used characters are `tag`; the others are "-"."""
         if not self.places:
             return tag
         characters = dict(zip(self.places, tag, strict=False))
         return "".join(characters.get(place, "-") for place in range(max(self.places) + 1))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the rules as plain data."""
         return {**to_stored(self), "places": list(self.places)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> TextRules:
-        """The rules of `to_dict`."""
+        """Build the rules from the data of `to_dict`."""
         return cls(data["source"], tuple(data["places"]), data["stem"], data["numbers"], data["guide"])
 
 
 @dataclass(frozen=True)
 class LinkParts:
-    """Lists of words, tags and stems and of the pairs that occur; an atom is a string's or pair's place from 1; and the
-    labels of guides from elsewhere.
+    """Vocabularies of words, tags and stems, of the pairs that occur, and of the labels of external guides. An atom is
+    the 1-based index of a string or pair.
 
-    `word_tags`, `stem_tags`: int32 (P, 2) of numbers from 1. `kinds`: int32, a kind for each tag, which follows from
-    the tag unless training says otherwise.
+    `word_tags`, `stem_tags`: int32 (P, 2), pairs of ids from 1. `kinds`: int32, the kind of each tag; by default it is
+    derived from the tag.
     """
 
     rules: TextRules
@@ -163,11 +164,11 @@ class LinkParts:
             raise DtparseError(f"a list of words or pairs has {MAX_ATOMS} or more entries; train on less text")
         if len(self.tags) >= MAX_TAGS:
             raise DtparseError(
-                f"{len(self.tags)} different tags; at most {MAX_TAGS - 1} can be told apart. Keep some places of "
-                "positional tags only (places), or use coarse ones (source = pos)"
+                f"{len(self.tags)} different tags; at most {MAX_TAGS - 1} are possible. Use only some positions of "
+                "positional tags (places), or coarse tags (source = pos)"
             )
         if tuple(self.tags)[:3] != (_BEFORE, _ROOT, _AFTER):
-            raise DtparseError("the list of tags does not begin with the edges of a sentence")
+            raise DtparseError("the list of tags does not begin with the symbols for the edges of a sentence")
         if not len(self.kinds):
             object.__setattr__(self, "kinds", np.array([tag_kind(tag) for tag in self.tags], INDEX))
         if len(self.kinds) != len(self.tags) or not set(self.kinds.tolist()) <= set(_ALL_KINDS):
@@ -183,7 +184,7 @@ class LinkParts:
 
     @classmethod
     def build(cls, sentences: Iterable[TokenColumns], rules: TextRules) -> LinkParts:
-        """The lists of all that occurs in `sentences`, in the order of first occurrence."""
+        """Collect the vocabularies of `sentences`, in the order of first occurrence."""
         edges = (_BEFORE, _ROOT, _AFTER)
         words, tags, stems = (dict.fromkeys(edges) for _ in range(3))
         pairs: dict[tuple[str, str], None] = {(edge, edge): None for edge in edges}
@@ -205,8 +206,9 @@ class LinkParts:
         )  # fmt: skip
 
     def encode_guide(self, sentence: TokenColumns) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """The heads and the atoms of the labels of a guide from elsewhere, int32 (n + 1,) as `kernels.linear.guides`
-        takes them; None where the model has no such guide. A label that is not listed is unknown."""
+        """Return the heads and the label atoms of an external guide, int32 (n + 1,) each, in the format of
+        `kernels.linear.guides`; (None, None) if the model has no such guide. Labels outside the vocabulary are
+        unknown."""
         if self.rules.guide == "none":
             return None, None
         heads = np.array([-1, *(head + 1 for head in sentence.guide_heads)], INDEX)
@@ -214,28 +216,28 @@ class LinkParts:
         return heads, label_atoms(numbers)
 
     def encode(self, sentence: TokenColumns) -> np.ndarray:
-        """Atoms, int32 (n + 3, COLUMNS); see `kernels.linear.links`."""
+        """Return the atoms of a sentence, int32 (n + 3, COLUMNS); see `kernels.linear.links`."""
         rows = [self._edges[0], *map(self._of_token.__getitem__, _rows(sentence)), self._edges[1]]
         return np.frombuffer(bytearray().join(rows), INDEX).reshape(-1, COLUMNS)
 
     def _token_row(self, token: tuple[str, str, str, str]) -> bytes:
-        """The row of a token (text, tag, pos, lemma)."""
+        """Return the row of a token (text, tag, pos, lemma)."""
         return self._row(*_looked_up(*token, self.rules))
 
     def _row(self, word: str, tag: str, stem: str) -> bytes:
-        """A row of atoms as bytes, which are joined faster than arrays."""
+        """Return a row of atoms as bytes, which are faster to concatenate than arrays."""
         w, t, s = self.words.number(word) + 1, self.tags.number(tag) + 1, self.stems.number(stem) + 1
         kind = int(self.kinds[t - 1]) if t else tag_kind(tag)
         pairs = self._word_tag.get((w, t), 0), self._stem_tag.get((s, t), 0)
         return np.array([w, t, pairs[0], s, pairs[1], stem != word, kind], INDEX).tobytes()
 
     def to_dict(self) -> dict[str, Any]:
-        """Strings and rules as plain data; pairs and kinds are arrays."""
+        """Return strings and rules as plain data, without the arrays of pairs and kinds."""
         return {"rules": self.rules.to_dict(), **{name: list(getattr(self, name)) for name in _TABLES}}
 
     @classmethod
     def from_parts(cls, data: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> LinkParts:
-        """The parts of `to_dict` and the arrays `word_tags`, `stem_tags`, `kinds`."""
+        """Build from the data of `to_dict` and the arrays `word_tags`, `stem_tags`, `kinds`."""
         words, tags, stems, guide_labels = (SymbolTable(data[name]) for name in _TABLES)
         word_tags, stem_tags, kinds = (np.ascontiguousarray(arrays[name], INDEX) for name in _ARRAYS)
         rules = TextRules.from_dict(data["rules"])
@@ -243,12 +245,12 @@ class LinkParts:
 
 
 def _rows(sentence: TokenColumns) -> Iterator[tuple[str, str, str, str]]:
-    """(Word, tag, pos, lemma) of each token, "" for what is not given."""
+    """Iterate over (word, tag, pos, lemma) of each token; missing columns are ""."""
     columns = (column or [""] * len(sentence.words) for column in (sentence.tags, sentence.pos, sentence.lemmas))
     return zip(sentence.words, *columns, strict=True)
 
 
 def _looked_up(text: str, tag: str, pos: str, lemma: str, rules: TextRules) -> tuple[str, str, str]:
-    """(Word, tag, stem) of a token as they are looked up."""
+    """Return the forms (word, tag, stem) by which a token is looked up."""
     word = rules.word(text)
     return word, rules.tag(tag, pos), rules.stem_of(word, lemma)

@@ -1,4 +1,4 @@
-"""From words and tags to the atoms that features of a tagger are made of, and the tag dictionary."""
+"""Encode words and tags as atoms, the parts of which a tagger's features are composed; and the tag dictionary."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from ...symbols import Remembered, SymbolTable
 from ...text import SHAPES, affixes, normal_word, word_shape
 
 MAX_LABELS = MAX_TAGS - FIRST_LABEL
-"""Labels that features can tell apart."""
+"""Maximum number of labels that features can distinguish."""
 _BEFORE, _AFTER, _FIRST = 1, 2, 3
-"""Atoms of words and tags: what is before and after a sentence, and the first that is listed."""
+"""Atoms of words and tags: before a sentence, after it, and the first vocabulary entry."""
 _TABLES = ("words", "tags", "prefixes", "suffixes", "labels", "known")
 
 
 @dataclass(frozen=True)
 class TagParts:
-    """What words, tags and affixes have a number, and which labels the tag dictionary allows (Clark & Curran 2007).
+    """Vocabularies, and a tag dictionary: the labels that a word may have (Clark & Curran 2007).
 
-    `words`: normal words, the first `n_plain` of them frequent ones that have no affixes. `tags`: () for a tagger that
-    reads none. `labels`: what is to be predicted. Entry e of the dictionary allows the labels allowed[allowed_from[e] :
-    allowed_from[e + 1]], int32, ascending. Entry 0, all labels, is for what follows no other rule, the next ones are
-    for tags, the last ones for words that are in the dictionary, in their order.
+    `words`: normalized words; the first `n_plain` are frequent and have no affix features. `tags`: () for a tagger
+    without tags as input. `labels`: the labels to predict. Entry e of the dictionary allows the labels
+    allowed[allowed_from[e] : allowed_from[e + 1]], int32, ascending. Entry 0, all labels, is the default; the next
+    entries are for tags, the last ones for the words in the dictionary, in their order.
 
-    Raises DtparseError when parts do not fit together, or when there are too many words, tags or labels.
+    Raises DtparseError if the parts are inconsistent, or if there are too many words, tags or labels.
     """
 
     words: SymbolTable
@@ -44,18 +44,18 @@ class TagParts:
     allowed_from: np.ndarray
     allowed: np.ndarray
     known: SymbolTable
-    """Words that have an entry in the dictionary."""
+    """Words with an entry in the dictionary."""
     _of_token: Remembered[tuple[str, str], bytes] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_of_token", Remembered(self._row))
         for name, most in (("words", MAX_ATOMS - _FIRST), ("tags", MAX_TAGS - _FIRST), ("labels", MAX_LABELS)):
             if len(getattr(self, name)) > most:
-                raise DtparseError(f"{len(getattr(self, name))} {name}; a tagger tells at most {most} apart")
+                raise DtparseError(f"{len(getattr(self, name))} {name}; a tagger can have at most {most}")
         if not len(self.labels):
-            raise DtparseError("a tagger without labels; there must be one or more")
+            raise DtparseError("a tagger without labels; it needs at least one")
         if not 0 <= self.n_plain <= len(self.words):
-            raise DtparseError(f"{self.n_plain} of {len(self.words)} words are frequent; allowed are 0 to all")
+            raise DtparseError(f"{self.n_plain} of {len(self.words)} words are frequent; give 0 to all of them")
         self._check_dictionary()
 
     def _check_dictionary(self) -> None:
@@ -73,12 +73,13 @@ class TagParts:
         )
         if not fits:
             raise DtparseError(
-                f"the tag dictionary does not fit its {entries} entries and {n} labels; each has one or more, ascending"
+                f"the tag dictionary does not fit its {entries} entries and {n} labels; each entry needs one or more "
+                "labels in ascending order"
             )
 
     def __reduce__(self) -> tuple:
         given = (getattr(self, own.name) for own in fields(self) if own.init)
-        return TagParts, tuple(given)  # without what is remembered
+        return TagParts, tuple(given)  # without the memo
 
     @classmethod
     def build(
@@ -89,9 +90,12 @@ class TagParts:
         least_affix: int = 5,
         cutoff: int = 20,
     ) -> TagParts:
-        """The lists of what occurs in sentences (words, tags or (), labels): words at least `least_word` times; affixes
-        of words seen fewer than `plain` times, at least `least_affix` times; all tags and labels. Words seen at least
-        `cutoff` times get only labels that they were seen with, other words those that their tag was seen with."""
+        """Build vocabularies from sentences (words, tags or (), labels).
+
+        They contain words that occur at least `least_word` times; affixes that occur at least `least_affix` times,
+        of words that occur fewer than `plain` times; all tags and labels. Words that occur at least `cutoff` times may
+        only have the labels seen with them, other words those seen with their tag.
+        """
         words, tags, labels = Counter[str](), Counter[str](), Counter[str]()
         of_word, of_tag = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
         for texts, own_tags, own_labels in sentences:
@@ -121,8 +125,8 @@ class TagParts:
         return cls(listed, SymbolTable(of_tags), *affix_tables, names, n_plain, starts, allowed, known)
 
     def encode(self, words: Sequence[str], tags: Sequence[str]) -> np.ndarray:
-        """Atoms, int32 (n + 4, COLUMNS); see `kernels.linear.tagging`. `tags`: one for each word, () for a tagger that
-        reads none."""
+        """Return the atoms of a sentence, int32 (n + 4, COLUMNS); see `kernels.linear.tagging`. `tags`: one per word,
+        () for a tagger without tags as input."""
         tokens = zip(words, tags or [""] * len(words), strict=True)
         before, after = ([self._edge(atom)] * EDGE for atom in (_BEFORE, _AFTER))
         rows = [*before, *map(self._of_token.__getitem__, tokens), *after]
@@ -133,7 +137,7 @@ class TagParts:
         return np.array([atom, atom] + [0] * (COLUMNS - 2), INDEX).tobytes()
 
     def _row(self, token: tuple[str, str]) -> bytes:
-        """The row of a word with its tag, as bytes, which are joined faster than arrays."""
+        """Return the row of a word with its tag as bytes, which are faster to concatenate than arrays."""
         text, tag = token
         word = normal_word(text)
         number, tag_number, entry = self.words.number(word), self.tags.number(tag), self.known.number(word)
@@ -148,23 +152,23 @@ class TagParts:
         return row.tobytes()
 
     def to_dict(self) -> dict[str, Any]:
-        """Strings as plain data; the dictionary's labels are arrays."""
+        """Return the strings as plain data, without the arrays of the dictionary."""
         return {"n_plain": self.n_plain, **{name: list(getattr(self, name)) for name in _TABLES}}
 
     @classmethod
     def from_parts(cls, data: Mapping[str, Any], allowed_from: np.ndarray, allowed: np.ndarray) -> TagParts:
-        """The reverse of `to_dict`, with the dictionary's arrays."""
+        """Build from the data of `to_dict` and the dictionary's arrays."""
         words, tags, prefixes, suffixes, labels, known = (SymbolTable(data[name]) for name in _TABLES)
         starts, rows = (np.ascontiguousarray(array, INDEX) for array in (allowed_from, allowed))
         return cls(words, tags, prefixes, suffixes, labels, int(data["n_plain"]), starts, rows, known)
 
 
 def _affixes(word: str) -> list[tuple[str, str]]:
-    """Prefix and suffix of one character, of two, …"""
+    """Return (prefix, suffix) pairs of one character, of two, …"""
     return [affixes(word, length) for length in range(1, min(AFFIX, len(word)) + 1)]
 
 
 def _table(counts: Mapping[str, int], least: int) -> SymbolTable:
-    """What occurs at least so many times, the most frequent first, ties by spelling."""
+    """Return the names that occur at least `least` times, the most frequent first, ties by spelling."""
     names = (name for name in counts if counts[name] >= least)
     return SymbolTable(sorted(names, key=lambda name: (-counts[name], name)))

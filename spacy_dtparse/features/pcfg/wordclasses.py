@@ -1,10 +1,10 @@
-"""Words to a closed set of classes: frequent words themselves, all others by how they look.
+"""Map words to a closed set of classes: frequent words to themselves, all others by their form.
 
-A class is what a generative model emits. A word that is seen often enough is a class of its own, with its digits
-written as 0 and, at the beginning of a sentence, in lower case when that form is known. Any other word gets the most
-specific of its *signatures* that training met often enough: flags (capital, capital at the beginning of a sentence, all
-capitals, digits, hyphen, no letter) with its last three, two, one or no letters; the last resort is UNKNOWN. Which
-endings count is thus learned, and nothing here knows English.
+A generative model emits classes. A frequent word is its own class, with digits written as 0 and, at the beginning of a
+sentence, in lower case if that form is known. Any other word gets the most specific of its *signatures* that was
+frequent enough in training: flags (capital, capital at the beginning of a sentence, all capitals, digits, hyphen, no
+letter) with its last three, two, one or no letters; the last resort is UNKNOWN. The useful endings are thus learned;
+nothing here is specific to English.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DIGIT = re.compile(r"\d")
 
 
 def signatures(word: str, first: bool) -> list[str]:
-    """The signatures of a word from the most specific to UNKNOWN; `first`: it begins the sentence."""
+    """Return the signatures of a word, from the most specific to UNKNOWN; `first`: it begins the sentence."""
     letters = [c for c in word if c.isalpha()]
     flags = ""
     if not letters:
@@ -44,9 +44,9 @@ def signatures(word: str, first: bool) -> list[str]:
 
 
 class WordClasses:
-    """The classes of a model. `classes`: all of them; those that begin with * are signatures.
+    """The word classes of a model. `classes`: all of them; names that begin with * are signatures.
 
-    A treebank word that looks like a signature is told from it by its second *, which makes it a rare word at worst.
+    A treebank word that begins with * is treated as a rare word, so it cannot be confused with a signature.
     """
 
     __slots__ = ("classes",)
@@ -58,12 +58,12 @@ class WordClasses:
         return len(self.classes)
 
     def class_of(self, word: str, first: bool) -> int:
-        """The number of a word's class."""
+        """Return the id of a word's class."""
         number = self.word_number(word, first)
         return number if number >= 0 else self.signature_number(word, first)
 
     def word_number(self, word: str, first: bool) -> int:
-        """The number of the class that is the word itself, -1 if there is none."""
+        """Return the id of the class that is the word itself, -1 if there is none."""
         plain = zero_digits(word)
         if plain.startswith("*"):
             return -1
@@ -74,7 +74,7 @@ class WordClasses:
         return self.classes.number(plain)
 
     def signature_number(self, word: str, first: bool) -> int:
-        """The number of the word's most specific signature that is a class."""
+        """Return the id of the word's most specific signature that is a class."""
         for signature in signatures(word, first):
             number = self.classes.number(signature)
             if number >= 0:
@@ -82,15 +82,15 @@ class WordClasses:
         return self.classes.number(UNKNOWN)
 
     def encode(self, words: Sequence[str]) -> np.ndarray:
-        """The classes of a sentence's words, int32 (n,)."""
+        """Return the classes of a sentence's words, int32 (n,)."""
         return np.array([self.class_of(word, place == 0) for place, word in enumerate(words)], dtype=INDEX)
 
     @classmethod
     def learn(
         cls, sentences: Iterable[Sequence[str]], min_word_count: int = 3, min_signature_count: int = 5
     ) -> WordClasses:
-        """The classes of training sentences: words seen `min_word_count` times or more, and the signatures that are
-        the most specific frequent ones of `min_signature_count` rare tokens or more."""
+        """Learn the classes from training sentences: words that occur at least `min_word_count` times, and signatures
+        that are the most specific frequent signature of at least `min_signature_count` rare tokens."""
         sentences = list(sentences)
         inside = {zero_digits(word) for words in sentences for word in words[1:]}
         counts: Counter[str] = Counter()
@@ -106,7 +106,7 @@ class WordClasses:
             for place, word in enumerate(words)
             if words_only.word_number(word, place == 0) < 0
         ]
-        # A signature counts the tokens that no longer ending has taken.
+        # Only the tokens without a longer frequent ending count for a signature.
         kept: list[str] = []
         for length in SUFFIX_LENGTHS:
             level: Counter[str] = Counter()

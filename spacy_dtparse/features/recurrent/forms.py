@@ -1,6 +1,6 @@
-"""Forms of tokens that alone decide a tag.
+"""Regular expressions for tokens whose form alone determines their tag.
 
-A model file names some of them. It cannot bring its own: a regular expression of a stranger can take for ever.
+A model file selects some of these. It cannot define others: an untrusted regular expression may never terminate.
 """
 
 _ENDINGS = "com|org|net|edu|gov|mil|info|biz|io|tv|eu|uk|de|fr|es|nl|se|ch|at|ca|au|nz|jp|cn|ru|br|pl|dk|no|fi"
@@ -15,8 +15,8 @@ FORMS = {
     "NFP": (rf"^[{_EMOJI}]+$",),
     ":": (r"^\u2026+$",),
 }
-"""Regular expressions of whole tokens whose form alone decides their tag: addresses (ADD) and emoji (NFP), as in the
-English Web Treebank, of which no tagger learns from a few hundred examples that are all different; the ellipsis."""
+"""Tag -> regular expressions for whole tokens: addresses (ADD) and emoji (NFP) as in the English Web Treebank, whose
+few hundred examples are all different, so that no tagger can learn them; and the ellipsis."""
 
 PATTERNS = tuple(form for forms in FORMS.values() for form in forms)
-"""All of them."""
+"""All regular expressions of FORMS."""

@@ -1,4 +1,4 @@
-"""Tokens of running text as numbers of words, affixes and shapes: the rows of a recurrent tagger's table."""
+"""Encode tokens of running text as ids of words, affixes and shapes: row indices of a recurrent tagger's table."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from ...symbols import LongTable, Remembered, SymbolTable, packed
 from ...text import normal_word
 
 KINDS = ("words", "suffixes2", "suffixes3", "suffixes4", "prefixes", "shapes")
-"""What is known of a token, each with numbers of its own in the one table."""
+"""Kinds of token features. All share one table; each kind has its own range of rows."""
 WORD = 0
-"""Column of the word among a token's numbers."""
+"""Column of the word in a token's row of ids."""
 UNKNOWN_WORD = 0
-"""Row of words that are not listed: the words' numbers come first, and theirs is the first of them."""
+"""Table row of unknown words: words have the first range of rows, and its first row is for unknown ones."""
 _UNKNOWN, _BEFORE, _AFTER, _FIRST = 0, 1, 2, 3
-"""Places in each kind's range: what is not listed, the places before and after a text, the first that is listed."""
+"""Offsets in each kind's range of rows: unknown, before the text, after the text, first vocabulary entry."""
 _RUN = 2
-"""Characters of one class in a row that a shape tells apart from fewer."""
+"""Maximum length of a run of one character class in a shape; longer runs are shortened to it."""
 LONGEST = 40
-"""Characters of a token that count for its shape."""
+"""Number of leading characters of a token that its shape depends on."""
 
 
 def shape(text: str) -> str:
-    """The classes of a token's characters, X for capitals, x for other letters, 0 for digits, others as they are; of a
-    run of one class no more than _RUN."""
-    if text.isalpha():  # most tokens, without a look at each character
+    """Return a token's character classes: X for capitals, x for other letters, 0 for digits, other characters as they
+    are; runs of one class are cut to _RUN."""
+    if text.isalpha():  # fast path for most tokens
         if text.islower():
             return "x" * min(_RUN, len(text))
         if text[0].isupper() and text[1:].islower():
@@ -41,8 +41,8 @@ def shape(text: str) -> str:
 
 
 def token_parts(text: str) -> tuple[str, ...]:
-    """Of a token, in the order of KINDS: its normal form, its last 2, 3 and 4 and first 3 characters in that form, and
-    its shape. All white space is of three sorts: without a line break, with one, with more."""
+    """Return a token's features in the order of KINDS: its normalized form, the last 2, 3 and 4 and first 3 characters
+    of that form, and its shape. White space is reduced to three classes: no line break, one, several."""
     if not text.strip():
         breaks = text.count("\n")
         return ("\n" * min(breaks, 2) or " ",) * len(KINDS)
@@ -51,9 +51,9 @@ def token_parts(text: str) -> tuple[str, ...]:
 
 
 class TokenParts:
-    """The lists of what has a number, one SymbolTable for each of KINDS; immutable.
+    """The vocabularies, one SymbolTable for each of KINDS; immutable.
 
-    Raises DtparseError for another number of them.
+    Raises DtparseError for another number of tables.
     """
 
     def __init__(self, tables: Sequence[SymbolTable]):
@@ -69,45 +69,47 @@ class TokenParts:
         self._of_token = Remembered(self._row)
 
     def __reduce__(self) -> tuple:
-        return TokenParts, (self.tables,)  # without what is remembered
+        return TokenParts, (self.tables,)  # without the memo
 
     @classmethod
     def build(cls, tokens: Mapping[str, int], least: int = 3, most: int | None = None) -> TokenParts:
-        """The lists of what occurs at least `least` times in `tokens`, the times that each occurs; the most frequent
-        first, and no more than `most` of a kind."""
+        """Build vocabularies from `tokens` (token -> count): features that occur at least `least` times, the most
+        frequent first, at most `most` of each kind."""
         counts: list[Counter[str]] = [Counter() for _ in KINDS]
         for text, times in tokens.items():
             for count, part in zip(counts, token_parts(text), strict=True):
                 count[part] += times
         return cls([
             SymbolTable(
-                [part for part, times in sorted(count.items(), key=lambda x: (-x[1], x[0])) if times >= least][:most]
+                [part for part, times in sorted(count.items(), key=lambda x: (-x[1], x[0])) if times >= least][
+                    :most
+                ]
             )
             for count in counts
         ])  # fmt: skip
 
     @property
     def size(self) -> int:
-        """The number of rows of the table."""
+        """Number of rows of the table."""
         return self._from[-1]
 
     def encode(self, tokens: Iterable[str]) -> np.ndarray:
-        """Rows of the table as int32 (n + 2, len(KINDS)): those before and after the text are rows 0 and -1."""
+        """Return table rows, int32 (n + 2, len(KINDS)); the first and last are for the positions around the text."""
         rows = [self._before, *map(self._of_token.__getitem__, tokens), self._after]
         return np.frombuffer(bytearray().join(rows), dtype=INDEX).reshape(len(rows), len(KINDS))
 
     def _row(self, text: str) -> bytes:
-        """The row of a token, as bytes, which are joined faster than arrays."""
+        """Return the row of a token as bytes, which are faster to concatenate than arrays."""
         parts = token_parts(text)
         return packed(
             [first + find(part, _UNKNOWN - _FIRST) for (first, find), part in zip(self._found, parts, strict=True)]
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The lists as plain data."""
+        """Return the vocabularies as plain data."""
         return {name: list(table) for name, table in zip(KINDS, self.tables, strict=True)}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TokenParts:
-        """The reverse of `to_dict`."""
+        """Build from the data of `to_dict`."""
         return cls([LongTable(data[name]) for name in KINDS])

@@ -1,4 +1,4 @@
-"""Tokens as numbers of words, tags, affixes and shapes: the rows of a span network's table."""
+"""Encode tokens as ids of words, tags, affixes and shapes: row indices of a span network's table."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from ...symbols import LongTable, Remembered, SymbolTable, packed
 from ...text import SHAPES, affixes, normal_word, word_shape
 
 KINDS = ("words", "tags", "suffixes", "prefixes", "shapes")
-"""What is known of a token, each with numbers of its own in the one table."""
+"""Kinds of token features. All share one table; each kind has its own range of rows."""
 WORD, TAG = 0, 1
-"""Columns of the word and of the tag among a token's numbers."""
+"""Columns of the word and of the tag in a token's row of ids."""
 UNKNOWN_WORD = 0
-"""Row of words that are not listed: the words' numbers come first, and theirs is the first of them."""
+"""Table row of unknown words: words have the first range of rows, and its first row is for unknown ones."""
 AFFIX = 3
-"""Characters of a suffix and of a prefix."""
+"""Length of a suffix and of a prefix in characters."""
 _UNKNOWN, _BEFORE, _AFTER, _FIRST = 0, 1, 2, 3
-"""Places in each kind's range: what is not listed, the places before and after a sentence, the first that is listed."""
+"""Offsets in each kind's range of rows: unknown, before the sentence, after the sentence, first vocabulary entry."""
 
 
 def word_parts(word: str) -> tuple[str, str, str, str]:
-    """(normal form, suffix, prefix, shape) of a token."""
+    """Return (normalized form, suffix, prefix, shape) of a token."""
     normal = normal_word(word)
     prefix, suffix = affixes(normal, AFFIX)
     return normal, suffix, prefix, word_shape(word)
 
 
 class PartCounts(NamedTuple):
-    """How often each normal word, tag, suffix and prefix occurs, in the order of KINDS."""
+    """Counts of normalized words, tags, suffixes and prefixes, in the order of KINDS."""
 
     words: Counter[str]
     tags: Counter[str]
@@ -42,7 +42,7 @@ class PartCounts(NamedTuple):
 
 
 def count_parts(sentences: Iterable[tuple[Sequence[str], Sequence[str]]]) -> PartCounts:
-    """What occurs in sentences (words, tags)."""
+    """Count the features in sentences (words, tags)."""
     tokens: Counter[tuple[str, str]] = Counter()
     for words, tags in sentences:
         tokens.update(zip(words, tags, strict=True))
@@ -50,7 +50,7 @@ def count_parts(sentences: Iterable[tuple[Sequence[str], Sequence[str]]]) -> Par
 
 
 def parts_of(tokens: Counter[tuple[str, str]]) -> PartCounts:
-    """What occurs in tokens (word, tag), each so many times."""
+    """Count the features in `tokens`: (word, tag) -> count."""
     counts = PartCounts(Counter(), Counter(), Counter(), Counter())
     for (word, tag), times in tokens.items():
         normal, suffix, prefix, _ = word_parts(word)
@@ -62,10 +62,10 @@ def parts_of(tokens: Counter[tuple[str, str]]) -> PartCounts:
 
 
 class WordParts:
-    """The lists of words, tags, suffixes, prefixes and shapes that have a number; immutable.
+    """The vocabularies of words, tags, suffixes, prefixes and shapes; immutable.
 
-    `tables`: one SymbolTable for each of KINDS. `aliases`: tags of another tag set, each with the listed tag that it is
-    taken for. Raises DtparseError for another number of tables.
+    `tables`: one SymbolTable for each of KINDS. `aliases`: tags of another tag set -> tags of the vocabulary.
+    Raises DtparseError for another number of tables.
     """
 
     def __init__(self, tables: Sequence[SymbolTable], aliases: Mapping[str, str] | None = None):
@@ -81,12 +81,13 @@ class WordParts:
         self._of_token = Remembered(self._row)
 
     def __reduce__(self) -> tuple:
-        return WordParts, (self.tables, self.aliases)  # without what is remembered
+        return WordParts, (self.tables, self.aliases)  # without the memo
 
     @classmethod
     def build(cls, counts: PartCounts, least_word: int = 2, least_part: int = 3, most: int | None = None) -> WordParts:
-        """The lists of what occurs at least `least_word` times as a word, `least_part` times as a suffix or prefix,
-        twice as a tag; the most frequent first, and no more than the `most` most frequent of a kind."""
+        """Build vocabularies of words that occur at least `least_word` times, suffixes and prefixes that occur at
+        least `least_part` times, and tags that occur at least twice; the most frequent first, at most
+        `most` of each kind."""
         least = (least_word, 2, least_part, least_part)
         lists = [
             SymbolTable(
@@ -98,17 +99,16 @@ class WordParts:
 
     @property
     def size(self) -> int:
-        """The number of rows of the table."""
+        """Number of rows of the table."""
         return self._from[-1]
 
     def encode(self, words: Sequence[str], tags: Sequence[str]) -> np.ndarray:
-        """Rows of the table as int32 (n + 2, len(KINDS)): those before and after the sentence are rows 0 and -1."""
+        """Return table rows, int32 (n + 2, len(KINDS)); the first and last are for the edges of the sentence."""
         rows = [self._before, *map(self._of_token.__getitem__, zip(words, tags, strict=True)), self._after]
         return np.frombuffer(bytearray().join(rows), dtype=INDEX).reshape(len(rows), len(KINDS))
 
     def encode_all(self, sentences: Sequence[tuple[Sequence[str], Sequence[str]]]) -> tuple[np.ndarray, np.ndarray]:
-        """(`encode` of each sentence, one behind the other; where each begins, and the number of rows, int32
-        (S + 1,))."""
+        """Return (concatenated rows of `encode` of all sentences, row offsets of the sentences int32 (S + 1,))."""
         row, rows = self._of_token.__getitem__, []
         for words, tags in sentences:
             rows += [self._before, *map(row, zip(words, tags, strict=True)), self._after]
@@ -116,19 +116,19 @@ class WordParts:
         return np.frombuffer(bytearray().join(rows), dtype=INDEX).reshape(len(rows), len(KINDS)), firsts
 
     def tag_numbers(self, tags: Sequence[str]) -> np.ndarray:
-        """int32 (n,): places of tags in the list of tags, its length for those not listed."""
+        """int32 (n,): ids of tags; unknown tags get the size of the tag vocabulary."""
         own = [self.aliases.get(tag, tag) for tag in tags] if self.aliases else tags
         return self.tables[TAG].encode(own, len(self.tables[TAG]))
 
     def tags_of(self, rows: np.ndarray) -> np.ndarray:
-        """int32 (len(rows),): places of the tags of tokens in the list of tags, its length for those not listed; `rows`
-        of `encode` (that before a sentence and that after it have no tag that is listed)."""
+        """int32 (len(rows),): ids of the tags of tokens, from the `rows` of `encode`. Unknown tags, and the rows before
+        and after a sentence, get the size of the tag vocabulary."""
         found = rows[:, TAG] - (self._from[TAG] + _FIRST)
         found[found < 0] = len(self.tables[TAG])
         return found
 
     def _row(self, token: tuple[str, str]) -> bytes:
-        """The row of a word with its tag, as bytes, which are joined faster than arrays."""
+        """Return the row of a word with its tag as bytes, which are faster to concatenate than arrays."""
         word, tag = token
         normal, suffix, prefix, shape = word_parts(word)
         parts = (normal, self.aliases.get(tag, tag), suffix, prefix, shape)
@@ -137,13 +137,13 @@ class WordParts:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The lists as plain data; shapes are the package's own."""
+        """Return the vocabularies as plain data, without the shapes, which are part of the package."""
         lists: dict[str, Any] = {name: list(table) for name, table in zip(KINDS[:-1], self.tables, strict=False)}
         return {**lists, **({"aliases": self.aliases} if self.aliases else {})}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> WordParts:
-        """The reverse of `to_dict`."""
+        """Build from the data of `to_dict`."""
         words, tags, suffixes, prefixes = (data[name] for name in KINDS[:-1])
         tables = [LongTable(words), SymbolTable(tags), LongTable(suffixes), LongTable(prefixes), SHAPES]
         return cls(tables, data.get("aliases"))

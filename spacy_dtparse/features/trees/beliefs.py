@@ -1,4 +1,4 @@
-"""What a reader gives the boosted trees: a plain contract that any model can fill."""
+"""Span marginals: the interface between a span model and the boosted trees that use its probabilities as features."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from ...kernels.trees.beliefs import COLUMNS, write_all
 
 
 class Beliefs(NamedTuple):
-    """Of one sentence: `spans` int32 (c, 2), ordered by start, then end, none twice; `masses` float64 (c,): the
-    probability that a constituent is there; `chains` int32 (c, 2), `chances` float64 (c, 2): the likeliest chains of
-    labels, by number (-1: there is no other), and the probability that the tree has just these labels there."""
+    """Probabilities of spans and labels of one sentence under a span model.
+
+    `spans` int32 (c, 2), ordered by start, then end, without duplicates; `masses` float64 (c,): the probability
+    that the span is a constituent; `chains` int32 (c, 2): ids of its two most probable label chains (-1: none);
+    `chances` float64 (c, 2): the probability that the span has exactly this chain.
+    """
 
     spans: np.ndarray
     masses: np.ndarray
@@ -23,29 +26,29 @@ class Beliefs(NamedTuple):
 
 
 class Reader(Protocol):
-    """What reads sentences for the trees."""
+    """A span model that scores sentences for the trees."""
 
     @property
     def chain_names(self) -> tuple[str, ...]:
-        """The chains of labels by number, each written with blanks, from top to bottom."""
+        """Label chains by id, each a string of labels from top to bottom, separated by blanks."""
 
     def beliefs(self, sentences: Sequence[tuple[Sequence[str], Sequence[str]]]) -> list[Beliefs]:
-        """The beliefs of each sentence, words and tags."""
+        """Return the marginals of each sentence (words, tags)."""
 
     def beliefs_together(self, sentences: Sequence[tuple[Sequence[str], Sequence[str]]]) -> tuple[Beliefs, np.ndarray]:
-        """The same, of at least one sentence, as `together` has them."""
+        """Return the marginals of at least one sentence in the format of `together`."""
 
 
 def together(beliefs: Sequence[Beliefs]) -> tuple[Beliefs, np.ndarray]:
-    """The beliefs of S sentences, at least one, one behind the other, and where each begins, int64 (S + 1,)."""
+    """Return the concatenated marginals of S >= 1 sentences, and the sentences' offsets int64 (S + 1,)."""
     begins = np.cumsum([0, *(len(own.spans) for own in beliefs)], dtype=OFFSET)
     return beliefs[0] if len(beliefs) == 1 else Beliefs(*map(np.concatenate, zip(*beliefs, strict=True))), begins
 
 
 def with_beliefs(columns: np.ndarray, beliefs: Beliefs, trust: float = 0.0, sure: float = 1.0) -> np.ndarray:
-    """Token columns int32 (n, TOKEN_COLUMNS) and beliefs in one matrix, as `kernels.trees.beliefs` has it; `trust`:
-    what the log odds of a constituent count in the search; `sure`: probability from which on nothing is in doubt, 1:
-    all is."""
+    """Combine token columns int32 (n, TOKEN_COLUMNS) and marginals in one matrix, in the format of
+    `kernels.trees.beliefs`. `trust`: weight of the log odds of a constituent in the search.
+    `sure`: minimum probability at which the span model's decision is final; 1: never."""
     firsts = np.array([0, len(columns)], dtype=OFFSET)
     return all_with_beliefs(columns, firsts, *together([beliefs]), trust, sure)[0]
 
@@ -53,10 +56,10 @@ def with_beliefs(columns: np.ndarray, beliefs: Beliefs, trust: float = 0.0, sure
 def all_with_beliefs(
     columns: np.ndarray, firsts: np.ndarray, beliefs: Beliefs, begins: np.ndarray, trust: float, sure: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """`with_beliefs` of S sentences: their matrices one behind the other, and where each begins, int64 (S + 1,).
+    """Apply `with_beliefs` to S sentences: return their concatenated matrices and the row offsets, int64 (S + 1,).
 
-    `columns`: of all their tokens, those of a sentence from `firsts[s]` to `firsts[s + 1]`, int64 (S + 1,). `beliefs`,
-    `begins`: as `together` has them.
+    `columns`: of all tokens; sentence s has the rows `firsts[s]` to `firsts[s + 1]`, int64 (S + 1,).
+    `beliefs`, `begins`: the output of `together`.
     """
     rows = firsts + begins
     tokens = np.zeros((int(rows[-1]), COLUMNS), dtype=INDEX)

@@ -1,4 +1,4 @@
-"""Facts: what several conditions of rules say together of one thing, in one clause (see `wording`)."""
+"""Facts: the conditions of rules that test the same thing, summarized in one clause (see `wording`)."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from .wording import TAGS, AtomTest, amount_words, phrase, place_words, thing, v
 
 @lru_cache(1 << 14)
 def topic_of(subject: str) -> str:
-    """What facts are about: the place, or the span of a belief; a thing of its own for what is neither."""
+    """Return the topic of a condition's subject: its item or token, or the span of a marginal; else the subject."""
     spans = "window|with right|with left|of right"
     belief = re.match(rf"({READER}(?:{spans})) (chain|sure|mass|second chain|second sure)$", subject)
     if belief:
@@ -21,8 +21,8 @@ def topic_of(subject: str) -> str:
 
 
 def fact(topic: str, known: Mapping[str, str], asked: Sequence[tuple[AtomTest, bool]]) -> str:
-    """One clause for what conditions `asked` about a topic, with whether each test holds, the weightiest first.
-    `known`: subject to value."""
+    """Summarize conditions on a topic in one clause. `known`: subject -> value. `asked`: (test, whether it holds),
+    the largest contribution first."""
     subjects = list(dict.fromkeys(test.subject for test, _ in asked))
     told = {subject: known[subject] for subject in subjects if subject in known}
     if topic.startswith(READER) and told:
@@ -42,7 +42,7 @@ def fact(topic: str, known: Mapping[str, str], asked: Sequence[tuple[AtomTest, b
 
 
 def _place_fact(place: str, told: dict[str, str], known: Mapping[str, str]) -> str:
-    """What is known of a place, its label, part of speech and word in one clause."""
+    """Summarize the known label, part of speech and word at a position in one clause."""
     if NOTHING in told.values():
         name = next(name for name, value in told.items() if value == NOTHING)
         return phrase(AtomTest(f"{place} {name}", "=", NOTHING))
@@ -63,7 +63,7 @@ def _place_fact(place: str, told: dict[str, str], known: Mapping[str, str]) -> s
 
 
 def _belief_fact(topic: str, told: dict[str, str], known: Mapping[str, str]) -> str:
-    """What a reader believes of a span, its choice and how sure it is in one clause."""
+    """Summarize the span model's choice for a span and its probability in one clause."""
     span = topic.removesuffix(" second")
     second = "second " if topic != span else ""
     chain, sure = known.get(f"{span} {second}chain"), known.get(f"{span} {second}sure")
@@ -81,7 +81,7 @@ def _belief_fact(topic: str, told: dict[str, str], known: Mapping[str, str]) -> 
 
 
 def none_of(subject: str, values: Sequence[str], most: int = 3) -> str:
-    """That a thing has none of the values; the first `most` are named."""
+    """Return a clause which says that a thing has none of the values; it names at most `most` of them."""
     operator = "has" if subject.startswith("some ") else "="
     told = phrase(AtomTest(subject, operator, values[0]), holds=False)
     more = [value for value in values[1:] if value != NOTHING]
@@ -98,7 +98,7 @@ def none_of(subject: str, values: Sequence[str], most: int = 3) -> str:
 
 
 def within(limits: Sequence[tuple[AtomTest, bool]]) -> str:
-    """What tests of one number, which hold or do not, say of it together."""
+    """Combine tests of one number, each with whether it holds, in one clause."""
     subject, least, most = limits[0][0].subject, None, None
     for (_, operator, value), holds in limits:
         if operator == "=":

@@ -1,4 +1,4 @@
-"""The only reader of text: tokens to int columns, with the tables that say which number means what."""
+"""Encode tokens as int columns; no other module of the boosted trees processes text. Symbol tables assign the ids."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _CLASS_OF_TAG = {tag: name for name, tags in TAG_CLASSES.items() for tag in tags
 
 
 def tag_class(tag: str) -> str:
-    """The class of a tag; a tag in no class is a class of its own."""
+    """Return the class of a tag; a tag in no class is its own class."""
     return _CLASS_OF_TAG.get(tag, tag)
 
 
@@ -52,10 +52,11 @@ def tag_class(tag: str) -> str:
 class Lexicon:
     """The symbol tables of a model.
 
-    `labels`: non-terminals, TOP last. `symbols`: labels, then tags (a node's label is a number in it). `words`: normal
-    words, RARE first. `classes`: tag classes. `unknown_tag`: tag given to tokens whose tag was never seen. `chains`: a
-    reader's chains of labels, each written with blanks; none where there is no reader. `clusters`: the normal words of
-    each cluster, written with blanks (see `training.clusters`); none where no template tests clusters.
+    `labels`: non-terminals, TOP last. `symbols`: labels, then tags (a node's label is an id in it). `words`: normalized
+    words, RARE first. `classes`: tag classes. `unknown_tag`: replaces tags that were never seen. `chains`: the label
+    chains of the span model (unary chains of labels over one span), each a string separated by blanks; empty without a
+    span model. `clusters`: the normalized words of each cluster, separated by blanks (see `training.clusters`); empty
+    if no template tests clusters.
     """
 
     labels: SymbolTable
@@ -83,29 +84,29 @@ class Lexicon:
         return self.symbols.strings[len(self.labels) :]
 
     def encode(self, words: Sequence[str], tags: Sequence[str]) -> np.ndarray:
-        """Token columns (WORD, TAG, CLASS, SHAPE, PUNCT, CLUSTER: `kernels.trees.features`), int32 (n, 6)."""
+        """Return token columns (WORD, TAG, CLASS, SHAPE, PUNCT, CLUSTER: `kernels.trees.features`), int32 (n, 6)."""
         rows = [*map(self._of_token.__getitem__, zip(words, tags, strict=True))]
         return np.frombuffer(bytearray().join(rows), dtype=INDEX).reshape(len(rows), TOKEN_COLUMNS)
 
     def _row(self, token: tuple[str, str]) -> bytes:
-        """The row of a word with its tag, as bytes, which are joined faster than arrays."""
+        """Return the row of a word with its tag as bytes, which are faster to concatenate than arrays."""
         (number, shape, cluster), (symbol, class_number, punctuation) = self._word(token[0]), self._tag(token[1])
         return packed((number, symbol, class_number, shape, punctuation, cluster))
 
     def _word(self, word: str) -> tuple[int, int, int]:
-        """(WORD, SHAPE, CLUSTER) of a word; −1: it is in no cluster."""
+        """Return (WORD, SHAPE, CLUSTER) of a word; CLUSTER is -1 if it is in no cluster."""
         normal = normal_word(word)
         return self.words.number(normal, 0), SHAPES.number(word_shape(word)), self._cluster_of.get(normal, -1)
 
     def _tag(self, tag: str) -> tuple[int, int, int]:
-        """(TAG, CLASS, PUNCT) of a tag."""
+        """Return (TAG, CLASS, PUNCT) of a tag."""
         known, symbol = tag, self.symbols.number(tag)
         if symbol < len(self.labels):
             known, symbol = self.unknown_tag, self.symbols.number(self.unknown_tag)
         return symbol, self.classes.number(tag_class(known)), int(known in PUNCTUATION_TAGS)
 
     def cluster_name(self, number: int) -> str:
-        """A cluster by its most frequent words."""
+        """Return a cluster's most frequent words as its name."""
         return "{" + ", ".join(self.clusters[number].split()[:3]) + ", …}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -128,9 +129,9 @@ class Lexicon:
         cls, labels: Sequence[str], tags: Sequence[str], words: Sequence[str], unknown_tag: str,
         chains: Sequence[str] = (), clusters: Sequence[str] = (),
     ) -> Lexicon:  # fmt: skip
-        """Tables from lists. `labels` ends with TOP, `words` starts with RARE; no tag may also be a label."""
+        """Build the tables from lists. `labels` ends with TOP, `words` starts with RARE; no tag may also be a label."""
         if not labels or labels[-1] != TOP or not words or words[0] != RARE:
-            raise TrainingDataError(f"labels must end with {TOP}, and words begin with {RARE}, which stands for others")
+            raise TrainingDataError(f"labels must end with {TOP}, and words start with {RARE}, for all other words")
         both = sorted(set(labels) & set(tags))
         if both:
             raise TrainingDataError(f"{', '.join(both[:9])}: used both as a label and as a tag; rename one of them")
@@ -142,7 +143,7 @@ class Lexicon:
         return cls(*tables, unknown_tag, SymbolTable(chains), tuple(clusters))
 
     def fingerprint(self) -> str:
-        """Digest of all tables (16 hex digits)."""
+        """Return the digest of all tables (16 hex digits)."""
         digest = hashlib.sha256()
         more = [table for table in (self.chains, self.clusters) if len(table)]
         for part in (self.labels, self.symbols, self.words, self.classes, SHAPES, (self.unknown_tag,), *more):
@@ -151,7 +152,8 @@ class Lexicon:
 
 
 def frequent_words(sentences: Iterable[Sequence[str]], min_sentences: int) -> list[str]:
-    """RARE and the normal words seen in at least `min_sentences` sentences, most frequent first, ties by spelling."""
+    """Return RARE and the normalized words that occur in at least `min_sentences` sentences, the most frequent first,
+    ties by spelling."""
     counts: dict[str, int] = {}
     for words in sentences:
         for word in {normal_word(word) for word in words}:

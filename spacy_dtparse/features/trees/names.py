@@ -1,4 +1,4 @@
-"""Readable names of atoms, read back from the compiled template table: what the kernel tests is what the name says."""
+"""Readable names of atomic features (atoms). They are derived from the compiled template table that the kernels use."""
 
 from typing import Protocol
 
@@ -12,12 +12,12 @@ from .lexicon import Lexicon
 from .templates import ALL_ATTRIBUTES, CHILDREN, LENGTH_TESTS, SPANS, WHERE, Templates, compile_templates
 
 NOTHING = "nothing"
-"""The value of a place where there is no item or token."""
+"""The value at a position without an item or token."""
 
 _ATTRIBUTE = {code: name for name, code in ALL_ATTRIBUTES.items()}
 _SPAN = {code: name for name, code in SPANS.items()}
-READER = "reader: "
-"""What the name of an atom begins with that tests a belief."""
+READER = "span model: "
+"""Prefix of the names of atoms that test a marginal."""
 _WHERE = {code: name for name, code in WHERE.items()}
 _CHILD = {code: name for name, code in CHILDREN.items()}
 _OUTER = {k.START: "first", k.END: "last", k.HEAD: "head"}
@@ -50,7 +50,7 @@ _KIND = {
 
 
 class NumbersAtoms(Protocol):
-    """What has atoms to name: a `model.trees.model.DtreeModel`."""
+    """A model with atoms, such as `model.trees.model.DtreeModel`."""
 
     @property
     def lexicon(self) -> Lexicon: ...
@@ -63,12 +63,13 @@ class NumbersAtoms(Protocol):
 
 
 def atom_names(model: NumbersAtoms) -> tuple[str, ...]:
-    """The name of every atom of `model`, by number.
+    """Return the name of every atom of `model`, by id.
 
-    One place: `left terminal 0 tag = IN`, `head word = "bank"`, `first child of last label = nothing` (first, last and
-    head are items of the window). Several: `first label = DT & last label = NN`. Groups: `some item of 2 left of head:
-    tag = CC`. Lengths: `items of span > 3`. The whole window: `labels = DT JJ NN`. A hashed atom whose parts the
-    trainer did not meet again is called `hashed atom 17`. Different atoms have different names.
+    A window is a run of adjacent frontier items considered as the children of one inference. One position: `left
+    terminal 0 tag = IN`, `head word = "bank"`, `first child of last label = nothing` (first, last and head are items of
+    the window). Several: `first label = DT & last label = NN`. Groups: `some item of 2 left of head: tag = CC`.
+    Lengths: `items of span > 3`. The window's labels: `labels = DT JJ NN`. A hashed atom whose parts the trainer did
+    not record is called `hashed atom 17`. Different atoms have different names.
     """
     table, n_direct = compile_templates(model.templates, model.lexicon.sizes)
     n_atoms = int(model.atoms.state[0])
@@ -95,7 +96,7 @@ def atom_names(model: NumbersAtoms) -> tuple[str, ...]:
 
 
 def _direct_names(table: k.TemplateTable, lexicon: Lexicon, n_direct: int) -> list[str]:
-    """The name of each entry of the direct map."""
+    """Return the name of each entry of the direct map."""
     names = [""] * n_direct
     for slot, base in zip(table.unary.tolist(), table.unary_base.tolist(), strict=True):
         attribute = int(table.slots[slot, 1])

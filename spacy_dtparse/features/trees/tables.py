@@ -1,8 +1,8 @@
 """The shipped template tables.
 
 `baseline` and `kitchen_sink` follow Turian & Melamed 2006a (section 4.1 and table 3; details in the papers' program):
-they test only whether some item of a group has a value. `standard` is ours: one-hot places, a few groups, and pairs and
-triples of places, so that a tree needs one test where the papers' sets need several.
+they test only whether some item of a group has a value. `standard` is ours: one-hot positions, a few groups, and pairs
+and triples of positions, so that a tree needs one test where the papers' sets need several.
 """
 
 from itertools import product
@@ -58,7 +58,7 @@ def kitchen_sink() -> Templates:
 
 
 def standard() -> Templates:
-    """Our table for shift_reduce: one-hot places with pairs and triples; the default of the trainer."""
+    """Our table for shift_reduce: one-hot positions with pairs and triples; the default of the trainer."""
     unary: list[tuple[Place, str]] = []
 
     def add(places: list[Place], attributes: tuple[str, ...]) -> None:
@@ -121,7 +121,7 @@ def standard() -> Templates:
 
 
 def standard_clusters() -> Templates:
-    """`standard` and the clusters of words, where words are tested and in pairs of places."""
+    """`standard` with word clusters, at positions whose words are tested and in pairs of positions."""
     words = standard()
     first, last, head = ("item", "start", 0), ("item", "end", 0), ("item", "head", 0)
     left, left2 = ("terminal", "left", 0), ("terminal", "left", 1)
@@ -150,8 +150,8 @@ def standard_clusters() -> Templates:
 
 
 def standard_read() -> Templates:
-    """`standard` and what a reader believes of the window, of what it would be with the item to its right or the token
-    to its left, and of the item to its right."""
+    """`standard` with span marginals: of the window, of the window extended by the item to its right or by the token to
+    its left, and of the item to its right."""
     words = standard()
     window, wider, longer, right = (
         ("believed", which, 0) for which in ("window", "with left", "with right", "of right")
@@ -195,7 +195,7 @@ TABLES = {
 
 
 def get_templates(name: str) -> Templates:
-    """A shipped table by name. Raises ConfigError for an unknown one."""
+    """Return a shipped table by name. Raises ConfigError for an unknown one."""
     if name not in TABLES:
         raise ConfigError(f"unknown template table {name!r}; shipped tables are {', '.join(TABLES)}")
     return TABLES[name]()

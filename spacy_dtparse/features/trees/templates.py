@@ -1,9 +1,10 @@
-"""Template tables: which item, where, which attribute; compiled to the integer codes of `kernels.trees.features`.
+"""Feature template tables: which attribute of which item; compiled to the integer codes of `kernels.trees.features`.
 
-A table is data (a dict that travels in the bundle), so a model is read back with the very templates it was trained
-with.
-Three kinds of template: `unary` (one attribute of one place), `tuples` (two or three of them together) and `grouped`
-(some member of a group of items has the value, or the group has a length), plus the whole label sequence of the window.
+A template generates atoms, the binary atomic features of Turian & Melamed (2006). A table is plain data that is stored
+in the model file, so a model is always loaded with the templates it was trained with. Templates describe a window: a
+run of adjacent frontier items considered as the children of one inference. There are three kinds: `unary` (one
+attribute at one position), `tuples` (a conjunction of two or three of them) and `grouped` (some member of a group of
+items has the value, or the group has a length), plus the full label sequence of the window.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ...kernels.trees import features as k
 
 VERSION = 1
 WITH_BELIEFS = 2
-"""Version of a table with places that a reader fills; releases before 0.2 cannot read it."""
+"""Version of a table with templates on span marginals; releases before 0.2 cannot read it."""
 
 ATTRIBUTES = {"label": k.LABEL, "word": k.WORD, "tag": k.TAG, "class": k.CLASS, "shape": k.SHAPE, "cluster": k.CLUSTER}
 BELIEFS = {
@@ -35,11 +36,12 @@ BELIEFS = {
     "ending": k.BELIEF + b.ENDING,
     "crossing": k.BELIEF + b.CROSSING,
 }
-"""What a reader says of a span: see `kernels.trees.beliefs`."""
+"""Attributes of a span from the span model: see `kernels.trees.beliefs`."""
 ALL_ATTRIBUTES = {**ATTRIBUTES, **BELIEFS}
 SPANS = {"window": k.OF_WINDOW, "with right": k.WITH_RIGHT, "with left": k.WITH_LEFT, "of right": k.OF_RIGHT}
 BELOW = frozenset({"mass", "sure"})
-"""Probabilities that are mostly high, and so tested as less than a limit: the fewer atoms, the faster."""
+"""Probabilities that are mostly high, and so are tested as less than a limit: fewer atoms are present, which is faster.
+"""
 _CHAINS = (k.BELIEF + b.CHAIN, k.BELIEF + b.CHAIN_2)
 WHERE = {"start": k.START, "end": k.END, "head": k.HEAD, "left": k.LEFT, "right": k.RIGHT, "front": k.FRONT}
 CHILDREN = {"first": k.FIRST_CHILD, "head": k.HEAD_CHILD, "last": k.LAST_CHILD}
@@ -69,8 +71,8 @@ Place = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Sizes:
-    """How many values each attribute has: `symbols` (labels and tags), `words`, `classes`, `shapes`, `chains`, a
-    reader's chains of labels, and `clusters` of words."""
+    """Number of values of each attribute: `symbols` (labels and tags), `words`, `classes`, `shapes`, `chains` (label
+    chains of the span model), and word `clusters`."""
 
     symbols: int
     words: int
@@ -96,10 +98,9 @@ def _freeze(value: Any) -> Any:
 class Templates:
     """A named, versioned template table.
 
-    `unary`: (place, attribute). `tuples`: two or three (place, attribute). `grouped`: (kind, group, n, with head,
+    `unary`: (position, attribute). `tuples`: two or three (position, attribute). `grouped`: (kind, group, n, with head,
     attribute or None), n = 0 for no bound. `sequence`: whether the window's label sequence is an atom.
-    `ordered`: (place, attribute) of probabilities, tested as "at least". Raises ConfigError for a name that is not
-    known.
+    `ordered`: (position, attribute) of probabilities, tested as "at least". Raises ConfigError for an unknown name.
     """
 
     name: str
@@ -114,10 +115,10 @@ class Templates:
             _check_place(place)
             _known(attribute, BELIEFS if place[0] == "believed" else ATTRIBUTES, "attribute")
             if place[0] == "child" and _root(place)[0] == "believed":
-                raise ConfigError(f"{place!r} is a child of a span that a reader believes in, which has none")
+                raise ConfigError(f"{place!r} is a child of a span of the span model; such spans have no children")
         for place, attribute in self.ordered:
             if place[0] != "believed" or BELIEFS[attribute] in _CHAINS:
-                raise ConfigError(f"{attribute!r} of {place!r} is no probability, so it cannot be ordered")
+                raise ConfigError(f"{attribute!r} of {place!r} is not a probability, so it cannot be ordered")
         for kind, group, n, _, group_attribute in self.grouped:
             _known(kind, KINDS, "kind of group template")
             _known(group, GROUPS, "group")
@@ -126,7 +127,7 @@ class Templates:
             if kind.startswith("some"):
                 _known(group_attribute, ATTRIBUTES, "attribute")
             if group_attribute == "cluster":
-                raise ConfigError(f"group {group!r} tests clusters; only single places do, as not every word has one")
+                raise ConfigError(f"group {group!r} tests clusters; only single positions can: not all words have one")
 
     def _pairs(self) -> Iterable[tuple[Place, str]]:
         yield from self.unary
@@ -136,16 +137,16 @@ class Templates:
 
     @property
     def reads_beliefs(self) -> bool:
-        """Whether some place is one that a reader fills."""
+        """Whether some template tests span marginals."""
         return any(_root(place)[0] == "believed" for place, _ in self._pairs())
 
     @property
     def reads_clusters(self) -> bool:
-        """Whether some template tests clusters of words."""
+        """Whether some template tests word clusters."""
         return any(attribute == "cluster" for _, attribute in self._pairs())
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data of the table; `from_dict` reads it back."""
+        """Return the table as plain data; `from_dict` is the inverse."""
         plain = {
             "name": self.name,
             "version": WITH_BELIEFS if self.reads_beliefs else VERSION,
@@ -158,7 +159,7 @@ class Templates:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Templates:
-        """The table that `to_dict` wrote. Raises ConfigError for another version."""
+        """Build from the data of `to_dict`. Raises ConfigError for another version."""
         if data.get("version") not in (VERSION, WITH_BELIEFS):
             raise ConfigError(
                 f"template table has version {data.get('version')!r}; this release reads versions {VERSION} and "
@@ -168,12 +169,12 @@ class Templates:
         return cls(str(data["name"]), unary, tuples, grouped, bool(data["sequence"]), ordered)
 
     def fingerprint(self) -> str:
-        """Digest of the table (16 hex digits): equal tables, equal fingerprints."""
+        """Return the digest of the table (16 hex digits): equal tables have equal fingerprints."""
         text = json.dumps(self.to_dict(), sort_keys=True, default=list)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def reach(self) -> int:
-        """How many frontier items left of the window some template can see; a very large number when unbounded."""
+        """Return how many frontier items left of the window the templates use; a very large number if unbounded."""
         most = 0
         for place, _ in self._pairs():
             root = _root(place)
@@ -185,8 +186,8 @@ class Templates:
         return most
 
     def reach_right(self) -> int:
-        """How many frontier items right of the window, or from its start on, some template can see; -1 when unbounded
-        or when a template looks deeper than the children of an item."""
+        """Return how many frontier items right of the window, or counted from its start, the templates use; -1 if
+        unbounded, or if a template uses more than the children of an item."""
         most = 0
         for place, _ in self._pairs():
             root, depth = _root(place), 0
@@ -209,14 +210,14 @@ class Templates:
 
 def _known(name: Any, allowed: dict, what: str) -> None:
     if name not in allowed:
-        raise ConfigError(f"unknown {what} {name!r} in a template; known are {', '.join(map(repr, allowed))}")
+        raise ConfigError(f"unknown {what} {name!r} in a template; allowed are {', '.join(map(repr, allowed))}")
 
 
 def _check_place(place: Place) -> None:
     if not place or place[0] not in ("item", "terminal", "child", "believed") or len(place) != 3:
         raise ConfigError(
-            f"{place!r} is no place; use ('item'|'terminal', where, offset), ('child', which, place) or ('believed', "
-            "which, 0)"
+            f"{place!r} is not a position; use ('item'|'terminal', where, offset), ('child', which, position) or "
+            "('believed', which, 0)"
         )
     if place[0] == "child":
         _known(place[1], CHILDREN, "child")
@@ -234,12 +235,12 @@ def _root(place: Place) -> Place:
 
 
 def is_shared(place: Place) -> bool:
-    """True when the place is the same for all windows that start at one item."""
+    """Whether the position is the same for all windows that start at one item."""
     return _root(place)[1] in ("left", "front")
 
 
 def compile_templates(templates: Templates, sizes: Sizes) -> tuple[k.TemplateTable, int]:
-    """The integer form of a table and the size of its direct map (entries of one-value templates)."""
+    """Return the integer form of a table and the size of its direct map (entries of one-value templates)."""
     place_rows: dict[Place, int] = {}
     slot_rows: dict[tuple[Place, str], int] = {}
     pairs = list(dict.fromkeys(templates._pairs()))
@@ -326,7 +327,7 @@ def compile_templates(templates: Templates, sizes: Sizes) -> tuple[k.TemplateTab
 
 
 def most_atoms(table: k.TemplateTable, tokens: int) -> int:
-    """How many atoms a window of a sentence of so many tokens has at most."""
+    """Return the maximum number of atoms of a window in a sentence of so many tokens."""
     members = table.grouped[:, 0] < k.LENGTH_ITEMS
     groups = int(members.sum()) * (tokens + 1) + int((~members).sum()) * (k.LENGTH_MAX + 1)
     return len(table.unary) + len(table.tuples) + len(table.ordered) * b.N_BINS + groups + 1

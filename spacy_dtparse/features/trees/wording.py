@@ -1,4 +1,4 @@
-"""Atoms in words that a linguist reads, made from their names: what a condition looks at, and what it finds there."""
+"""Descriptions of atoms in linguists' terms, derived from the atoms' names: the thing that is tested and its value."""
 
 import re
 from functools import lru_cache
@@ -8,7 +8,7 @@ from .names import NOTHING, READER
 
 NETWORK, NEIGHBOURS, HEAD, EDGES, INSIDE, LEFT, RIGHT, LENGTH, ALWAYS, OTHER = GROUPS = (
     "network on this span",
-    "network on its neighbours",
+    "network on neighbouring spans",
     "head",
     "first and last child",
     "among the children",
@@ -18,30 +18,31 @@ NETWORK, NEIGHBOURS, HEAD, EDGES, INSIDE, LEFT, RIGHT, LENGTH, ALWAYS, OTHER = G
     "always",
     "other",
 )
-"""What tests look at."""
+"""Groups of tests, by the things they test."""
 
 TAGS = {
     "CC": "conjunction", "CD": "number", "DT": "determiner", "EX": "existential there", "FW": "foreign word",
     "IN": "preposition", "JJ": "adjective", "JJR": "comparative adjective",
-    "JJS": "superlative adjective", "MD": "modal", "NN": "noun", "NNS": "plural noun", "NNP": "name",
-    "NNPS": "plural name", "PDT": "predeterminer", "POS": "possessive ending", "PRP": "pronoun",
+    "JJS": "superlative adjective", "MD": "modal", "NN": "noun", "NNS": "plural noun", "NNP": "proper noun",
+    "NNPS": "plural proper noun", "PDT": "predeterminer", "POS": "possessive ending", "PRP": "pronoun",
     "PRP$": "possessive pronoun", "RB": "adverb", "RBR": "comparative adverb", "RBS": "superlative adverb",
-    "RP": "particle", "TO": "to", "UH": "interjection", "VB": "bare verb", "VBD": "past verb",
-    "VBG": "-ing form", "VBN": "past participle", "VBP": "present verb", "VBZ": "verb in -s", "WDT": "wh-determiner",
-    "WP": "wh-pronoun", "WP$": "possessive wh-pronoun", "WRB": "wh-adverb", ",": "comma", ".": "final mark",
+    "RP": "particle", "TO": "to", "UH": "interjection", "VB": "base-form verb",
+    "VBD": "past-tense verb", "VBG": "-ing form", "VBN": "past participle", "VBP": "present-tense verb",
+    "VBZ": "third-person verb", "WDT": "wh-determiner", "WP": "wh-pronoun", "WP$": "possessive wh-pronoun",
+    "WRB": "wh-adverb", ",": "comma", ".": "sentence-final mark",
     ":": "colon or dash", "``": "opening quote", "''": "closing quote", "-LRB-": "opening bracket",
-    "-RRB-": "closing bracket", "HYPH": "hyphen", "SYM": "symbol", "$": "currency sign", "LS": "list mark",
-    "NFP": "odd punctuation", "ADD": "address",
+    "-RRB-": "closing bracket", "HYPH": "hyphen", "SYM": "symbol", "$": "currency sign", "LS": "list marker",
+    "NFP": "unusual punctuation mark", "ADD": "address",
 }  # fmt: skip
-"""Parts of speech of the Penn Treebank."""
+"""Names of the parts of speech of the Penn Treebank."""
 
 _ORDINAL = ("", "second ", "third ", "fourth ")
 _BUT = ("", " but one", " but two", " but three")
 
 
 class AtomTest(NamedTuple):
-    """One test of an atom. `subject`: what it looks at, the same text for the same thing. `operator`: "=", "<", ">=",
-    ">" or "has" (a group of items has such a member). `value`: as in the atom's name."""
+    """One test of an atom. `subject`: the thing that is tested, always named in the same way. `operator`: "=", "<",
+    ">=", ">" or "has" (a group of items has such a member). `value`: as in the atom's name."""
 
     subject: str
     operator: str
@@ -49,7 +50,7 @@ class AtomTest(NamedTuple):
 
 
 def atom_tests(name: str) -> tuple[AtomTest, ...]:
-    """The tests that an atom's name (of `names.atom_names`) joins."""
+    """Return the tests that an atom's name (from `names.atom_names`) consists of."""
     return tuple(_test(part) for part in name.split(" & "))
 
 
@@ -69,7 +70,7 @@ def _test(text: str) -> AtomTest:
 
 @lru_cache(1 << 14)
 def group_of(subject: str) -> str:
-    """Which of GROUPS a test belongs to, by its subject."""
+    """Return the one of GROUPS that a test belongs to, from its subject."""
     if subject.startswith(READER):
         return NETWORK if subject.startswith(f"{READER}window") else NEIGHBOURS
     if subject in ("labels", ALWAYS):
@@ -93,7 +94,7 @@ def group_of(subject: str) -> str:
 
 
 def phrase(test: AtomTest, holds: bool = True) -> str:
-    """A test, or its negation, as a clause."""
+    """Return a test, or its negation, as a clause."""
     subject, operator, value = test
     if subject.startswith(READER):
         return _belief(subject.removeprefix(READER), operator, value, holds)
@@ -115,11 +116,12 @@ def phrase(test: AtomTest, holds: bool = True) -> str:
         if inner is None:
             return f"there is {'no' if holds else 'a'} {_bare(place_words(place))}"
         return f"{place_words(inner[1])} is {'a single word' if holds else 'a phrase, not a single word'}"
-    return f"{place_words(place)} {verb(attribute, ' terminal ' in f' {place} ', holds)}{thing(attribute, value)}"
+    of_word = " terminal " in f" {place} "
+    return f"{place_words(place)} {verb(attribute, of_word, holds)}{thing(attribute, value)}"
 
 
 def verb(attribute: str, of_word: bool, holds: bool) -> str:
-    """The verb of a clause about an attribute of a place; `of_word`: of a word, not of an item."""
+    """Return the verb of a clause about an attribute at a position; `of_word`: of a word, not of an item."""
     no = "" if holds else "not "
     if attribute in ("label", "shape", "cluster", "class"):
         return f"is {no}"
@@ -129,7 +131,7 @@ def verb(attribute: str, of_word: bool, holds: bool) -> str:
 
 
 def thing(attribute: str, value: str) -> str:
-    """A value as a noun phrase."""
+    """Return a value as a noun phrase."""
     if value == NOTHING:
         return "anything"
     if attribute in ("label", "tag"):
@@ -155,7 +157,7 @@ def _bare(place: str) -> str:
 
 
 def place_words(place: str) -> str:
-    """A place as a noun phrase."""
+    """Return a position as a noun phrase."""
     inner = re.match(r"(first|head|last) child of (.+)$", place)
     if inner:
         return f"{'the head' if inner[1] == 'head' else f'the {inner[1]} child'} of {place_words(inner[2])}"
@@ -180,7 +182,7 @@ def place_words(place: str) -> str:
 
 
 def _ordinal(k: int) -> str:
-    """The k-th from 0 on, but nothing for the first."""
+    """Return the ordinal number of index k, "" for the first."""
     return _ORDINAL[k] if k < len(_ORDINAL) else f"{k + 1}th "
 
 
@@ -198,7 +200,7 @@ def _region(region: str, space: str) -> str:
         "right context": "anywhere to the right",
         "all but the first": f"among its {noun} after the first",
         "all but the last": f"among its {noun} before the last",
-        "all but the head": f"among its {noun} beside the head",
+        "all but the head": f"among its {noun} other than the head",
     }
     plain = region.removesuffix(" with head")
     if plain in words:
@@ -239,20 +241,20 @@ def _belief(subject: str, operator: str, value: str, holds: bool) -> str:
         if value == NOTHING:
             second = "no second choice" if what == "second chain" else "no constituent"
             some = "some second choice" if what == "second chain" else "some constituent"
-            return f"it sees {second if holds else some} in {where}"
+            return f"it predicts {second if holds else some} for {where}"
         if what == "second chain":
             return f"its second choice for {where} is {no}{_chain(value)}"
-        return f"it {'reads' if holds else 'does not read'} {where} as {_chain(value)}"
+        return f"it {'labels' if holds else 'does not label'} {where} as {_chain(value)}"
     if value == NOTHING:
-        return f"it {'gives nothing' if holds else 'gives something'} for {where}"
+        return f"it has {'no' if holds else 'a'} value for {where}"
     amount = amount_words(operator, value, holds)
     nouns = {
         "mass": f"it gives {where} a probability {amount} of being a constituent",
         "sure": f"it gives its first choice for {where} a probability {amount}",
         "second sure": f"it gives its second choice for {where} a probability {amount}",
-        "starting": f"it expects longer constituents to begin with {where} ({amount})",
-        "ending": f"it expects longer constituents to end with {where} ({amount})",
-        "crossing": f"it expects constituents to cross {where} ({amount})",
+        "starting": f"it expects longer constituents to begin with {where} (expected number {amount})",
+        "ending": f"it expects longer constituents to end with {where} (expected number {amount})",
+        "crossing": f"it expects constituents to cross {where} (expected number {amount})",
     }
     return nouns[what]
 
@@ -262,7 +264,7 @@ def _chain(value: str) -> str:
 
 
 def amount_words(operator: str, value: str, holds: bool) -> str:
-    """Limits of a probability in words."""
+    """Return the limits of a probability in words."""
     if operator == "=":
         low, high = value.split(" to ")
         inside = f"above {low}" if high == "1" else f"below {high}" if low == "0" else f"from {low} to {high}"
@@ -275,14 +277,14 @@ _COUNTED = re.compile(r"((?:(?:first|head|last) child of )*)(start|end|front|hea
 
 
 def is_counted(subject: str) -> bool:
-    """Whether a subject is an item counted from somewhere, so that `same_place` may name it otherwise."""
+    """Whether a subject is an item at a counted position, so that `same_place` may give it another name."""
     return _COUNTED.match(subject) is not None
 
 
 @lru_cache(1 << 16)
 def same_place(subject: str, arity: int, head: int) -> str:
-    """A subject by one name: children are counted from the first, items beyond the last from the right. `head`: which
-    child is the head."""
+    """Return a subject by its canonical name: children are counted from the first, items after the last child as items
+    on the right. `head`: index of the head child."""
     found = _COUNTED.match(subject)
     if not found:
         return subject

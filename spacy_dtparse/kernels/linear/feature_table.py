@@ -1,8 +1,8 @@
-"""Tables of exact 64-bit feature keys: open addressing, key 0 is an empty place.
+"""Hash tables of exact 64-bit feature keys: open addressing, key 0 marks an empty slot.
 
-A plain table has a slot for every key. In a table of families a key's upper bits are a bin, and the keys that differ in
-nothing else are a family: one look finds all of them. Where many keys are looked for, that is what matters, and that
-they are looked for together: each look waits for memory, and `find_families` waits for many at a time.
+A plain table has a slot for every key. In a table of families a key's upper bits are a bin, and keys that differ only
+in the bin are a family, which is found by one look-up. Look-ups wait for memory, so looking up many keys is fast only
+if they are looked up together: `find_families` waits for many at a time.
 """
 
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from ...dtypes import INDEX
 from ..jit import inner_kernel, kernel
 
 BIN_AT = np.uint64(56)
-"""Where the bin, 0 to 15, stands in a key of a family; the first, without a bin, has 0."""
+"""First bit of the bin, 0 to 15, in a key of a family; the first key, without a bin, has 0."""
 WITHOUT_BIN = np.uint64(2**56 - 1)
 _BIN_BITS, _BINS, _PLACE_AT = np.uint64(4), np.uint64(2**16 - 1), np.uint64(16)
 _ZERO, _ONE, _HALF = np.uint64(0), np.uint64(1), np.uint64(32)
@@ -21,14 +21,14 @@ _ZERO, _ONE, _HALF = np.uint64(0), np.uint64(1), np.uint64(32)
 
 @inner_kernel
 def _mixed(key):
-    """A key's bits, shuffled; the upper ones are the best."""
+    """Mix a key's bits; the upper bits are mixed best."""
     mixed = (key ^ (key >> np.uint64(31))) * np.uint64(0x7FB5D329728EA185)
     return (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x81DADEF4BC2DD44D)
 
 
 @inner_kernel
 def find_slot(slots, key):
-    """The slot that has `key`, or the empty one where it would go. The number of slots is a power of two."""
+    """The slot of `key`, or the empty slot where it would be inserted. The number of slots is a power of two."""
     mixed = _mixed(key)
     mask = np.uint64(len(slots) - 1)
     slot = (mixed ^ (mixed >> np.uint64(33))) & mask
@@ -39,8 +39,8 @@ def find_slot(slots, key):
 
 @kernel
 def fill_slots(keys, slots, numbers):
-    """Enter keys, uint64 (F,), all different and none 0, into empty `slots`, uint64 (a power of two above F,);
-    numbers[slot], int32, is then the key's place.
+    """Insert keys, uint64 (F,), all different and none 0, into empty `slots`, uint64 (a power of two above F,);
+    `numbers[slot]`, int32, is then the key's index.
     """
     for place in range(len(keys)):
         slot = find_slot(slots, keys[place])
@@ -49,7 +49,7 @@ def fill_slots(keys, slots, numbers):
 
 
 def make_slots(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(slots, numbers) of a table that is at most half full; see `fill_slots`."""
+    """Build `(slots, numbers)` of a table that is at most half full; see `fill_slots`."""
     size = 1 << max(4, int(2 * len(keys)).bit_length())
     slots, numbers = np.zeros(size, np.uint64), np.zeros(size, np.int32)
     fill_slots(keys, slots, numbers)
@@ -58,7 +58,7 @@ def make_slots(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @inner_kernel
 def find_features(keys, count, slots, numbers, features):
-    """Write the numbers of the keys that the table has, in order; returns how many there are."""
+    """Write the ids of the keys that are in the table, in order; return their number."""
     found = 0
     for k in range(count):
         slot = find_slot(slots, keys[k])
@@ -70,8 +70,8 @@ def find_features(keys, count, slots, numbers, features):
 
 class PairTable(NamedTuple):
     """Features with weights for labels. `slots`, `numbers`: see `make_slots`. Feature f has the pairs starts[f] to
-    starts[f + 1], int32, each a label and a whole number in one int32: half the bytes to be fetched, most of a tagger's
-    time."""
+    starts[f + 1], each a label and an integer weight in one int32: this halves the bytes to be fetched, which take most
+    of a tagger's time."""
 
     slots: np.ndarray
     numbers: np.ndarray
@@ -80,14 +80,14 @@ class PairTable(NamedTuple):
 
 
 def pack_pair(labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The pairs of labels below 2**12 and weights, int16."""
+    """Pack labels below 2**12 and weights, int16, into pairs."""
     return (weights.astype(np.int32) << 16) | labels.astype(np.int32)
 
 
 @inner_kernel
 def add_scores(keys, count, tables, features, scores):
-    """Add the whole numbers of the features that keys[:count] name, by a PairTable, to the scores of all labels, int32
-    (L,). `features`: room for `count`, int32."""
+    """Add the integer weights of the features keys[:count], from a PairTable, to the scores of all labels, int32 (L,).
+    Scratch: `features` int32 (`count`,)."""
     for k in range(find_features(keys, count, tables.slots, tables.numbers, features)):
         feature = features[k]
         for place in range(tables.starts[feature], tables.starts[feature + 1]):
@@ -96,26 +96,28 @@ def add_scores(keys, count, tables, features, scores):
 
 
 class FamilyTable(NamedTuple):
-    """`rows`: uint64 (S, 2), the key of a family's first, and where the family begins times 2**16 plus a bit for each
-    bin that it has. `numbers`: int32 (F + 1,), the number of the key at each place from 1, family by family."""
+    """Table of families. `rows`: uint64 (S, 2), the first key of a family, and 2**16 times the family's first position
+    plus a bit for each of its bins. `numbers`: int32 (F + 1,), the id of the key at each position, starting with
+    position 1, family by family."""
 
     rows: np.ndarray
     numbers: np.ndarray
 
     def weights(self, weights: np.ndarray) -> np.ndarray:
-        """Weights of keys, (F,) by number, as kernels take them: float32 by place, 0.0 at place 0, which no key has."""
+        """Reorder the weights of keys, (F,) by id, for kernels: float32 by position; position 0, of no key, gets
+        0.0."""
         return np.concatenate([np.zeros(1, np.float32), weights[self.numbers[1:]].astype(np.float32)])
 
 
 @inner_kernel
 def _first_row(key, size):
-    """Where a key is looked for first in a table of `size` rows."""
+    """The first row to examine for a key in a table of `size` rows."""
     return ((_mixed(key) >> _HALF) * size) >> _HALF
 
 
 @kernel
 def _fill_rows(keys, families, rows):
-    """Enter families by their keys, both uint64, into empty `rows`."""
+    """Insert families by their keys, both uint64, into empty `rows`."""
     size = np.uint64(len(rows))
     for k in range(len(keys)):
         row = _first_row(keys[k], size)
@@ -128,8 +130,8 @@ def _fill_rows(keys, families, rows):
 
 
 def make_families(keys: np.ndarray) -> FamilyTable:
-    """The table of keys, uint64 (F,), all different and none 0, less than a third full. A family without a first, a key
-    of bin 0, is never found."""
+    """Build the table of keys, uint64 (F,), all different and none 0, at most a third full. A family without a first
+    key, one of bin 0, is never found."""
     sorted_by = ((keys & WITHOUT_BIN) << _BIN_BITS) | (keys >> BIN_AT)
     order = np.argsort(sorted_by)
     firsts, bins = sorted_by[order] >> _BIN_BITS, sorted_by[order] & np.uint64(15)
@@ -144,11 +146,12 @@ def make_families(keys: np.ndarray) -> FamilyTable:
 
 @inner_kernel
 def find_families(rows, keys, count, room, families):
-    """Write the families of keys[:count], without bins, uint64, 0 where there is none. `room`: uint64 (2, count)."""
+    """Write the families of keys[:count] without bins, uint64, 0 if there is none. Scratch: `room` uint64 (2,
+    count)."""
     size = np.uint64(len(rows))
-    at, still = room[0], room[1]  # the row that each key is looked for in; keys whose row another key has
-    # Nothing in the first loops depends on what memory answers, so a processor asks for many rows at once; and no loop
-    # branches on the answer, which it could not foresee.
+    at, still = room[0], room[1]  # the row examined for each key; keys whose row belongs to another key
+    # The first loops do not depend on loaded values, so a processor can load many rows at once; and no loop branches on
+    # a loaded value, which could not be predicted.
     for k in range(count):
         at[k] = _first_row(keys[k], size)
     for k in range(count):
@@ -175,16 +178,16 @@ def find_families(rows, keys, count, room, families):
 
 @inner_kernel
 def first_place(family):
-    """The place of a family's key without a bin; 0 where there is no family."""
+    """The position of a family's key without a bin; 0 if there is no family."""
     return family >> _PLACE_AT
 
 
 @inner_kernel
 def bin_place(family, which):
-    """The place of a family's key of a bin from 1; 0 where there is none."""
+    """The position of a family's key of a bin (at least 1); 0 if there is none."""
     bit = _ONE << np.uint64(which)
     before = family & (bit - _ONE) & _BINS
-    before = before - ((before >> _ONE) & np.uint64(0x5555))  # counts its bits
+    before = before - ((before >> _ONE) & np.uint64(0x5555))  # count its bits
     before = (before & np.uint64(0x3333)) + ((before >> np.uint64(2)) & np.uint64(0x3333))
     before = (before + (before >> np.uint64(4))) & np.uint64(0x0F0F)
     before = (before + (before >> np.uint64(8))) & np.uint64(0x1F)
@@ -193,11 +196,11 @@ def bin_place(family, which):
 
 @inner_kernel
 def sum_weights(weights, families, first, last, which, places):
-    """The sum of the weights, by place, of families[first:last], each without a bin and with the bin `which`, float64.
-    `places`: uint64, room for `last`."""
+    """The sum (float64) of the weights, by position, of families[first:last], each without a bin and with the bin
+    `which`. Scratch: `places` uint64 (`last`,)."""
     for k in range(first, last):
         places[k] = bin_place(families[k], which)
-    without, within = 0.0, 0.0  # two sums, of which neither waits for the other
+    without, within = 0.0, 0.0  # two sums that do not wait for each other
     for k in range(first, last):
         without += weights[first_place(families[k])]
         within += weights[places[k]]

@@ -1,6 +1,6 @@
-"""Labels of the links of a finished dependency tree: a linear classifier over what stands around a link.
+"""Labels of the arcs ("links") of a finished dependency tree: a linear classifier over features of the arc's context.
 
-Keys as in `links`; the tree comes as a Guide.
+Keys are as in `links`; the tree is given as a Guide.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ _BASE = 64
 
 @inner_kernel
 def _siblings(guide, dependent):
-    """(Nearest sibling on the left, on the right, left siblings, right siblings); 0: there is none."""
+    """(Nearest sibling on the left, on the right, number of left siblings, of right siblings); 0 if there is none."""
     n = len(guide.heads) - 1
     head = guide.heads[dependent]
     left, right, n_left, n_right = 0, 0, 0, 0
@@ -33,7 +33,7 @@ def _siblings(guide, dependent):
 
 @inner_kernel
 def label_keys(atoms, guide, dependent, keys):
-    """Write the keys of the link to `dependent` (a place from 1); returns their number, at most MAX_LABEL_KEYS."""
+    """Write the keys of the link to `dependent` (a position from 1); return their number, at most MAX_LABEL_KEYS."""
     head = guide.heads[dependent]
     h, m, t = head + 1, dependent + 1, _BASE
     hp, mp, hwp, mwp = atoms[h, TAG], atoms[m, TAG], atoms[h, WORD_TAG], atoms[m, WORD_TAG]
@@ -78,8 +78,8 @@ def label_keys(atoms, guide, dependent, keys):
 
 @kernel
 def tree_label_keys(atoms, guide, written, ends):
-    """Write the keys of all links of a tree, uint64 with room for n MAX_LABEL_KEYS; those of the link to token d end at
-    ends[d], int64 (n + 1,), and begin at ends[d - 1]. Returns their number."""
+    """Write the keys of all links of a tree to `written` uint64 (n · MAX_LABEL_KEYS,); the link to token d has
+    written[ends[d - 1] : ends[d]] (`ends` int64 (n + 1,)). Return the number of keys."""
     count = 0
     ends[0] = 0
     for dependent in range(1, len(guide.heads)):
@@ -90,7 +90,7 @@ def tree_label_keys(atoms, guide, written, ends):
 
 @inner_kernel
 def best_label(scores, root_label):
-    """The label of the greatest score, the first of equals, but `root_label`; -1 where there is no other."""
+    """The label with the greatest score, the first of equals, other than `root_label`; -1 if there is no other."""
     best = -1
     for label in range(len(scores)):
         if label != root_label and (best < 0 or scores[label] > scores[best]):
@@ -100,8 +100,8 @@ def best_label(scores, root_label):
 
 @kernel
 def label_links(atoms, guide, table, n_labels, root_label, found):
-    """Write each token's label, int32 (n + 1,) from place 1: the one of the greatest score by a PairTable, the first of
-    equals. Only the dependent of the root has `root_label`."""
+    """Write each token's label to `found` int32 (n + 1,), from position 1: the label with the greatest score by a
+    PairTable, the first of equals. Only the dependent of the root has `root_label`."""
     n = len(guide.heads) - 1
     keys, features = np.empty(MAX_LABEL_KEYS, np.uint64), np.empty(MAX_LABEL_KEYS, np.int32)
     scores = np.empty(n_labels, np.int32)

@@ -1,14 +1,15 @@
-"""Features of links between a head and a dependent, as exact 64-bit keys, and their sums of weights.
+"""Features of arcs ("links") between a head and a dependent, as exact 64-bit keys, and the sums of their weights.
 
 The templates are those of McDonald, Crammer & Pereira 2005 (table 1), as Corston-Oliver et al. 2006 describe them:
 words and tags of either end and of both, with words also as stems; tags of the four neighbours; tags between, each once
-however many tokens have it. Beyond the paper: how many verbs, conjunctions and punctuation marks stand between, and,
-where there is a guide (see `guides`), what it says. Each feature counts alone, and together with direction and binned
-distance.
+regardless of the number of tokens with it. In addition to the paper: the number of verbs, conjunctions and punctuation
+marks between the ends, and features of the guide (a given dependency tree) if there is one. Each feature is used alone,
+and combined with direction and binned distance.
 
-Tokens come as atoms, int32 (n + 3, COLUMNS): a row for what is before the sentence, the root, the n tokens, and what
-comes after. 0 is an atom that the model does not know: no feature has it. A key holds template, direction and distance,
-and up to two atoms below 2**24 or four below 2**12, so that no two features share one.
+Tokens are given as atoms, int32 (n + 3, COLUMNS): one row each for the position before the sentence, the root, the n
+tokens, and the position after it. 0 is an atom that the model does not have; no feature contains it. A key contains
+template, direction and distance, and up to two atoms below 2**24 or four below 2**12, so no two features have the same
+key.
 """
 
 from typing import NamedTuple
@@ -19,26 +20,26 @@ from ..jit import inner_kernel, kernel
 from .feature_table import BIN_AT, bin_place, find_families, first_place, sum_weights
 
 WORD, TAG, WORD_TAG, STEM, STEM_TAG, LONG, KIND = range(7)
-"""Columns of atoms. WORD_TAG, STEM_TAG: a number for the pair. LONG: 1 where the stem is not the word. KIND: one of
-OTHER …"""
+"""Columns of atoms. WORD_TAG, STEM_TAG: an id of the pair. LONG: 1 if the stem differs from the word. KIND: OTHER,
+PUNCTUATION, VERB or CONJUNCTION."""
 COLUMNS = 7
 OTHER, PUNCTUATION, VERB, CONJUNCTION = range(4)
 N_KINDS = 4
 MAX_ATOMS, MAX_TAGS = 2**24, 2**12
 ONE = np.int32(1)
-"""Fills a key that has no further atom."""
+"""Filler of a key that has no further atom."""
 NONE = np.int32(1)
-"""Atom of a tag that is not there; the first tag of a model's list is what is before a sentence."""
+"""Atom of a missing tag; the first tag of a model's list is that of the position before a sentence."""
 MAX_KEYS = 80
-"""Most keys of a link without those of the tags between."""
+"""Maximum number of keys of a link, excluding those of the tags between."""
 DISTANCES = 7
 UNLIKELY = -(2.0**20)
-"""Score of a link that is not looked at: below all others, and on every grid of weights."""
+"""Score of a link that is excluded: below all others, and on every grid of weights."""
 _TEMPLATE_AT = np.uint64(48)  # templates are below 128
 _12, _24, _36 = np.uint64(12), np.uint64(24), np.uint64(36)
 
 ALL_LINKS = np.zeros((1, 1), np.bool_)
-"""`allowed` where no link is left out."""
+"""Value of `allowed` if no link is excluded."""
 
 
 @inner_kernel
@@ -51,20 +52,20 @@ def distance_bin(head, dependent):
 
 @inner_kernel
 def with_distance(key, head, dependent):
-    """The key of a feature together with a bin of direction and distance."""
+    """The key of a feature combined with a bin of direction and distance."""
     return key | (np.uint64(distance_bin(head, dependent)) << BIN_AT)
 
 
 @inner_kernel
 def put_two(keys, count, template, first, second):
-    """Write the key of two atoms below 2**24, which counts unless one of them is unknown; returns the new count."""
+    """Write the key of two atoms below 2**24, which counts unless one of them is unknown; return the new count."""
     keys[count] = (np.uint64(template) << _TEMPLATE_AT) | (np.uint64(first) << _24) | np.uint64(second)
     return count + ((first > 0) & (second > 0))
 
 
 @inner_kernel
 def put_four(keys, count, template, first, second, third, fourth):
-    """Write the key of four atoms below 2**12, which counts unless one of them is unknown; returns the new count."""
+    """Write the key of four atoms below 2**12, which counts unless one of them is unknown; return the new count."""
     upper = (np.uint64(template) << _TEMPLATE_AT) | (np.uint64(first) << _36) | (np.uint64(second) << _24)
     keys[count] = upper | (np.uint64(third) << _12) | np.uint64(fourth)
     return count + ((first > 0) & (second > 0) & (third > 0) & (fourth > 0))
@@ -72,7 +73,7 @@ def put_four(keys, count, template, first, second, third, fourth):
 
 @inner_kernel
 def put_twos(keys, count, template, pairs):
-    """`put_two` of each of the pairs, the first with `template`, the next with the next one."""
+    """Call `put_two` for each of the pairs, with consecutive templates starting with `template`."""
     for first, second in pairs:
         count = put_two(keys, count, template, first, second)
         template += 1
@@ -81,7 +82,7 @@ def put_twos(keys, count, template, pairs):
 
 @inner_kernel
 def put_fours(keys, count, template, fours):
-    """`put_four` of each of the fours, the first with `template`, the next with the next one."""
+    """Call `put_four` for each of the fours, with consecutive templates starting with `template`."""
     for first, second, third, fourth in fours:
         count = put_four(keys, count, template, first, second, third, fourth)
         template += 1
@@ -90,13 +91,14 @@ def put_fours(keys, count, template, fours):
 
 @inner_kernel
 def tag_pair(first, second):
-    """Two tags as one atom below 2**24, 0 where one is unknown."""
+    """Two tags as one atom below 2**24, 0 if one is unknown."""
     return np.int32(first * MAX_TAGS + second) if first > 0 and second > 0 else np.int32(0)
 
 
 @inner_kernel
 def _end_keys(atoms, h, m, keys, count):
-    """What the paper has: words, tags and stems of the ends, tags of their neighbours. `h`, `m`: rows of atoms."""
+    """Write the keys of the paper's templates for words, tags and stems of the ends, and tags of their neighbours;
+    return the new count. `h`, `m`: rows of atoms."""
     hw, hp, hwp = atoms[h, WORD], atoms[h, TAG], atoms[h, WORD_TAG]
     mw, mp, mwp = atoms[m, WORD], atoms[m, TAG], atoms[m, WORD_TAG]
     count = put_two(keys, count, 1, 1, hwp)
@@ -140,7 +142,8 @@ def _end_keys(atoms, h, m, keys, count):
 
 @inner_kernel
 def _between_keys(atoms, h, m, tags, n_tags, kinds, keys, count):
-    """Tags between the ends, each once, and how many tokens of each kind there are (0, 1, 2, more)."""
+    """Write the keys of the tags between the ends, each once, and of the number of tokens of each kind (0, 1, 2, more);
+    return the new count."""
     hp, mp = atoms[h, TAG], atoms[m, TAG]
     for k in range(n_tags):
         count = put_four(keys, count, 32, 1, hp, tags[k], mp)
@@ -151,21 +154,22 @@ def _between_keys(atoms, h, m, tags, n_tags, kinds, keys, count):
 
 @inner_kernel
 def tag_at(atoms, place):
-    """The tag of a token by its place, NONE for place 0, which here means that there is no such token."""
+    """The tag of a token by its position, NONE for position 0, which here means that there is no such token."""
     return atoms[place + 1, TAG] if place > 0 else NONE
 
 
 @inner_kernel
 def _label_at(guide, place):
-    """The label of the guide's link to a token, or NONE as in `tag_at`."""
+    """The label of the guide's link to a token; NONE as in `tag_at`."""
     return guide.labels[place] if place > 0 else NONE
 
 
 @inner_kernel
 def _guide_keys(atoms, guide, head, dependent, inner, outer, is_above, crossed, keys, count):
-    """What the guide says of a link. `head`, `dependent`: places; `inner`, `outer`: the head's next dependents in the
-    guide on the same side, nearer and farther than `dependent`, 0: none; `is_above`: the guide has the dependent above
-    the head; `crossed`: links of the guide that cross this one.
+    """Write the keys of the guide's features of a link; return the new count. `head`, `dependent`: positions; `inner`,
+    `outer`: the head's next dependents in the guide on the same side, nearer and farther than `dependent`, 0: none;
+    `is_above`: whether the dependent is an ancestor of the head in the guide; `crossed`: number of the guide's links
+    that cross this one.
     """
     h, m = head + 1, dependent + 1
     hp, mp, hwp, mwp = atoms[h, TAG], atoms[m, TAG], atoms[h, WORD_TAG], atoms[m, WORD_TAG]
@@ -201,7 +205,8 @@ def _guide_keys(atoms, guide, head, dependent, inner, outer, is_above, crossed, 
         count = put_two(keys, count, 62, atoms[last + 1, WORD], pair)
     own, heads_own, inner_label = guide.labels[dependent], guide.labels[head], _label_at(guide, inner)
     count = put_fours(keys, count, 100, (
-        (own, same, hp, mp), (own, state, ONE, mp), (heads_own, same, hp, mp), (heads_own, own, hp, mp),
+        (own, same, hp, mp), (own, state, ONE, mp), (heads_own, same, hp, mp),
+        (heads_own, own, hp, mp),
     ))  # fmt: skip
     count = put_two(keys, count, 104, mwp, tag_pair(heads_own, same))
     return put_fours(keys, count, 105, (
@@ -212,7 +217,7 @@ def _guide_keys(atoms, guide, head, dependent, inner, outer, is_above, crossed, 
 
 @inner_kernel
 def _mark_ancestors(guide, head, above):
-    """above[x] = 1 for what the guide has above `head`, else 0."""
+    """Set above[x] to 1 for the ancestors of `head` in the guide, else to 0."""
     for place in range(len(guide.heads)):
         above[place] = 0
     place = guide.heads[head]
@@ -223,7 +228,7 @@ def _mark_ancestors(guide, head, above):
 
 @inner_kernel
 def _outer_dependents(guide, head, outer):
-    """outer[m]: the next dependent of `head` in the guide beyond m, seen from the head; 0: none."""
+    """Set outer[m] to the next dependent of `head` in the guide beyond m, seen from the head; 0: none."""
     n = len(guide.heads) - 1
     found = 0
     for m in range(n, head, -1):
@@ -239,11 +244,12 @@ def _outer_dependents(guide, head, outer):
 
 @inner_kernel
 def head_keys(atoms, guide, allowed, head, room, keys, starts, ends):
-    """Write the keys of the links from one head to every dependent: those to m are keys[starts[m]:ends[m]]. Returns
-    their number.
+    """Write the keys of the links from one head to every dependent: the link to m has keys[starts[m]:ends[m]]. Return
+    the number of keys.
 
-    `allowed`: bool (n + 1, n + 1) by head and dependent, what is not gets no keys; of another shape: all links are.
-    `room`: int32 (4, n + 3). `keys`: uint64, room for n (MAX_KEYS + n). `starts`, `ends`: int64 (n + 1,).
+    `allowed`: bool (n + 1, n + 1) by head and dependent; a link that is not allowed gets no keys. If of another shape,
+    all links are allowed. Scratch: `room` int32 (4, n + 3). `keys`: uint64 (n (MAX_KEYS + n),). `starts`, `ends`: int64
+    (n + 1,).
     """
     n = len(atoms) - 3
     h, guided = head + 1, len(guide.heads) > 1
@@ -265,7 +271,7 @@ def head_keys(atoms, guide, allowed, head, room, keys, starts, ends):
                 count = _between_keys(atoms, h, m + 1, tags, n_tags, kinds, keys, count)
             if guided:
                 low, high = min(head, m), max(head, m)
-                # Links between what is inside and all else, less those to the two ends.
+                # The guide's links between the tokens inside and all others, minus those to the two ends.
                 crossed = inside - to_head - (guide.near[m, high] - guide.near[m, low + 1])
                 if wanted:
                     count = _guide_keys(atoms, guide, head, m, inner, outer[m], above[m], crossed, keys, count)
@@ -287,8 +293,8 @@ def head_keys(atoms, guide, allowed, head, room, keys, starts, ends):
 
 @kernel
 def tree_keys(atoms, guide, heads, written):
-    """Write the keys of a tree's links, heads int32 (n + 1,), alone and with distance; returns their number, which may
-    be above the room of `written` (uint64), and then only as many are there."""
+    """Write the keys of a tree's links, heads int32 (n + 1,), alone and with distance, to `written` uint64. Return
+    their number; if it exceeds the length of `written`, the rest is not written."""
     n = len(heads) - 1
     allowed = np.zeros((1, 1), np.bool_)  # ALL_LINKS, which as a global would be read-only
     room, keys = np.zeros((4, len(atoms)), np.int32), np.empty(n * (MAX_KEYS + n), np.uint64)
@@ -307,8 +313,8 @@ def tree_keys(atoms, guide, heads, written):
 
 
 def likely_heads(scores: np.ndarray, most: int) -> np.ndarray:
-    """Which links to look at, bool as `scores`: those from the `most` best heads of each dependent, those that are
-    equal to the last of them, and those from the root. Of tokens with themselves anything: they are no links."""
+    """Select the links to be scored, bool in the shape of `scores`: from the `most` best heads of each dependent, from
+    heads with the same score as the last of these, and from the root. Entries of a token with itself are arbitrary."""
     others = scores.copy()
     np.fill_diagonal(others, -np.inf)
     allowed = others >= (np.sort(others, axis=0)[-most] if most < len(scores) - 1 else -np.inf)
@@ -318,8 +324,8 @@ def likely_heads(scores: np.ndarray, most: int) -> np.ndarray:
 
 @kernel
 def score_links(atoms, guide, rows, weights, allowed, scores):
-    """Fill scores[h, d], float64 (n + 1, n + 1), with sums of `weights`, of a FamilyTable with `rows`; what is not
-    `allowed` (see `head_keys`) gets UNLIKELY, so that there is always a tree."""
+    """Fill scores[h, d], float64 (n + 1, n + 1), with sums of `weights`, by position in a FamilyTable with `rows`.
+    Links that are not `allowed` (see `head_keys`) get UNLIKELY, so that there is always a tree."""
     n = len(atoms) - 3
     room, keys = np.zeros((4, len(atoms)), np.int32), np.empty(n * (MAX_KEYS + n), np.uint64)
     starts, ends = np.empty(len(scores), np.int64), np.empty(len(scores), np.int64)
@@ -338,9 +344,9 @@ def score_links(atoms, guide, rows, weights, allowed, scores):
 
 @kernel
 def list_features(atoms, guide, rows, numbers, ends_of_links, features):
-    """The features of every link for training: link (h, d) is link h n + d - 1, and its features, int32 by `numbers`,
-    end at ends_of_links[that] and begin where the link before ends. Returns the number of features, which may be above
-    the room of `features`, and then only as many are there.
+    """List the features of every link for training. Link (h, d) has the index h n + d - 1; the features of link i,
+    int32 from `numbers`, end at ends_of_links[i] and start where those of link i - 1 end. Return the number of
+    features; if it exceeds the length of `features`, the rest is not written.
     """
     n = len(atoms) - 3
     allowed = np.zeros((1, 1), np.bool_)  # ALL_LINKS, which as a global would be read-only
@@ -365,10 +371,12 @@ def list_features(atoms, guide, rows, numbers, ends_of_links, features):
 
 
 class Guide(NamedTuple):
-    """`heads`: int32 (n + 1,), heads[0] = -1; of length 1 there is no guide. `labels`: int32 (n + 1,), atoms of the
-    links' labels, see `label_atoms`; 0: not known. `outermost`: int32 (n + 1, 2), a token's leftmost dependent on its
-    left and rightmost on its right, 0: none. `counts`: int32 (n + 1, 2), dependents left and right. `near`: int32
-    (n + 1, n + 2); near[x, y] tokens below y (of 0 … n) have a link with x.
+    """A given dependency tree, used as a source of features.
+
+    `heads`: int32 (n + 1,), heads[0] = -1; of length 1 if there is no guide. `labels`: int32 (n + 1,), atoms of the
+    links' labels, see `label_atoms`; 0: unknown. `outermost`: int32 (n + 1, 2), a token's leftmost dependent on its
+    left and rightmost on its right, 0: none. `counts`: int32 (n + 1, 2), number of dependents left and right. `near`:
+    int32 (n + 1, n + 2); near[x, y] is the number of tokens below y (of 0 … n) that have a link with x.
     """
 
     heads: np.ndarray
@@ -380,7 +388,7 @@ class Guide(NamedTuple):
 
 @kernel
 def read_guide(heads, outermost, counts, near):
-    """Fill the arrays of a Guide that follow from `heads`, all zero."""
+    """Fill the arrays of a Guide that are computed from `heads`, all zero."""
     n = len(heads) - 1
     for d in range(1, n + 1):
         h = heads[d]
@@ -399,14 +407,15 @@ def read_guide(heads, outermost, counts, near):
 
 
 def label_atoms(labels: np.ndarray) -> np.ndarray:
-    """Numbers of labels, int32 (n + 1,), as atoms: 1 for what is no link (the root's), else from 2."""
+    """Convert ids of labels, int32 (n + 1,), to atoms: 1 for the root, which has no link, else id + 2."""
     atoms = np.asarray(labels, np.int32) + np.int32(2)
     atoms[0] = 1
     return atoms
 
 
 def make_guide(heads: np.ndarray | None, labels: np.ndarray | None = None) -> Guide:
-    """The Guide of a tree's heads and the atoms of its labels, each int32 (n + 1,), or no guide."""
+    """Build the Guide from a tree's heads and the atoms of its labels, each int32 (n + 1,); without heads an empty
+    Guide."""
     if heads is None:
         heads = np.full(1, -1, np.int32)
     n = len(heads) - 1

@@ -1,12 +1,12 @@
-"""Best dependency trees of a matrix of link scores: Eisner's chart and the maximum spanning tree of Chu, Liu and
-Edmonds.
+"""Best dependency trees of a matrix of arc ("link") scores: Eisner's chart and the maximum spanning tree of Chu, Liu
+and Edmonds.
 
-Both take scores[h, d], float64 of shape (n + 1, n + 1), of the link from head h to dependent d; 0 is the root, which
-gets exactly one dependent; -inf forbids a link, and row d and column d of a token d meet in a link that never counts.
-Both write heads, int32 of shape (n + 1,), heads[0] = -1, and return whether there is a tree.
+Both take scores[h, d], float64 of shape (n + 1, n + 1), of the link from head h to dependent d. 0 is the root, which
+gets exactly one dependent; -inf forbids a link; the diagonal is ignored. Both write heads, int32 of shape (n + 1,),
+heads[0] = -1, and return whether there is a tree.
 
 Of trees with equal scores the one with the greatest sum of `link_tie` over its links wins: a total order that depends
-on nothing else, the same in both decoders. It is exact where sums of scores are (on a grid, as a model's are).
+on nothing else, the same in both decoders. It is exact if sums of scores are (on a grid, like those of a model).
 
 Eisner 1996; McDonald, Pereira, Ribarov & Hajič 2005 for both; the contraction in O(n²) is Tarjan's (1977) for dense
 graphs, where Corston-Oliver et al. 2006 use one in O(n³).
@@ -21,7 +21,8 @@ from ..jit import inner_kernel, kernel
 
 @inner_kernel
 def link_tie(head, dependent):
-    """A fixed number from 0 to below 2**40 for a link, whose sums tell trees of equal score apart."""
+    """A fixed pseudo-random integer of at least 0 and below 2**40 for a link; sums of these break ties between
+    trees."""
     key = np.uint64(head) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(dependent) * np.uint64(0xC2B2AE3D27D4EB4F)
     key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -30,8 +31,8 @@ def link_tie(head, dependent):
 
 @inner_kernel
 def _best_split(near, far, near_tie, far_tie, s, t, first, step):
-    """Of the parts from s to r and from r + step to t, for r from `first` on, those with the greatest sum of scores, of
-    equals that of ties: (r, score, tie). `far` is read across."""
+    """Find the best split r >= `first` into a part from s to r and a part from r + step to t: the greatest sum of
+    scores, of equals the greatest sum of ties. Return (r, score, tie). `far` is transposed."""
     best, at = -math.inf, first
     for r in range(first, first + t - s):
         score = near[s, r] + far[t, r + step]
@@ -44,9 +45,9 @@ def _best_split(near, far, near_tie, far_tie, s, t, first, step):
 
 @kernel
 def projective_tree(scores, heads):
-    """The best projective tree, in O(n³). Shapes, ties and result as the module says."""
+    """Find the best projective tree in O(n³). For shapes, ties and the result see the module's docstring."""
     n = len(scores) - 1
-    # Complete spans lean right (head at their left end) or left; each score beside its transpose, to be read in rows.
+    # Complete spans lean right (head at their left end) or left; each matrix also transposed, to be accessed by rows.
     right, right_across = np.zeros(scores.shape), np.zeros(scores.shape)
     left, left_across = np.zeros(scores.shape), np.zeros(scores.shape)
     link_right, link_left_across = np.zeros(scores.shape), np.zeros(scores.shape)
@@ -84,8 +85,8 @@ def projective_tree(scores, heads):
 
 @kernel
 def _follow_splits(root, n, split_link, split_right, split_left, heads):
-    """Write the heads of the chart's tree. A stack entry is a complete span: its ends and whether it leans right. There
-    are two at first, and each of n - 1 links makes three of one."""
+    """Write the heads of the chart's tree. A stack entry is a complete span: its ends and whether it leans right. The
+    stack starts with two, and each of the n - 1 links replaces one by three."""
     stack = np.empty((2 * n, 3), np.int32)
     stack[0, 0], stack[0, 1], stack[0, 2] = 1, root, 0
     stack[1, 0], stack[1, 1], stack[1, 2] = root, n, 1
@@ -113,8 +114,8 @@ def _follow_splits(root, n, split_link, split_right, split_left, heads):
 
 @inner_kernel
 def _root_fine(scores):
-    """What a dependent of the root costs, so that a second one costs more than all else can give: a power of two, which
-    keeps sums on their grid; 0.0 where every link is forbidden."""
+    """Penalty of a dependent of the root, so large that a second one costs more than all other links can gain: a power
+    of two, which keeps sums on their grid; 0.0 if every link is forbidden."""
     n = len(scores) - 1
     least, most = math.inf, -math.inf
     for h in range(n + 1):
@@ -126,7 +127,7 @@ def _root_fine(scores):
 
 @inner_kernel
 def _best_head(node, value, tie, node_of):
-    """The token outside a node that the best link into it comes from, by the node's row; -1 where there is none."""
+    """The head, outside a node, of the best link into it, by the node's row; -1 if there is none."""
     head = -1
     for h in range(len(value)):
         if node_of[h] != node and value[h] > -math.inf:
@@ -137,14 +138,15 @@ def _best_head(node, value, tie, node_of):
 
 @kernel
 def spanning_tree(scores, heads):
-    """The best tree, projective or not, in O(n²) and one contraction of a cycle at a time. Shapes, ties and result as
-    the module says.
+    """Find the best tree, projective or not, in O(n²), contracting one cycle at a time. For shapes, ties and the result
+    see the module's docstring.
     """
     n = len(scores) - 1
     fine = _root_fine(scores)
     if fine == 0.0:
         return False
-    # Row c: the best link into (contracted) node c from each token outside it; to which token of c it goes.
+    # Row c: the best link into (contracted) node c from each token outside it, and the token of c that is its
+    # dependent.
     value, tie, into = np.empty(scores.shape), np.empty(scores.shape, np.int64), np.empty(scores.shape, np.int32)
     for d in range(1, n + 1):
         for h in range(n + 1):
@@ -178,7 +180,7 @@ def spanning_tree(scores, heads):
                 _contract(path, first, length, made, row, above, node_of, chosen_head, value, tie, into)
                 length, node = first, made
                 made += 1
-    # The link into a contracted node is that of its member that it goes to, in place of the member's link in the cycle.
+    # The link into a contracted node replaces, for the member that is its dependent, the member's link in the cycle.
     for node in range(made - 1, n, -1):
         member = chosen_dependent[node]
         while above[member] != node:
@@ -190,12 +192,13 @@ def spanning_tree(scores, heads):
 
 @inner_kernel
 def _contract(path, first, length, made, row, above, node_of, chosen_head, value, tie, into):
-    """Make the cycle path[first:length] the node `made`, whose links cost what they take the place of."""
+    """Contract the cycle path[first:length] to the node `made`; the value of a link into it is its gain over the link
+    of the cycle that it replaces."""
     n = len(value) - 1
     target = row[path[first]]
     for place in range(first, length):
         above[path[place]] = made
-    # What each member's own link counts, before the first one's row is written over.
+    # Subtract the value of each member's link in the cycle, before the first member's row is overwritten.
     for place in range(first, length):
         r = row[path[place]]
         own_value, own_tie = value[r, chosen_head[path[place]]], tie[r, chosen_head[path[place]]]

@@ -1,15 +1,15 @@
-"""A log-linear tagger: features of a token and of the two labels before it, and the distribution over labels.
+"""A log-linear tagger: features of a token and of the two previous labels, and the distribution over labels.
 
 The features are those of Ratnaparkhi (1996) as Clark & Curran (2007) use them for supertags: words and tags in a window
-of five, pairs of neighbouring tags, affixes of rare words, the labels of the last two tokens. Beyond them: a word with
+of five, pairs of neighbouring tags, affixes of rare words, the labels of the last two tokens. In addition: a word with
 a tag or with its neighbour, triples of tags, the shape of every word, the last label with the token's tag or word.
 
-Tokens come as atoms, int32 (n + 4, COLUMNS): two rows for what is before the sentence, the n tokens, two rows for what
-comes after. 0 is an atom that the model does not know: no feature has it. Keys are those of `links`: words below 2**24,
-tags and labels below 2**12.
+Tokens are given as atoms, int32 (n + 4, COLUMNS): two rows for positions before the sentence, the n tokens, two rows
+for positions after it. 0 is an atom that the model does not have; no feature contains it. Keys are those of `links`:
+words below 2**24, tags and labels below 2**12.
 
-Each token's distribution is normalised by itself, given the labels before it. So the forward sums are the
-probabilities of a token's labels given the whole sentence: those of the backward pass would all be 1.
+Each token's distribution is normalised separately, given the previous labels. So the forward sums are the probabilities
+of a token's labels given the entire sentence: those of the backward pass would all be 1.
 """
 
 import math
@@ -22,25 +22,25 @@ from .feature_table import add_scores
 from .links import ONE, put_fours, put_two, put_twos, tag_pair
 
 WORD, TAG, ENTRY, SHAPE, AFFIXES = 0, 1, 2, 3, 4
-"""Columns of atoms. ENTRY: row of the tag dictionary. AFFIXES: the first of eight, prefixes and suffixes of one to four
-characters, 0 for a frequent word."""
+"""Columns of atoms. ENTRY: entry of the tag dictionary. AFFIXES: the first of eight columns, prefixes and suffixes of
+one to four characters, 0 for a frequent word."""
 AFFIX = 4
-"""Characters of the longest affix."""
+"""Length of the longest affix in characters."""
 COLUMNS = AFFIXES + 2 * AFFIX
 EDGE = 2
-"""Rows before and after the tokens."""
+"""Number of rows before and after the tokens."""
 START = 1
 """Atom of the label before a sentence; that of label k is FIRST_LABEL + k."""
 FIRST_LABEL = 2
 MAX_TOKEN_KEYS, MAX_HISTORY_KEYS = 34, 6
 _HISTORY = 64
-"""First template of features with a label."""
+"""First template of the features with a label."""
 
 
 class TagTables(NamedTuple):
-    """A tagger's model as kernels take it: a PairTable, and more. Entry e of the tag
-    dictionary allows the labels allowed[allowed_from[e] : allowed_from[e + 1]], ascending; entry 0 allows all. `scale`:
-    times which a sum of whole numbers is a log-probability."""
+    """A tagger's model: the arrays of a PairTable, and a tag dictionary. Entry e of the tag dictionary allows the
+    labels allowed[allowed_from[e] : allowed_from[e + 1]], ascending; entry 0 allows all. `scale`: factor that converts
+    a sum of integer weights to an unnormalised log-probability."""
 
     slots: np.ndarray
     numbers: np.ndarray
@@ -53,7 +53,7 @@ class TagTables(NamedTuple):
 
 @inner_kernel
 def token_keys(atoms, row, keys):
-    """Write the keys of a token's features without labels; returns their number, at most MAX_TOKEN_KEYS."""
+    """Write the keys of a token's features without labels; return their number, at most MAX_TOKEN_KEYS."""
     w, t = atoms[row, WORD], atoms[row, TAG]
     w_before, w_after = atoms[row - 1, WORD], atoms[row + 1, WORD]
     t_first, t_before = atoms[row - 2, TAG], atoms[row - 1, TAG]
@@ -77,8 +77,8 @@ def token_keys(atoms, row, keys):
 
 @inner_kernel
 def history_keys(atoms, row, last, second, keys, count):
-    """Write the keys of a token's features with the atoms of the last label and of the second last, from `count`;
-    returns the new count, at most MAX_HISTORY_KEYS more."""
+    """Write the keys of a token's features with the atoms of the last label and of the second last, starting at
+    `count`; return the new count, at most MAX_HISTORY_KEYS more."""
     w, t = atoms[row, WORD], atoms[row, TAG]
     count = put_twos(keys, count, _HISTORY, ((ONE, last), (second, last), (last, t), (w, last)))
     return put_fours(keys, count, _HISTORY + 4, ((ONE, second, last, t), (ONE, last, t, atoms[row + 1, TAG])))
@@ -86,7 +86,7 @@ def history_keys(atoms, row, last, second, keys, count):
 
 @inner_kernel
 def to_probabilities(scores, allowed, first, end, scale, probabilities):
-    """Write the softmax of `scale` times the scores of the labels allowed[first:end]; returns the logarithm of its
+    """Write the softmax of `scale` times the scores of the labels allowed[first:end]; return the log of its
     normaliser."""
     greatest = scores[allowed[first]]
     for k in range(first + 1, end):
@@ -103,8 +103,8 @@ def to_probabilities(scores, allowed, first, end, scale, probabilities):
 
 @inner_kernel
 def _keep(totals, n_cells, share, kept):
-    """Write the greatest of the cells that have at least `share` of the greatest, best first, the first of equals
-    first; returns their number, at most as many as `kept` has room for."""
+    """Select the greatest cells, each at least `share` times the greatest one, best first, the first of equals first;
+    return their number, at most the length of `kept`."""
     greatest = 0.0
     for cell in range(n_cells):
         greatest = max(greatest, totals[cell])
@@ -127,7 +127,8 @@ def _keep(totals, n_cells, share, kept):
 
 @inner_kernel
 def _share_columns(last, n_states, columns, column_of):
-    """Give states with the same last label the same column; returns the number of `columns`, each a label's atom."""
+    """Assign the same column to states with the same last label; return the number of `columns`, each a label's
+    atom."""
     n_columns = 0
     for state in range(n_states):
         column = 0
@@ -142,7 +143,7 @@ def _share_columns(last, n_states, columns, column_of):
 
 @inner_kernel
 def _add_state(state, sum_, best, chances, column, n_columns, sums, bests, origins):
-    """Go on from a state with each label: add to the forward sums of its cell, note the best way there so far."""
+    """Extend a state by each label: add to the forward sum of its cell, and record the best path to it so far."""
     for k in range(len(chances)):
         cell = k * n_columns + column
         sums[cell] += sum_ * chances[k]
@@ -152,7 +153,7 @@ def _add_state(state, sum_, best, chances, column, n_columns, sums, bests, origi
 
 @inner_kernel
 def _write_marginals(sums, n_columns, marginals):
-    """Each label's share of the forward sums."""
+    """Write each label's fraction of the forward sums."""
     total = 0.0
     for k in range(len(marginals)):
         value = 0.0
@@ -166,7 +167,8 @@ def _write_marginals(sums, n_columns, marginals):
 
 @inner_kernel
 def _scale_states(kept, n_states, sums, bests, sum_of, best_of):
-    """The forward sums of the kept cells, to a sum of 1, and their best ways, to a greatest one of 1."""
+    """Scale the forward sums of the selected cells to a sum of 1, and the probabilities of their best paths to a
+    maximum of 1."""
     total, greatest = 0.0, 0.0
     for state in range(n_states):
         total += sums[kept[state]]
@@ -178,17 +180,17 @@ def _scale_states(kept, n_states, sums, bests, sum_of, best_of):
 
 @kernel
 def tag_sentence(atoms, tables, n_labels, beam, share, marginals, ends, path):
-    """The distribution of each token's label given the sentence, and the labels of the best sequence.
+    """Compute the distribution of each token's label given the sentence, and the labels of the best sequence.
 
-    Kept from token to token are the at most `beam` pairs of labels with the greatest forward sums, of those that have
-    at least `share` of the greatest. Token i has ends[i] - ends[i - 1] probabilities in `marginals`, float64, one for
-    each label of its entry in that order; `ends`: int64 (n,). `path`: int32 (n,), the best sequence among those kept.
+    At each token the beam has at most `beam` pairs of labels with the greatest forward sums, each at least `share`
+    times the greatest one. Token i has ends[i] - ends[i - 1] probabilities in `marginals`, float64, one for each label
+    of its entry in that order; `ends`: int64 (n,). `path`: int32 (n,), the best sequence in the beam.
     """
     n = len(atoms) - 2 * EDGE
     keys = np.empty(MAX_TOKEN_KEYS + MAX_HISTORY_KEYS, np.uint64)
     features = np.empty(len(keys), np.int32)
     own, scores, chances = np.empty(n_labels, np.int32), np.empty(n_labels, np.int32), np.empty(n_labels)
-    # A cell is a pair of labels: one of the token's, and, by column, the one before.
+    # A cell is a pair of labels: a label of the token, and, by column, the previous one.
     sums, bests = np.empty(n_labels * beam), np.empty(n_labels * beam)
     origins = np.empty(n_labels * beam, np.int32)
     kept, columns = np.empty(beam, np.int64), np.empty(beam, np.int32)
@@ -232,9 +234,9 @@ def tag_sentence(atoms, tables, n_labels, beam, share, marginals, ends, path):
 
 @kernel
 def offer_labels(atoms, allowed_from, allowed, marginals, beta, labels, chances, ends):
-    """Of `tag_sentence`'s marginals, the labels with at least `beta` times the greatest one, best first, the lower
-    number first of equals: labels, int32, and chances, float64, up to ends[i], int64 (n,), for token i. Returns their
-    number; `labels` and `chances` have room for all marginals."""
+    """Select from the marginals of `tag_sentence` the labels with at least `beta` times the greatest probability, best
+    first, of equals the lower id first. Filled: `labels` int32 and `chances` float64, both as long as `marginals`;
+    those of token i end at ends[i], int64 (n,). Return their number."""
     read, written = np.int64(0), np.int64(0)
     kept = np.empty(allowed_from[1], np.int64)  # entry 0 allows all labels
     for i in range(len(atoms) - 2 * EDGE):

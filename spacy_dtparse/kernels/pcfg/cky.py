@@ -1,12 +1,12 @@
 """CKY: the most probable derivation of a sentence under a binary grammar with unary rules.
 
-The chart is filled by columns: for each end j, the cells (i, j) from i = j - 1 down to 0. What ends at j is held
-densely (one row of scores per cell), because a cell's right parts all end at j; a finished cell is also stored as a
-list of its items, which is what left parts are taken from. So memory goes with what is in the chart, and the innermost
-loop runs over the binary rules of one left child, which stand together.
+The chart is filled by columns: for each end j, the cells (i, j) from i = j - 1 down to 0. Cells that end at j are
+stored densely (one row of scores per cell), because the right parts of a cell all end at j; a finished cell is also
+stored as a list of its items, from which left parts are taken. So memory is proportional to the number of items in the
+chart, and the innermost loop runs over the binary rules of one left child, which are adjacent.
 
 Scores are natural logs of probabilities. Of equal derivations of an item the first wins: binary before unary, the
-smaller split, the smaller rule number; so results do not depend on anything but grammar and sentence.
+smaller split, the smaller rule id; so results depend only on grammar and sentence.
 """
 
 import math
@@ -16,15 +16,15 @@ import numpy as np
 from ..jit import bare_kernel, inner_kernel
 
 RULE = np.dtype([("weight", np.float64), ("parent", np.int32), ("right", np.int32)])
-"""A rule: log probability, left-hand side, right child (-1: a unary rule). Its left child is the symbol in whose range
-of `ranges` the rule stands."""
+"""A rule: log probability, left-hand side, right child (-1: a unary rule). Its left child is the symbol whose range in
+`ranges` contains the rule."""
 
 BINARY_FROM, BINARY_TO, UNARY_FROM, UNARY_TO = 0, 1, 2, 3
-"""Columns of `ranges` int32 (S, 4): where the binary and the unary rules of a left child stand among the rules (binary
-ones sorted by right child, then parent; unary ones by parent)."""
+"""Columns of `ranges` int32 (S, 4): ranges of the binary and of the unary rules of a left child (binary rules sorted by
+right child, then parent; unary rules by parent)."""
 
 ITEM = np.dtype([("score", np.float64), ("symbol", np.int32), ("rule", np.int32), ("split", np.int32)])
-"""An item of a cell: score of its best derivation, symbol, last rule (LEXICAL: it is a word's), split (-1: unary)."""
+"""An item of a cell: score of its best derivation, symbol, last rule (LEXICAL: a word), split (-1: unary)."""
 
 STEP = np.dtype([(name, np.int32) for name in ("symbol", "rule", "start", "end")])
 """A step of a derivation in pre-order: symbol, the rule that expands it (LEXICAL: a word), its span [start, end)."""
@@ -36,11 +36,11 @@ EDGE = np.dtype(
     ]
 )  # fmt: skip
 """A rule that builds an item, its log probability and that of the best derivation with it on top. `split` -1: none;
-`left`, `right`: the children's symbols, -1 for none; `rule`: LEXICAL for a word's."""
+`left`, `right`: the children's symbols, -1 for none; `rule`: LEXICAL for a word."""
 
 LEXICAL = -1
 
-# Places of `marks` int64 (8,): where the chart stands, kept between two calls.
+# Indices into `marks` int64 (8,): progress of the chart, preserved between two calls.
 COLUMN, USED, TRIED = 0, 1, 2
 MARKS = 8
 DONE, MORE_ROOM = 0, 1
@@ -48,17 +48,17 @@ DONE, MORE_ROOM = 0, 1
 
 @inner_kernel
 def cell_number(i, j):
-    """The number of the cell [i, j): columns follow each other, 0 <= i < j."""
+    """The index of the cell [i, j), column by column, 0 <= i < j."""
     return j * (j - 1) // 2 + i
 
 
 @inner_kernel
 def open_row(row, allowed, groups, cell, ranks):
-    """Set the row of a cell: -inf for symbols that may come, nan (smaller than nothing) for others.
+    """Initialise the row of a cell: -inf for allowed symbols, nan (never smaller than another value) for others.
 
-    `allowed` uint8 (cells, coarse symbols), or with no rows: all may. `groups` int32 (coarse symbols + 1): where the
-    symbols of a coarse symbol stand. Filled: `ranks` int32 (coarse symbols + 1, 2): ranges of symbols that may come,
-    ascending. Returns their number; with none, the row is left as it was.
+    `allowed` uint8 (cells, coarse symbols); without rows all symbols are allowed. `groups` int32 (coarse symbols + 1):
+    offsets of the symbols of each coarse symbol. Filled: `ranks` int32 (coarse symbols + 1, 2): ranges of allowed
+    symbols, ascending. Return the number of ranges; if it is 0, the row is unchanged.
     """
     if len(allowed) == 0:
         row[:] = -np.inf
@@ -83,7 +83,8 @@ def open_row(row, allowed, groups, cell, ranks):
 
 @inner_kernel
 def climb(rules, ranges, row, back, ranks, n_ranks, queue, queued):
-    """Apply unary rules to a cell until no score rises: a chain's cycles only lower scores, so this ends."""
+    """Apply unary rules to a cell until no score increases; it ends because cycles of a chain only lower scores. Return
+    the number of rule applications."""
     n = len(row)
     head, count, tried = 0, 0, 0
     for at in range(n_ranks):
@@ -115,7 +116,8 @@ def climb(rules, ranges, row, back, ranks, n_ranks, queue, queued):
 
 @inner_kernel
 def combine(rules, ranges, items, left_from, left_to, right, row, back, split):
-    """Apply all binary rules to the items of a left cell and the row of a right cell."""
+    """Apply all binary rules to the items of a left cell and the row of a right cell; return the number of rule
+    applications."""
     tried = 0
     for item in items[left_from:left_to]:
         first, last = ranges[item["symbol"], BINARY_FROM], ranges[item["symbol"], BINARY_TO]
@@ -133,14 +135,14 @@ def combine(rules, ranges, items, left_from, left_to, right, row, back, split):
 
 @bare_kernel
 def fill_chart(rules, ranges, leaves, leaf_from, allowed, groups, items, cells, rows, back, queue, ranks, marks):
-    """Fill the chart of a sentence of n words; DONE, or MORE_ROOM when `items` is too short (call again with a longer
-    copy: the work goes on at the column it stopped in).
+    """Fill the chart of a sentence of n words; return DONE, or `MORE_ROOM` if `items` is too short (call again with a
+    longer copy to continue at the column where it stopped).
 
-    `rules` RULE (R,), `ranges` int32 (S, 4). `leaves` ITEM: the tags each word may have with their log probability,
-    those of word t at [leaf_from[t], leaf_from[t + 1]) (`leaf_from` int32 (n + 1,)). `allowed`, `groups`: see
-    `open_row`. Filled: `items` ITEM, `cells` int64 (n (n + 1) / 2, 2), where a cell's items stand, by symbol.
+    `rules` RULE (R,), `ranges` int32 (S, 4). `leaves` ITEM: the possible tags of each word with their log probability;
+    word t has [leaf_from[t], leaf_from[t + 1]) (`leaf_from` int32 (n + 1,)). `allowed`, `groups`: see `open_row`.
+    Filled: `items` ITEM, `cells` int64 (n (n + 1) / 2, 2): the range of each cell's items, which are sorted by symbol.
     Scratch: `rows` float64 (n, S), `back` int32 (S, 2), `queue` int32 (2, S) with zeros in queue[1], `ranks` (see
-    `open_row`). `marks` int64 (8,): zeros at the start; marks[TRIED] counts rule applications.
+    `open_row`). `marks` int64 (8,): initially zeros; marks[TRIED] counts rule applications.
     """
     n, n_symbols = len(leaf_from) - 1, len(ranges)
     waiting, queued = queue[0], queue[1]
@@ -184,7 +186,7 @@ def fill_chart(rules, ranges, leaves, leaf_from, allowed, groups, items, cells, 
 
 @bare_kernel
 def find_item(items, cells, cell, symbol):
-    """The place of a symbol's item among a cell's, -1 if it is not there (binary search)."""
+    """The index of a symbol's item in a cell, -1 if there is none (binary search)."""
     low, high = cells[cell, 0], cells[cell, 1]
     while low < high:
         middle = (low + high) // 2
@@ -199,10 +201,10 @@ def find_item(items, cells, cell, symbol):
 
 @bare_kernel
 def read_derivation(rules, lefts, items, cells, start, end, symbol, steps, stack):
-    """Write the best derivation of `symbol` over [start, end) in pre-order; the number of steps, 0 if it has none,
-    -1 if `steps` STEP is too short.
+    """Write the best derivation of `symbol` over [start, end) in pre-order; return the number of steps, 0 if it has
+    none, -1 if `steps` STEP is too short.
 
-    `lefts` int32 (R,): the rules' left or only children. `stack` int64 (depth, 3): scratch, as long as `steps`.
+    `lefts` int32 (R,): the rules' left or only children. Scratch: `stack` int64 (depth, 3), as long as `steps`.
     """
     at = find_item(items, cells, cell_number(start, end), symbol)
     if at < 0:
@@ -241,9 +243,9 @@ def _note(edges, count, weight, total, rule, split, left, right):
 
 @bare_kernel
 def item_edges(rules, ranges, items, cells, leaves, leaf_from, start, end, symbol, edges):
-    """Write all edges EDGE of `symbol` over [start, end); returns their number, -1 if `edges` has no room.
+    """Write all edges EDGE of `symbol` over [start, end); return their number, -1 if `edges` is too short.
 
-    After `fill_chart`.
+    Call it after `fill_chart`.
     """
     count, room = 0, len(edges)
     if end == start + 1:
@@ -253,7 +255,7 @@ def item_edges(rules, ranges, items, cells, leaves, leaf_from, start, end, symbo
                 score, found = max(score, leaves[at]["score"]), True
         if found:
             count = _note(edges, count, score, score, LEXICAL, -1, -1, -1)
-    for split in range(start, end):  # at the start stand unary rules
+    for split in range(start, end):  # a split at the start means unary rules
         binary = split > start
         left, right = cell_number(start, split if binary else end), cell_number(split, end)
         for item in items[cells[left, 0] : cells[left, 1]]:

@@ -1,16 +1,16 @@
-"""Charts of grammars with latent annotations: inside and outside sums, posteriors of rules, and the tree whose rules
-are the most probable together (the max-rule-product of Petrov & Klein 2007).
+"""Charts of grammars with latent annotations: inside and outside sums, posteriors of rules, and the tree with the
+greatest product of rule posteriors (the max-rule-product of Petrov & Klein 2007).
 
-Every symbol of the observable grammar stands for a vector of latent values; a chart cell holds the vectors of the
-symbols that a coarser grammar has left there, one after the other. Of a rule X -> Y Z only those rows [y, z, :] are
-kept that have a probability above 0, of X -> Y only such rows [y, :]; after EM that is about one in twenty.
+Every symbol of the observable grammar has a vector of latent values; a chart cell stores the vectors of the symbols
+that a coarser grammar allows there, concatenated. A rule X -> Y Z stores only the rows [y, z, :] with a probability
+above 0, X -> Y only such rows [y, :]; after EM that is about one in twenty.
 
-Numbers of a cell are scaled by a power of two, `scale`, so that the largest inside number is near 1. Outside numbers
-are scaled so that inside times outside is a posterior, up to the inside number of the root.
+Values of a cell are scaled by a power of two, `scale`, so that the largest inside value is near 1. Outside values are
+scaled so that inside times outside is a posterior, up to the inside value of the root.
 
-With the greatest number in place of the sum the chart is that of the Viterbi complete tree (Matsuzaki, Miyao & Tsujii
-2005, section 3.1). Only its unary rules leave a trace on the way up: a symbol's best binary rule is looked for again on
-the way down, in the few places that the tree goes through.
+With the maximum instead of the sum the chart is that of the Viterbi complete tree (Matsuzaki, Miyao & Tsujii 2005,
+section 3.1). Only unary rules are recorded bottom-up: a symbol's best binary rule is searched for again top-down, only
+for the nodes of the tree.
 """
 
 import math
@@ -23,12 +23,12 @@ from .cky import BINARY_FROM, BINARY_TO, UNARY_FROM, UNARY_TO, cell_number
 from .posterior import EMPTY, best_scale, is_empty, normalise, power
 
 ROUNDS = 6
-"""Most steps of a chain of unary rules."""
+"""Maximum number of steps of a chain of unary rules."""
 _ENOUGH = 1e-12
 
 ANCHOR = np.dtype([("posterior", np.float64), ("cell", np.int32), ("split", np.int32), ("rule", np.int32)])
-"""A rule at a place of the chart, with the log of its posterior. `split`: UNARY or WORD where there is none; `rule`: of
-a word its symbol."""
+"""A rule in a cell of the chart, with the log of its posterior. `split`: UNARY or WORD if there is none; `rule`: for a
+word its symbol."""
 UNARY, WORD = -1, -2
 
 BEST = np.dtype(
@@ -38,11 +38,13 @@ BEST = np.dtype(
 
 
 class LatentRules(NamedTuple):
-    """`sizes` int32 (S,): latent values. `ranges` int32 (S, 4): where the binary and unary rules of a left or only
-    child stand among the rules; `parent`, `left`, `right` int32 (R,) (-1: unary). `row_from` int32 (R + 1,): a rule's
-    rows; `rows` int32 (N, 2): the latent values of the left and the right (0: none) child; `at` int64 (R,): where a
-    rule's rows begin in `values` float64, one number for each value of the parent. `pair_from` int32 (S, S + 1): the
-    binary rules with the children b and c stand at [pair_from[b, c], pair_from[b, c + 1])."""
+    """Rules of a grammar with latent annotations.
+
+    `sizes` int32 (S,): number of latent values of a symbol. `ranges` int32 (S, 4): ranges of the binary and unary rules
+    of a left or only child; `parent`, `left`, `right` int32 (R,) (right -1: unary). `row_from` int32 (R + 1,): offsets
+    of the rules' rows; `rows` int32 (N, 2): the latent values of the left and the right (0: none) child; `at` int64
+    (R,): offset of a rule's rows in `values` float64, one value for each latent value of the parent. `pair_from` int32
+    (S, S + 1): the binary rules with the children b and c are [pair_from[b, c], pair_from[b, c + 1])."""
 
     sizes: np.ndarray
     ranges: np.ndarray
@@ -57,9 +59,9 @@ class LatentRules(NamedTuple):
 
 
 class LatentChart(NamedTuple):
-    """`where` int32 (cells, S): where a symbol's vector is, -1 where it may not come; `symbols` int32: those of a cell
-    at [symbol_from[cell], symbol_from[cell + 1]). `base`, `whole` float64: inside numbers without and with unary rules
-    on top, times 2 ** `scale` int64 (cells,)."""
+    """A chart of latent vectors. `where` int32 (cells, S): offset of a symbol's vector, -1 if it is not allowed;
+    `symbols` int32: a cell has those in [symbol_from[cell], symbol_from[cell + 1]). `base`, `whole` float64: inside
+    values without and with unary rules on top; the true value is that times 2 ** `scale` int64 (cells,)."""
 
     where: np.ndarray
     symbols: np.ndarray
@@ -71,9 +73,9 @@ class LatentChart(NamedTuple):
 
 @bare_kernel
 def lay_out(allowed, sizes, where, symbols, symbol_from):
-    """Give every allowed symbol of every cell a place for its vector.
+    """Assign an offset for its vector to every allowed symbol of every cell.
 
-    `allowed` uint8 (cells, S). Filled: see `LatentChart`. Returns the length of all vectors.
+    `allowed` uint8 (cells, S). Filled: see `LatentChart`. Return the total length of the vectors.
     """
     used, count = 0, 0
     for cell in range(len(allowed)):
@@ -91,7 +93,7 @@ def lay_out(allowed, sizes, where, symbols, symbol_from):
 
 @inner_kernel
 def _region(chart, sizes, cell):
-    """(from, to) of a cell's vectors."""
+    """(First, end) offset of a cell's vectors."""
     first, last = chart.symbol_from[cell], chart.symbol_from[cell + 1] - 1
     if first > last:
         return 0, 0
@@ -101,7 +103,7 @@ def _region(chart, sizes, cell):
 
 @inner_kernel
 def _dot(one, at_one, other, at_other, size):
-    """The sum of products of `size` numbers of two arrays."""
+    """The dot product of `size` elements of two arrays."""
     total = 0.0
     for x in range(size):
         total += one[at_one + x] * other[at_other + x]
@@ -110,7 +112,7 @@ def _dot(one, at_one, other, at_other, size):
 
 @inner_kernel
 def _add_row(to, at_to, factor, values, at, size, best):
-    """Add factor times `size` numbers of `values`; with `best` take the greater ones instead."""
+    """Add `factor` times `size` elements of `values`; with `best` take the maximum instead of the sum."""
     for x in range(size):
         found, before = factor * values[at + x], to[at_to + x]
         if best:
@@ -121,8 +123,8 @@ def _add_row(to, at_to, factor, values, at, size, best):
 
 @inner_kernel
 def _chains(rules, place, of_cell, low, start, row, spare, up):
-    """Numbers with chains of unary rules, until they change no more: inside ones, from the child `up` to the parent
-    (row = start + U row), or outside ones, from the parent down to the child (row = start + U' row)."""
+    """Add chains of unary rules until the values converge: inside values, from the child `up` to the parent (row =
+    start + U row), or outside values, from the parent down to the child (row = start + U' row)."""
     for k in range(len(row)):
         row[k] = start[k]
     for _ in range(ROUNDS):
@@ -151,8 +153,8 @@ def _chains(rules, place, of_cell, low, start, row, spare, up):
 
 @inner_kernel
 def _best_chains(rules, place, of_cell, low, start, row, step):
-    """Chains of unary rules: every number becomes the greatest that a chain gives. No rule has a probability above 1,
-    so a cycle never makes a number greater, and this ends with no cycle among the `step`s."""
+    """Replace every value by the maximum over chains of unary rules. No rule has a probability above 1, so a cycle
+    never increases a value; this terminates, without a cycle among the `step`s."""
     for k in range(len(row)):
         row[k] = start[k]
     changed = True
@@ -176,7 +178,8 @@ def _best_chains(rules, place, of_cell, low, start, row, step):
 
 @inner_kernel
 def _join(rules, number, place, at_left, at_right, factor, base, whole, best):
-    """Add to `base` what a binary rule makes of two children; -1: the right one may not come."""
+    """Add to `base` the values of a binary rule's parent for two children; `at_right` -1: the right one is not
+    allowed."""
     parent = rules.parent[number]
     if place[parent] < 0 or at_right < 0:
         return
@@ -190,12 +193,12 @@ def _join(rules, number, place, at_left, at_right, factor, base, whole, best):
 
 @bare_kernel
 def latent_inside(rules, words, chart, spare, step):
-    """Fill `base`, `whole` and `scale` of a chart with the inside numbers of all cells, or, where `step` has rows, with
-    the probability of the best complete tree of every latent value of every symbol.
+    """Fill `base`, `whole` and `scale` of a chart with the inside values of all cells, or, if `step` has rows, with the
+    probability of the best complete tree of every latent value of every symbol.
 
-    `words`: `leaves` int32 (L, 2), symbols that a word may have and where their vectors begin in `emissions` float64;
-    those of word t at [leaf_from[t], leaf_from[t + 1]). `spare` float64: scratch as long as the longest cell. `step`
-    int32 (length, 2) or (0, 2), filled: of each number its last unary rule and the row of it, -1 where there is none.
+    `words`: `leaves` int32 (L, 2), possible symbols of a word and the offsets of their vectors in `emissions` float64;
+    word t has [leaf_from[t], leaf_from[t + 1]). Scratch: `spare` float64, as long as the longest cell. `step` int32
+    (length, 2) or (0, 2), filled: for each value its last unary rule and the row of the rule, -1 if there is none.
     """
     where, symbols, symbol_from, base, whole, scale = chart
     sizes, leaf_from, best = rules.sizes, words.leaf_from, len(step) > 0
@@ -223,7 +226,7 @@ def latent_inside(rules, words, chart, spare, step):
                 of_right = symbols[symbol_from[right] : symbol_from[right + 1]]
                 for b in symbols[symbol_from[left] : symbol_from[left + 1]]:
                     at_left, first, last = where[left, b], rules.ranges[b, BINARY_FROM], rules.ranges[b, BINARY_TO]
-                    if last - first < len(of_right):  # whatever is the shorter list; the order is the same
+                    if last - first < len(of_right):  # iterate over the shorter list; the order is the same
                         for number in range(first, last):
                             at_right = where[right, rules.right[number]]
                             _join(rules, number, place, at_left, at_right, factor, base, whole, best)
@@ -242,7 +245,7 @@ def latent_inside(rules, words, chart, spare, step):
 
 @inner_kernel
 def _anchor(anchors, count, posterior, least, cell, split, rule):
-    """Note a rule whose posterior counts; the new number of anchors."""
+    """Add a rule whose posterior is at least `least`; return the new number of anchors."""
     if posterior >= least:
         anchor = anchors[count]
         anchor["posterior"], anchor["cell"], anchor["split"], anchor["rule"] = math.log(posterior), cell, split, rule
@@ -252,7 +255,8 @@ def _anchor(anchors, count, posterior, least, cell, split, rule):
 
 @inner_kernel
 def _drop_improbable(place, of_cell, sizes, anywhere, whole, least):
-    """Clear the outside numbers of symbols whose posterior times the root's is below `least`; whether any stay."""
+    """Clear the outside values of symbols whose posterior, times the root's inside value, is below `least`; return
+    whether any symbol remains."""
     some = False
     for symbol in of_cell:
         at, size = place[symbol], sizes[symbol]
@@ -265,7 +269,7 @@ def _drop_improbable(place, of_cell, sizes, anywhere, whole, least):
 
 @inner_kernel
 def _anchor_chains(rules, place, of_cell, anywhere, whole, total, least, cell, anchors, count):
-    """Note the unary rules of a cell; the new number of anchors."""
+    """Add the unary rules of a cell; return the new number of anchors."""
     for child in of_cell:
         for number in range(rules.ranges[child, UNARY_FROM], rules.ranges[child, UNARY_TO]):
             parent = rules.parent[number]
@@ -282,7 +286,8 @@ def _anchor_chains(rules, place, of_cell, anywhere, whole, total, least, cell, a
 
 @inner_kernel
 def _down(rules, number, up, at_left, at_right, factor, anywhere, whole, above):
-    """Add to the outside numbers of both children what a binary rule gives them; what all trees with it weigh."""
+    """Add the contributions of a binary rule to the outside values of both children; return the summed weight of all
+    trees with the rule there."""
     at, size = rules.at[number], rules.sizes[rules.parent[number]]
     met = 0.0
     for k in range(rules.row_from[number], rules.row_from[number + 1]):
@@ -297,10 +302,11 @@ def _down(rules, number, up, at_left, at_right, factor, anywhere, whole, above):
 
 @bare_kernel
 def latent_outside(rules, n, root, least, chart, above, anywhere, spare, anchors):
-    """Outside numbers, and the posteriors of rules that reach `least`, from the root down.
+    """Compute outside values from the root down, and list the rules with a posterior of at least `least`.
 
-    After `latent_inside`. `above`, `anywhere` float64, like `whole`: of symbols on top of their unary chain, and
-    anywhere in it. Returns the number of `anchors` ANCHOR, -1 if there is no room for all, -2 if the root has no tree.
+    Call it after `latent_inside`. `above`, `anywhere` float64, like `whole`: outside values of symbols on top of their
+    unary chain, and anywhere in it. Return the number of `anchors` ANCHOR, -1 if the array is too short, -2 if the root
+    has no tree.
     """
     where, symbols, symbol_from, base, whole, scale = chart
     sizes = rules.sizes
@@ -351,11 +357,11 @@ def latent_outside(rules, n, root, least, chart, above, anywhere, spare, anchors
 
 @bare_kernel
 def best_tree(parent, left, right, anchors, n_anchors, cells, score, back):
-    """The tree with the greatest product of rule posteriors, bottom up.
+    """Find the tree with the greatest product of rule posteriors, bottom-up.
 
-    `parent`, `left`, `right` int32 (R,): the rules that the anchors name. `anchors`: those of a cell stand together,
-    and those of its parts after them. `cells` int32 (cells, 2): the span of each cell. Filled: `score` float64 (cells,
-    S), natural logs, -inf where there is no tree; `back` int32 (cells, S): the anchor that makes it, -1 for none.
+    `parent`, `left`, `right` int32 (R,): the rules of the anchors. `anchors`: those of a cell are adjacent, and those
+    of its parts come after them. `cells` int32 (cells, 2): the span of each cell. Filled: `score` float64 (cells, S),
+    natural logs, -inf if there is no tree; `back` int32 (cells, S): the last anchor of the best tree, -1 for none.
     """
     score[:] = -math.inf
     back[:] = -1
@@ -384,10 +390,10 @@ def best_tree(parent, left, right, anchors, n_anchors, cells, score, back):
 
 @bare_kernel
 def read_tree(left, right, anchors, cells, back, top, root, steps):
-    """The best tree after `best_tree`, in pre-order: `steps` int32 (M, 2), a cell and its symbol each; returns how many
-    there are, -1 if there is no room for all. `top`: the root's cell."""
+    """Write the best tree found by `best_tree`, in pre-order: `steps` int32 (M, 2), cell and symbol; return the number
+    of steps, -1 if `steps` is too short. `top`: the root's cell."""
     count, waiting = 0, 1
-    last = len(steps)  # what comes later waits at the end of `steps`
+    last = len(steps)  # pending steps are stored at the end of `steps`
     steps[last - 1, 0], steps[last - 1, 1] = top, root
     while waiting > 0:
         cell, symbol = steps[last - waiting, 0], steps[last - waiting, 1]
@@ -439,8 +445,8 @@ def _best_binary(rules, start, end, symbol, value, chart):
 
 @bare_kernel
 def viterbi_tree(rules, words, root, chart, step, nodes, stack):
-    """The nodes BEST of the best complete tree in pre-order, after `latent_inside` with `step`; returns their number, 0
-    if there is no tree, -1 if `nodes` has no room. `stack` int64 (depth, 4): scratch, as long as `nodes`.
+    """Write the nodes BEST of the best complete tree in pre-order, after `latent_inside` with `step`; return their
+    number, 0 if there is no tree, -1 if `nodes` is too short. Scratch: `stack` int64 (depth, 4), as long as `nodes`.
     """
     n = len(words.leaf_from) - 1
     at = chart.where[cell_number(0, n), root]
@@ -482,15 +488,14 @@ def viterbi_tree(rules, words, root, chart, step, nodes, stack):
 
 @bare_kernel
 def observed_probability(rules, rule, symbol, word, emissions, stack):
-    """The log of the probability of an observed tree: the sum over all annotations (section 2.2); -inf where it has
-    none.
+    """The log probability of an observed tree: the sum over all annotations (section 2.2); -inf if it has none.
 
-    Its nodes in pre-order: `rule` int32 (N,): the rule that expands a node, -1 for a word's tag; `symbol` int32 (N,);
-    `word` int64 (N,): of a tag, where the word's probabilities begin in `emissions` float64, -1: it has none. `stack`
-    float64 (most nodes that wait for their parent + 1, most latent values): scratch.
+    The nodes are given in pre-order: `rule` int32 (N,): the rule that expands a node, -1 for a word's tag; `symbol`
+    int32 (N,); `word` int64 (N,): for a tag, the offset of the word's probabilities in `emissions` float64, -1: none.
+    Scratch: `stack` float64 (max number of nodes that wait for their parent + 1, max latent values).
     """
     depth, total = 0, 0.0
-    for node in range(len(rule) - 1, -1, -1):  # the left child, which stands first, is done last
+    for node in range(len(rule) - 1, -1, -1):  # the left child, which comes first, is processed last
         size, row = rules.sizes[symbol[node]], stack[depth]
         number = rule[node]
         if number < 0:

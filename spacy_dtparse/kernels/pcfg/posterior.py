@@ -1,12 +1,11 @@
-"""Inside and outside probabilities of a small grammar, and which symbols a chart may leave out.
+"""Inside and outside probabilities of a small grammar, and pruning of symbols by their posteriors.
 
-For grammars of up to a few hundred symbols: every cell holds one number per symbol, and the sum over splits is taken
-for pairs of children before any rule is looked at, in loops that run over neighbouring numbers. Unary rules come in as
-their closure, the matrix (1 - U)^-1, so cycles are summed exactly. Probabilities of long sentences are far below what
-a float64 can hold, so each cell has a power of two of its own: the true number is value * 2 ** scale. Scaling by powers
-of two is exact.
+For grammars of up to a few hundred symbols: every cell stores one value per symbol, and the sum over splits is computed
+for pairs of children before rules are applied, in loops over adjacent values. Unary rules are given as their closure,
+the matrix (1 - U)^-1, so cycles are summed exactly. Probabilities of long sentences are below the range of float64, so
+each cell has its own power of two: the true value is value * 2 ** scale. Scaling by powers of two is exact.
 
-Cells are numbered as in `cky`. Log probabilities of rules come as probabilities here.
+Cells are indexed as in `cky`. Rules have probabilities here, not log probabilities.
 """
 
 import math
@@ -17,31 +16,31 @@ from ..jit import bare_kernel, inner_kernel
 from .cky import BINARY_FROM, BINARY_TO, UNARY_FROM, UNARY_TO, cell_number
 
 EMPTY = -(2**40)
-"""The scale of a cell in which nothing stands."""
+"""The scale of an empty cell."""
 
 FEW = 8
-"""Symbols of a cell are gone through one by one where there are fewer than one in so many, else all together."""
+"""The symbols of a cell are processed one by one if it has fewer than one in `FEW` of all symbols, else densely."""
 
 PAIR = np.dtype([("value", np.float64), ("right", np.int64)])
-"""What a right child gets from outside together with some left one, over all splits of a cell."""
+"""The outside value that a right child gets from a rule with some left child, for all splits of a cell."""
 
 
 @inner_kernel
 def power(exponent):
-    """2 ** exponent, 0 where that is below what a float64 holds."""
+    """2 ** exponent, 0 if that is below the range of float64."""
     return 0.0 if exponent < -1020 else math.ldexp(1.0, int(exponent))
 
 
 @inner_kernel
 def is_empty(scale):
-    """Whether a scale is that of a cell in which nothing stands, or of the product of such a cell with another."""
+    """Whether a scale is that of an empty cell, or of the product of an empty cell with another."""
     return scale <= EMPTY // 2
 
 
 @inner_kernel
 def normalise(row, symbols, scale):
-    """Bring the largest number of a row that is 0 but for some `symbols` into [1/2, 1); the new scale, EMPTY when all
-    are 0."""
+    """Scale a row, which is 0 except for `symbols`, so that its largest value is in [1/2, 1); return the new scale,
+    EMPTY if all values are 0."""
     high = 0.0
     for symbol in symbols:
         if row[symbol] > high:
@@ -57,7 +56,7 @@ def normalise(row, symbols, scale):
 
 @inner_kernel
 def _above_zero(row, symbols):
-    """List the symbols whose entry is above 0, ascending; how many there are."""
+    """List the symbols whose value is above 0, ascending; return their number."""
     count = 0
     for symbol in range(len(row)):
         if row[symbol] > 0:
@@ -68,7 +67,8 @@ def _above_zero(row, symbols):
 
 @inner_kernel
 def add_rules(rules, pair_from, joins, left, right, of_left, of_right, factor, given, base):
-    """Add what rules make of two cells to `base`, for parents that are `given`; the arguments are as of `add_pairs`."""
+    """Add the values of rules over two cells to `base`, for the parents marked in `given`; for the arguments see
+    `add_pairs`."""
     for b in of_left:
         value = left[b] * factor
         for c in of_right:
@@ -83,11 +83,11 @@ def add_rules(rules, pair_from, joins, left, right, of_left, of_right, factor, g
 
 @inner_kernel
 def add_pairs(left, right, of_left, of_right, factor, joins, pairs, met, rights):
-    """Add factor * left[b] * right[c] to pairs[b, c] for the symbols b of `of_left`, c of `of_right` (all that are
-    above 0); a row b is cleared when it is met for the first time.
+    """Add factor * left[b] * right[c] to pairs[b, c] for the symbols b of `of_left`, c of `of_right` (all symbols with
+    values above 0); a row b is cleared when it is first used.
 
-    `joins`: those that some rule has, others are left out. `met`: 0 for rows not met, -1 for rows that nobody needs,
-    k + 1 for rows with k symbols c, listed in `rights`[b]; above S + 1 for rows with too many of them for a list.
+    `joins`: marks pairs that some rule has; others are skipped. `met`: 0 for unused rows, -1 for rows that are not
+    needed, k + 1 for rows with k symbols c, listed in `rights`[b]; above S + 1 for rows with too many of them to list.
     """
     n_symbols = len(right)
     few = len(of_right) * FEW < n_symbols
@@ -115,7 +115,7 @@ def add_pairs(left, right, of_left, of_right, factor, joins, pairs, met, rights)
 
 @inner_kernel
 def best_scale(scale, i, j):
-    """The largest scale of the products of two cells that make up [i, j); EMPTY where there is none."""
+    """The largest scale of a product of two cells that together cover [i, j); EMPTY if there is none."""
     top = EMPTY
     for split in range(i + 1, j):
         top = max(top, scale[cell_number(i, split)] + scale[cell_number(split, j)])
@@ -124,7 +124,7 @@ def best_scale(scale, i, j):
 
 @inner_kernel
 def _add_rules_of_pairs(rules, ranges, pair_from, pairs, met, rights, base):
-    """Add what rules make of the pairs of children that `add_pairs` has summed up over all splits."""
+    """Add the values of rules over the pairs of children that `add_pairs` has summed over all splits."""
     n_symbols = len(base)
     for b in range(n_symbols):
         if 0 < met[b] <= n_symbols + 1:
@@ -140,7 +140,7 @@ def _add_rules_of_pairs(rules, ranges, pair_from, pairs, met, rights, base):
 
 @inner_kernel
 def _close_unary(closure, ranges, own, few, base, whole):
-    """Inside probabilities with unary chains on top, of `own` where there are `few` of them, else of all symbols."""
+    """Compute inside probabilities with unary chains on top, for the symbols `own` if `few`, else for all."""
     if few:
         for b in own:
             if ranges[b, UNARY_FROM] == ranges[b, UNARY_TO]:
@@ -162,7 +162,7 @@ def _close_unary(closure, ranges, own, few, base, whole):
 
 @inner_kernel
 def _prune(whole, frequency, beam, own, live):
-    """Take out what is below the beam, and list the symbols that stay; how many there are."""
+    """Set values below the beam to 0, and list the remaining symbols; return their number."""
     best = 0.0
     for a in own:
         best = max(best, whole[a] * frequency[a])
@@ -178,7 +178,7 @@ def _prune(whole, frequency, beam, own, live):
 
 @inner_kernel
 def _keep(row, given):
-    """Set to 0 what may not be."""
+    """Set the values of symbols that are not allowed to 0."""
     for a in range(len(row)):
         row[a] *= given[a] != 0
 
@@ -188,19 +188,19 @@ def inside(
     rules, ranges, pair_from, joins, closure, frequency, beam, leaves, leaf_from, given, chart, scale, live, n_live,
     pairs, met, rights, own_room,
 ):  # fmt: skip
-    """Inside probabilities of all symbols over all cells.
+    """Compute the inside probabilities of all symbols over all cells.
 
-    `rules` RULE (R,) with probabilities for weights, `ranges` int32 (S, 4), `pair_from` int32 (S, S + 1): those of the
-    children b and c at [pair_from[b, c], pair_from[b, c + 1]), `joins` uint8 (S, S): whether there are any. `closure`
-    float64 (2, S, S): closure[0, a, b] is the sum over all unary chains from a down to b, closure[1] its transpose.
-    `frequency` float64 (S,): how common each symbol is; what has inside probability times frequency below `beam` times
-    the best of its cell is taken out, with a beam of 0 nothing. `leaves` ITEM, `leaf_from` int32 (n + 1,): tags of each
-    word with their probability. `given` uint8 (cells, S): the symbols that may stand over a cell, or with no rows: all
-    may; a unary chain between two of them may go by others, which only adds to the sum.
-    Filled: `live` int32 (cells, S): the first `n_live` int32 (cells,) of a row are the symbols that a cell has,
-    ascending; of cells that have some, `chart` float64 (2, cells, S): [0] of these symbols by words and binary rules
-    alone, [1] of all symbols below unary chains too; both times 2 ** `scale` int64 (cells,). Scratch: `pairs` float64
-    (S, S), `met` int32 (S,), `rights` int32 (S, S), `own_room` int32 (S,).
+    `rules` RULE (R,) with probabilities as weights, `ranges` int32 (S, 4), `pair_from` int32 (S, S + 1): the rules of
+    the children b and c are [pair_from[b, c], pair_from[b, c + 1]), `joins` uint8 (S, S): whether there are any.
+    `closure` float64 (2, S, S): closure[0, a, b] is the sum over all unary chains from a down to b, closure[1] its
+    transpose. `frequency` float64 (S,): relative frequency of each symbol; a symbol is pruned if its inside probability
+    times its frequency is below `beam` times the best of its cell, none with a beam of 0. `leaves` ITEM, `leaf_from`
+    int32 (n + 1,): tags of each word with their probability. `given` uint8 (cells, S): the symbols allowed over a cell;
+    without rows all are. A unary chain between two of them may pass through others, which only adds to the sum.
+    Filled: `live` int32 (cells, S): the first `n_live` int32 (cells,) elements of a row are the symbols of a cell,
+    ascending; for cells that have some, `chart` float64 (2, cells, S): [0] for these symbols by words and binary rules
+    alone, [1] for all symbols with unary chains on top; the true value of both is times 2 ** `scale` int64 (cells,).
+    Scratch: `pairs` float64 (S, S), `met` int32 (S,), `rights` int32 (S, S), `own_room` int32 (S,).
     """
     n, n_symbols = len(leaf_from) - 1, len(ranges)
     masked = len(given) > 0
@@ -225,7 +225,7 @@ def inside(
                 for at in range(leaf_from[i], leaf_from[j]):
                     base[leaves[at]["symbol"]] += leaves[at]["score"]
             elif not few:
-                for b in range(n_symbols):  # rows of symbols that are no left child of any rule are not needed
+                for b in range(n_symbols):  # a symbol that is not the left child of any rule needs no row
                     met[b] = 0 if ranges[b, BINARY_FROM] < ranges[b, BINARY_TO] else -1
             of = chart[1]
             for split in range(i + 1, j):
@@ -259,8 +259,8 @@ def inside(
 
 @inner_kernel
 def raise_scale(row, live, scale, cell, wanted):
-    """Make a cell's scale at least `wanted`; the factor for numbers of that scale. `live`: the symbols whose number may
-    be above 0."""
+    """Raise a cell's scale to at least `wanted`; return the factor for values of that scale. `live`: the symbols whose
+    values may be above 0."""
     if is_empty(scale[cell]):
         scale[cell] = wanted
     if wanted <= scale[cell]:
@@ -274,7 +274,8 @@ def raise_scale(row, live, scale, cell, wanted):
 
 @inner_kernel
 def _within_chains(closure, seen, own, anywhere):
-    """Outside probabilities at any place of a unary chain, `anywhere`, from those on top of it, `seen`."""
+    """Compute outside probabilities of symbols anywhere in a unary chain, `anywhere`, from those on top of it,
+    `seen`."""
     n_symbols = len(seen)
     few = len(own) * FEW < n_symbols
     for a in own:
@@ -291,7 +292,7 @@ def _within_chains(closure, seen, own, anywhere):
 
 @inner_kernel
 def _allow(own, anywhere, inner, factor, threshold, allowed):
-    """Mark the symbols whose posterior reaches the threshold; whether there are any."""
+    """Mark the symbols whose posterior reaches the threshold; return whether there are any."""
     some = False
     for a in own:
         if anywhere[a] * inner[a] * factor >= threshold:
@@ -302,7 +303,7 @@ def _allow(own, anywhere, inner, factor, threshold, allowed):
 
 @inner_kernel
 def _list_active(rules, ranges, anywhere, allowed, active, active_from):
-    """What the right children get by the rules of allowed parents, listed by left child."""
+    """List, by left child, the outside values that right children get from the rules of allowed parents."""
     count, n_symbols = 0, len(anywhere)
     for b in range(n_symbols):
         active_from[b] = count
@@ -319,7 +320,7 @@ def _list_active(rules, ranges, anywhere, allowed, active, active_from):
 def _down_by_pairs(
     rules, pair_from, joins, anywhere, allowed, lefts, rights, of_left, of_right, to_left, to_right, out_left, out_right
 ):  # fmt: skip
-    """Add to the outside probabilities of two cells what their parent gives, pair of children by pair."""
+    """Add a parent cell's contributions to the outside probabilities of two cells, by pairs of children."""
     for b in lefts:
         for c in rights:
             if joins[b, c] == 0:
@@ -334,7 +335,7 @@ def _down_by_pairs(
 
 @inner_kernel
 def _down_by_active(active, active_from, lefts, of_left, of_right, to_left, to_right, out_left, out_right):
-    """`_down_by_pairs` with the list of `_list_active`, for cells with many symbols."""
+    """Do the same as `_down_by_pairs` with the list of `_list_active`, for cells with many symbols."""
     for b in lefts:
         for at in range(active_from[b], active_from[b + 1]):
             c = active[at]["right"]
@@ -349,15 +350,16 @@ def outside(
     rules, ranges, pair_from, joins, closure, root, n, threshold, chart, scale, live, n_live, out, out_scale, allowed,
     active, active_from,
 ):  # fmt: skip
-    """Outside probabilities from the root down, and which symbols of a cell have a posterior of at least `threshold`.
+    """Compute outside probabilities from the root down, and mark the symbols of a cell with a posterior of at least
+    `threshold`.
 
-    After `inside`. Filled: `out` float64 (2, cells, S) times 2 ** `out_scale` int64 (cells,): [1] of a symbol as it is
-    seen from outside its unary chain, [0] at any place of a chain (both only where `chart` has something); `allowed`
-    uint8 (cells, S). The posterior of a symbol is how often trees of the sentence have it over the cell, out[0] *
-    chart[1] / probability of the sentence. A symbol below the threshold is not followed further down, so what is below
-    it counts that much less; with a threshold of 0 everything is followed. Scratch: `active` PAIR (R,), those of a left
-    child b at [`active_from[b]`, `active_from[b + 1]`) int32 (S + 1,).
-    Returns the log of the sentence's probability, -inf when there is no tree (then nothing is filled).
+    Call it after `inside`. Filled: `out` float64 (2, cells, S), the true value times 2 ** `out_scale` int64 (cells,):
+    [1] for a symbol on top of its unary chain, [0] anywhere in a chain (both only for the symbols in `chart`);
+    `allowed` uint8 (cells, S). The posterior of a symbol is its expected number over the cell in a tree of the
+    sentence, out[0] * chart[1] / probability of the sentence. A symbol below the threshold is not expanded, so the
+    posteriors below it are smaller by its contribution; with a threshold of 0 all symbols are expanded. Scratch:
+    `active` PAIR (R,), the part of left child b is [`active_from[b]`, `active_from[b + 1]`), int32 (S + 1,). Return the
+    log of the sentence's probability, -inf if there is no tree (then nothing is filled).
     """
     n_symbols = len(ranges)
     top = cell_number(0, n)
@@ -370,7 +372,7 @@ def outside(
         for a in live[cell, : n_live[cell]]:
             out[0, cell, a] = 0.0
             out[1, cell, a] = 0.0
-    most_visits = 1.0  # how often a chain of unary rules can be expected to come by a symbol, at most
+    most_visits = 1.0  # maximum expected number of visits to a symbol in a chain of unary rules
     for a in range(n_symbols):
         most_visits = max(most_visits, closure[0, a, a])
     out[1, top, root] = 1.0
@@ -390,7 +392,7 @@ def outside(
             mass = 0.0
             for a in own:
                 mass += seen[a] * chart[1, cell, a]
-            if mass * factor * most_visits < threshold:  # nothing here can reach it
+            if mass * factor * most_visits < threshold:  # no symbol here can reach it
                 continue
             _within_chains(closure, seen, own, anywhere)
             if not _allow(own, anywhere, chart[1, cell], factor, threshold, allowed[cell]) or width == 1:

@@ -1,13 +1,13 @@
-"""Spines in a chart: which labels, and which parts of constituents, may stand over which cells.
+"""Spines in a chart: the labels, and the parts of constituents, that are allowed over each cell.
 
-A spine offered to a word tells for each of its labels where a constituent with that label and head can begin and end: a
-head without left neighbours in it and all below it begins it. A constituent of several tokens moreover begins at a word
-that may open one and ends at one that may close one. So what is left of a chart is what some word supports, and nothing
-has to be settled word by word: pruning for a parser whose search is a chart, as that of Kummerfeld et al. (2010).
+For each of its labels, a candidate spine of a word determines where a constituent with that label and head can begin
+and end: if the head has no left neighbours in it and in everything below, it begins with the head. A constituent of
+several tokens also begins at a word that may open one and ends at a word that may close one. So a chart keeps only what
+some word supports, without a decision for each word: the pruning of Kummerfeld et al. (2010) for a chart parser.
 
-Parts are those of a binarisation that takes off children from the outside in, first the ones left of the head. A left
-part still has some of these, and ends where the constituent does. A right part begins where the head child does, and
-has children right of it. The root is in no spine; a child's place says whether that can be its head.
+Parts are those of a binarisation that removes children from the outside in, first those left of the head. A left part
+still has some of these, and ends where the constituent does. A right part begins where the head child does, and has
+children to its right. No spine contains the root; a child's position shows whether it can be the root's head.
 """
 
 import numpy as np
@@ -15,14 +15,15 @@ import numpy as np
 from ..jit import bare_kernel, inner_kernel
 from .cky import cell_number
 
-# Sets of sides and of places (see `dtypes.SIDES`) as bits, and of sides those with a left or a right neighbour.
+# Sets of sides and of positions (see `dtypes.SIDES`) as bits, and the sets of sides with a left or a right neighbour.
 _ONLY_RIGHT, _BOTH, _LEFT, _RIGHT, _ALL = 0b0100, 0b1000, 0b1010, 0b1100, 0b1111
 _FIRST, _INNER, _LAST = 0b0001, 0b0010, 0b0100
 
 
 @inner_kernel
 def _grow(low, high, end_low, end_high, sides, n):
-    """Where a constituent may begin, [low, high], and end, [end_low, end_high], from where its head child may."""
+    """Ranges of a constituent's possible starts, [low, high], and ends, [end_low, end_high], from those of its head
+    child."""
     if sides & _LEFT:
         low = 0
         if not sides & (_ALL - _LEFT):
@@ -36,7 +37,7 @@ def _grow(low, high, end_low, end_high, sides, n):
 
 @inner_kernel
 def _mark_edges(sides, ends, places, tokens, opens, closes):
-    """Mark at which words constituents of several tokens may begin and end."""
+    """Mark the words at which constituents of several tokens may begin and end."""
     n, first = len(opens), 0
     for k in range(len(ends)):
         w = np.int64(tokens[k])
@@ -59,7 +60,8 @@ def _mark_edges(sides, ends, places, tokens, opens, closes):
 
 @inner_kernel
 def _mark_right_parts(w, low, high, end_low, last, opens, right_parts):
-    """Mark parts that begin as a head child of the word `w` does, in [low, high], and end after it, up to `last`."""
+    """Mark parts that begin where a head child with the head `w` does, in [low, high], and end after it, up to
+    `last`."""
     for i in range(low, high + 1):
         if i == w or opens[i]:
             for j in range(end_low + 1, last + 1):
@@ -68,7 +70,7 @@ def _mark_right_parts(w, low, high, end_low, last, opens, right_parts):
 
 @inner_kernel
 def _mark_left_parts(high, end_low, end_high, closes, left_parts):
-    """Mark parts that begin before a head child, which begins up to `high`, and end in [end_low, end_high]."""
+    """Mark parts that begin before a head child, whose start is at most `high`, and end in [end_low, end_high]."""
     for j in range(end_low, end_high + 1):
         if closes[j - 1]:
             for i in range(1, high):
@@ -77,11 +79,11 @@ def _mark_left_parts(high, end_low, end_high, closes, left_parts):
 
 @bare_kernel
 def spine_cells(labels, sides, ends, places, tokens, with_root, opens, closes, phrases, left_parts, right_parts):
-    """Mark what spines (as `spines.fill_levels` takes them) allow, in arrays of zeros.
+    """Mark everything that spines (in the format of `spines.fill_levels`) allow, in arrays of zeros.
 
     `opens`, `closes`: uint8 (n,), words at which a constituent of several tokens may begin and end. `phrases`: uint8
-    (cells, labels), labels that a cell may have. `left_parts`, `right_parts`: uint8 (cells,), cells that may have left
-    and right parts of a constituent, or with `with_root` of the root.
+    (cells, labels), allowed labels of a cell. `left_parts`, `right_parts`: uint8 (cells,), cells that may have left and
+    right parts of a constituent, or, with `with_root`, of the root.
     """
     n, first = len(opens), 0
     _mark_edges(sides, ends, places, tokens, opens, closes)

@@ -6,13 +6,13 @@ from ..jit import bare_kernel
 from ..vectors import LANES, make_block
 
 _ROWS, _COLUMNS = 6, 2 * LANES
-"""Of a block: its 12 sums, two vectors of the right matrix and one number of the left fill 15 registers of 16."""
+"""Size of a block: its 12 sums, two vectors of the right matrix and one value of the left use 15 of 16 registers."""
 _block, _narrow = make_block(_ROWS, 2), make_block(_ROWS, 1)
 _row, _narrow_row, _single = make_block(1, 2), make_block(1, 1), make_block(1, 1, lanes=1)
 
 
 def _plain_multiply(left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
-    """`multiply` in numpy, summed in the same order."""
+    """Compute `multiply` in numpy, with sums in the same order."""
     out[:] = 0
     for p in range(len(right)):
         out += left[:, p : p + 1] * right[p]
@@ -20,10 +20,10 @@ def _plain_multiply(left: np.ndarray, right: np.ndarray, out: np.ndarray) -> Non
 
 @bare_kernel(plain=_plain_multiply)
 def multiply(left, right, out):
-    """out = left @ right; float32 (m, k), (k, n), (m, n), rows contiguous.
+    """Compute out = left @ right; float32 (m, k), (k, n), (m, n), rows contiguous.
 
-    Each number is summed in order, so it has the same bits whatever other rows and columns there are. Where sizes are
-    no multiples of a block's, the last blocks overlap those before.
+    Each output is summed in order, so its bits do not depend on the other rows and columns. If the sizes are not
+    multiples of a block's, the last blocks overlap the previous ones.
     """
     m, k = left.shape
     n = right.shape[1]

@@ -1,4 +1,4 @@
-"""The recurrent tagger: rows of a table in; scores of tags and of sentence starts out."""
+"""The recurrent tagger: computes scores of tags and of sentence starts from the ids of tokens."""
 
 from typing import NamedTuple
 
@@ -12,10 +12,10 @@ from .units import multiply, read_rows
 
 @stored_as("table", "factor", "weights", "recurrent", "bias", "outputs", "output_bias")
 class TaggingNetwork(NamedTuple):
-    """float32 arrays, but for an int8 table; e: width of the table, d: units in a direction, T: tags.
+    """Weights: float32 arrays, except for an int8 table. e: width of the table, d: units per direction, T: tags.
 
     `table` (V, e), `factor` (V,), `weights`, `recurrent`, `bias`: as in `kernels.span.network.SpanNetwork`. `outputs`
-    (2 d, T + 1) with `output_bias` (T + 1,): a column for each tag, and one for the beginning of a sentence.
+    (2 d, T + 1) with `output_bias` (T + 1,): a column for each tag, and one for the start of a sentence.
     """
 
     table: np.ndarray
@@ -29,11 +29,11 @@ class TaggingNetwork(NamedTuple):
 
 @kernel(fastmath=True, error_model="numpy")
 def score_tags(network, numbers, firsts, together, best, starts):
-    """The best tag of each token, and the log odds that a sentence begins there.
+    """Compute the best tag of each token, and the log odds that a sentence starts there.
 
-    `numbers` int32 (tokens, k): rows of the table, of one text behind the other; `firsts`
-    int32 (texts + 1,): where each text begins, and their number. `together`: rows that are read at once, or one text.
-    Filled: `best` int32 (tokens,), of equal scores the first; `starts` float32 (tokens,).
+    `numbers` int32 (tokens, k): ids of table rows, of concatenated texts; `firsts` int32 (texts + 1,): offsets of the
+    texts, and the number of tokens. `together`: maximum number of tokens that are encoded at once (at least one text
+    is). Filled: `best` int32 (tokens,), of equal scores the first; `starts` float32 (tokens,).
     """
     last = 0
     while last < len(firsts) - 1:
@@ -46,7 +46,7 @@ def score_tags(network, numbers, firsts, together, best, starts):
 
 @kernel(fastmath=True, error_model="numpy", no_cpython_wrapper=True)
 def _score(network, numbers, firsts, best, starts):
-    """`score_tags` of texts that are read at once."""
+    """Compute `score_tags` for texts that are encoded at once."""
     read = read_rows(network.table, network.factor, network.weights, network.recurrent, network.bias, numbers, firsts)
     scores = np.empty((len(numbers), network.outputs.shape[1]), dtype=REAL)
     multiply(read, network.outputs, scores)

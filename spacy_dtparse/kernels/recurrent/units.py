@@ -1,8 +1,8 @@
 """Simple recurrent units (Lei, Zhang, Wang, Dai & Artzi 2018) over the tokens of sentences.
 
-Of a unit's four numbers at a token (candidate, forget gate, reset gate and, where the layer changes the width, the
-highway input) all but two products with the state before are matrix products over all tokens; the recurrence is one
-pass of elementwise sums in each direction. Training and parsing call the same functions.
+A unit has four values at a token: candidate, forget gate, reset gate and, if the layer changes the width, the highway
+input. They are matrix products over all tokens, except for the products of the two gates with the previous state; the
+recurrence is one pass of elementwise operations in each direction. Training and parsing call the same functions.
 """
 
 import numpy as np
@@ -12,19 +12,20 @@ from ..jit import bare_kernel, give_way, kernel
 from .products import multiply
 
 CANDIDATE, FORGET, RESET, HIGHWAY = 0, 1, 2, 3
-"""Rows of a unit's numbers."""
+"""Rows of a unit's values."""
 _EDGE = REAL(9.94)
-"""Beyond, the approximation of the logistic function is constant."""
+"""Absolute value beyond which the approximation of the logistic function is constant."""
 _HALF = REAL(0.5)
 _C0, _C1, _C2 = REAL(135135), REAL(17325), REAL(378)
 _D1, _D2, _D3 = REAL(62370), REAL(3150), REAL(28)
 LEAK = REAL(0.1)
-"""Slope of the rectifier below 0."""
+"""Slope of the leaky rectifier below 0."""
 
 
 @bare_kernel(fastmath=True, error_model="numpy")
 def logistic(x):
-    """1 / (1 + e^-x), to 5e-5, by Lambert's continued fraction of tanh(x / 2): no call, so loops over it vectorise."""
+    """1 / (1 + e^-x), with an error of at most 5e-5, by Lambert's continued fraction of tanh(x / 2): without a function
+    call, so that loops over it are vectorised."""
     half = _HALF * min(max(x, -_EDGE), _EDGE)
     square = half * half
     above = half * (_C0 + square * (_C1 + square * (_C2 + square)))
@@ -34,12 +35,12 @@ def logistic(x):
 
 @bare_kernel(fastmath=True)
 def run_units(numbers, inputs, first, last, recurrent, bias, states, outputs):
-    """One layer of units over the tokens [first, last) of one sentence, forwards and backwards.
+    """Run one layer of units over the tokens [first, last) of one sentence, forwards and backwards.
 
     `numbers` float32 (tokens, 2 · rows · d): products of the tokens with the layer's weights, for both directions, in
-    rows of d numbers; the rows FORGET and RESET are replaced by the gates. The highway carries the row HIGHWAY where
-    there are 4, else `inputs` float32 (tokens, 2 d). `recurrent`, `bias` float32 (2, 2, d): of the two gates, by
-    direction. Filled: `states`, `outputs` float32 (tokens, 2 d).
+    rows of d values; the rows FORGET and RESET are replaced by the gates. The input of the highway is the row HIGHWAY
+    if there are 4 rows, else `inputs` float32 (tokens, 2 d). `recurrent`, `bias` float32 (2, 2, d): by direction and
+    gate. Filled: `states`, `outputs` float32 (tokens, 2 d).
     """
     d = recurrent.shape[2]
     rows = numbers.shape[1] // (2 * d)
@@ -57,7 +58,7 @@ def run_units(numbers, inputs, first, last, recurrent, bias, states, outputs):
             before = states[t if step == 0 else t - 1 if direction == 0 else t + 1][own : own + d]
             if step == 0:
                 state[:] = 0
-            # Loops of few arrays each: what may overlap is checked in advance, and they become vector code.
+            # Loops with few arrays each: overlap is checked before the loop, so they become vector code.
             for j in range(d):
                 forget[j] = logistic(forget[j] + v_forget[j] * before[j] + b_forget[j])
             for j in range(d):
@@ -68,13 +69,13 @@ def run_units(numbers, inputs, first, last, recurrent, bias, states, outputs):
                 output[j] = reset[j] * state[j] + (one - reset[j]) * highway[j]
 
 
-@bare_kernel(fastmath=False)  # said, as else it would be the caller's
+@bare_kernel(fastmath=False)  # explicit, since otherwise the caller's option would apply
 def sum_rows(table, factor, numbers, out):
-    """out[t] = the sum of the rows numbers[t] of the table, each times its factor.
+    """Write to out[t] the sum of the table rows with the ids `numbers[t]`, each times its factor.
 
-    `table` (V, d): int8 as it is stored, or float32; `factor` float32 (V,), `numbers` int32 (n, k), `out` float32
-    (n, d). The sums of an int8 table have the bits of those of the table in float32: without `fastmath` a product is
-    rounded before it is added.
+    `table` (V, d): int8 as stored, or float32; `factor` float32 (V,), `numbers` int32 (n, k), `out` float32 (n, d). An
+    int8 table and the same table in float32 give the same bits: without `fastmath`, a product is rounded before it is
+    added.
     """
     for t in range(len(numbers)):
         total = out[t]
@@ -87,12 +88,12 @@ def sum_rows(table, factor, numbers, out):
 
 @kernel(fastmath=True, error_model="numpy", no_cpython_wrapper=True)
 def read_rows(table, factor, layers, recurrent, bias, numbers, firsts):
-    """What the last of some layers of units makes of the tokens of sentences: float32 (tokens, 2 d); a sentence's are
-    the same bits in any company.
+    """Encode the tokens of sentences: the outputs of the last layer, float32 (tokens, 2 d). The bits do not depend on
+    the other sentences.
 
-    `table` (V, e) with `factor` as `sum_rows` takes them, `layers` the weights of each, `recurrent` and `bias` float32
-    (layers, 2, 2, d). `numbers` int32 (tokens, k): rows of the table; `firsts` int32 (sentences + 1,): where each
-    sentence begins, and the number of tokens.
+    `table` (V, e) with `factor` as in `sum_rows`; `layers`: the weights of each layer; `recurrent` and `bias` float32
+    (layers, 2, 2, d). `numbers` int32 (tokens, k): ids of table rows; `firsts` int32 (sentences + 1,): offsets of the
+    sentences, and the number of tokens.
     """
     tokens, d = len(numbers), recurrent.shape[3]
     inputs = np.empty((tokens, table.shape[1]), dtype=REAL)

@@ -1,4 +1,5 @@
-"""Trees of the sentences of a batch: one call of a kernel reads and parses all, and other threads run meanwhile."""
+"""Trees of the sentences of a batch: one kernel call encodes and parses them all, and other threads can run
+meanwhile."""
 
 from typing import NamedTuple
 
@@ -10,14 +11,17 @@ from .network import decode, read_some, span_probabilities
 from .whole import place_of_bare, take_up_bare
 
 DONE, MORE_ROOM, BARE = 0, 1, 2
-"""Why `parse_each` ends: all sentences are parsed; there is no room for the next one; the last one is long and has bare
-tokens."""
+"""Reasons why `parse_each` returns: all sentences are parsed; the output is too short for the next one; the last one is
+long and has unattached tokens."""
 
 
 class Chart(NamedTuple):
-    """What the chart over a sentence looks for, as `kernels.span.network.decode` has it: `chain_from` int32 (chains +
-    1,), `chain_labels` int32: the labels of each chain; `least`, `penalty`: probabilities. `candidate`: probability of
-    spans that may take up bare tokens, in sentences of up to `piece` tokens."""
+    """Options of the chart, see `kernels.span.network.decode`.
+
+    `chain_from` int32 (chains + 1,), `chain_labels` int32: the labels of each chain. `least`, `penalty`: probabilities.
+    `candidate`: minimum probability of spans to which unattached tokens may be attached, in sentences of at most
+    `piece` tokens.
+    """
 
     chain_from: np.ndarray
     chain_labels: np.ndarray
@@ -28,13 +32,13 @@ class Chart(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """S sentences, one behind the other, and room for what is made of them.
+    """S concatenated sentences, and arrays for their encodings and trees.
 
-    `numbers` int32 (rows, k), `firsts` int32 (S + 1,): as `kernels.span.network.read_gaps` takes them; `tags` int32
-    (rows,): the number of each row's tag. `read` int64 (2,): the sentences [read[0], read[1]) are read, at first none;
-    `gaps`, `own` float32: room for what `kernels.span.network.read_some` reads. Filled: `items` int32
-    (…, 3): start, end, label in pre-order, without the root, and `costs` float64, those of a sentence from `ends[s]`
-    to `ends[s + 1]`, int64 (S + 1,); `tried` int64 (S,): spans that were labelled.
+    `numbers` int32 (rows, k), `firsts` int32 (S + 1,): as in `kernels.span.network.read_gaps`; `tags` int32 (rows,):
+    the id of each row's tag. `read` int64 (2,): the sentences [`read[0]`, `read[1]`) are encoded, initially none;
+    `gaps`, `own` float32: their encodings, see `kernels.span.network.read_some`. Filled: `items` int32 (…, 3): start,
+    end, label in pre-order, without the root, and `costs` float64; sentence s has items[ends[s] : ends[s + 1]] (`ends`
+    int64 (S + 1,)). `tried` int64 (S,): number of labelled spans.
     """
 
     numbers: np.ndarray
@@ -51,13 +55,13 @@ class Batch(NamedTuple):
 
 @kernel(error_model="numpy")
 def parse_each(network, weights, bias, batch, together, sentence, chart, never, one_root, room):
-    """`kernels.span.network.decode` of the sentences from `sentence` on, with bare tokens taken up (`take_up_bare`);
-    returns (the number of the next one, DONE, MORE_ROOM or BARE). What was read of the last sentence is then in `gaps`
-    and `own`.
+    """Call `kernels.span.network.decode` for all sentences, starting with index `sentence`, and attach unattached
+    tokens (`take_up_bare`). Return (index of the next sentence, DONE, `MORE_ROOM` or `BARE`). The encoding of the last
+    sentence is then in `gaps` and `own`.
 
-    `together`: rows that are read at once, or one sentence. `weights` float32 (1, m, C), `bias` (1, C): the network's,
-    of labels. `never`, `one_root`: as `kernels.span.whole` has them; with an empty `never` no token is bare. `room`:
-    items that a sentence may have for each of its tokens, and once more.
+    `together`: maximum number of rows that are encoded at once (at least one sentence is). `weights` float32 (1, m, C),
+    `bias` (1, C): the network's label weights. `never`, `one_root`: see `kernels.span.whole`; if `never` is empty, no
+    token counts as unattached. `room`: a sentence of n tokens has at most `room` · (n + 1) items.
     """
     m = weights.shape[1]
     parents = np.empty(len(batch.tags), dtype=INDEX)
@@ -75,8 +79,8 @@ def parse_each(network, weights, bias, batch, together, sentence, chart, never, 
         own = batch.own[gap : gap + n + 1].reshape((1, n + 1))
         items, costs = batch.items[at:], batch.costs[at:]
         count, batch.tried[sentence] = decode(
-            gaps, own, weights, bias, chart.chain_from, chart.chain_labels, 0, n, chart.least, chart.penalty, items,
-            costs,
+            gaps, own, weights, bias, chart.chain_from, chart.chain_labels, 0, n, chart.least, chart.penalty,
+            items, costs,
         )  # fmt: skip
         bare = False
         if len(never) > 0:

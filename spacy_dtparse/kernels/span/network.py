@@ -1,9 +1,9 @@
-"""The span network: token numbers in, scores of spans and of their labels out.
+"""The span network: computes scores of spans and of their labels from the ids of tokens.
 
-Tokens (with one before the first and one after the last) are sums of rows of one table, layers of simple recurrent
-units read them in both directions, and the gap between two tokens is what was read up to it from either side. A span
-scores a bilinear form of its two gaps (Dozat & Manning 2017; for constituents Zhang, Zhou & Li 2020), its labels come
-from one hidden layer over the sum of both gaps' projections.
+A token (there is one more before the first and after the last) is the sum of rows of one embedding table. Layers of
+simple recurrent units encode the tokens in both directions; a gap between two tokens is encoded by the outputs next to
+it from both directions. The score of a span is a bilinear form of its two gaps (Dozat & Manning 2017; for constituents
+Zhang, Zhou & Li 2020); its labels are scored by one hidden layer over the sum of both gaps' projections.
 """
 
 import math
@@ -18,9 +18,9 @@ from ..recurrent.units import LEAK, logistic, multiply, read_rows
 from .spans import best_inside, best_spans, tree_posteriors
 
 LEFT, RIGHT, LABEL_LEFT, LABEL_RIGHT = 0, 1, 2, 3
-"""What a gap is projected to: an end of a span to be scored, an end of a span to be labelled."""
+"""Projections of a gap: as an end of a span to be scored, as an end of a span to be labelled."""
 _NEVER = REAL(-9.5)
-"""Labels e^9.5 times less probable than the best count nothing."""
+"""Labels e^9.5 times less probable than the best are ignored in the normalisation."""
 
 
 @stored_as(
@@ -28,11 +28,11 @@ _NEVER = REAL(-9.5)
     "labels", "label_bias",
 )  # fmt: skip
 class SpanNetwork(NamedTuple):
-    """float32 arrays, but for an int8 table; e: width of the table, d: units in a direction, m: width of the
+    """Weights: float32 arrays, except for an int8 table. e: width of the table, d: units per direction, m: width of the
     projections, C: labels.
 
     `table` (V, e) with a factor for each row, `factor` (V,); in training the table may be float32. `weights`: for each
-    layer (its input, 2 · rows · d), rows 4 where the input is not 2 d wide (the fourth is the highway's input), else 3.
+    layer (its input, 2 · rows · d), rows 4 if the input is not 2 d wide (the fourth is the highway's input), else 3.
     `recurrent`, `bias` (layers, 2, 2, d). `edges` (2 d, 4 m) with `edge_bias` (4 m,): LEFT, RIGHT, LABEL_LEFT,
     LABEL_RIGHT side by side (the last two share the bias of the third). `bilinear` (m, m), `from_left`, `from_right`
     (m,). `labels` (m, C) with `label_bias` (C,).
@@ -54,7 +54,7 @@ class SpanNetwork(NamedTuple):
 
 @bare_kernel(fastmath=True, error_model="numpy")
 def dot(left, right, m):
-    """The product of two float32 rows of m numbers."""
+    """The dot product of two float32 rows of length m."""
     total = REAL(0)
     for j in range(m):
         total += left[j] * right[j]
@@ -63,13 +63,13 @@ def dot(left, right, m):
 
 @kernel(fastmath=True, error_model="numpy")
 def read_gaps(network, numbers, firsts, gaps, own):
-    """The projections of the gaps of sentences, n + 1 of a sentence of n tokens; a sentence's are the same bits in any
-    company.
+    """Encode the gaps of sentences as projections, n + 1 for a sentence of n tokens. The bits do not depend on the
+    other sentences of a batch.
 
-    `numbers` int32 (rows, k): rows of the table, n + 2 of each sentence; `firsts` int32 (sentences + 1,): where each
-    sentence's begin, and their number. Filled: `gaps` float32, one sentence behind the other, (4, n + 1, m) of each,
-    LEFT already times the bilinear form and plus `from_right`, and `own`, n + 1 of each, what a left end scores by
-    itself.
+    `numbers` int32 (rows, k): ids of table rows, n + 2 rows per sentence; `firsts` int32 (sentences + 1,): offsets of
+    the sentences' rows, and the number of rows. Filled: `gaps` float32, concatenated by sentence, each (4, n + 1, m),
+    LEFT already multiplied by the bilinear form and plus `from_right`; and `own`, n + 1 per sentence, the score of a
+    left end alone.
     """
     tokens, sentences = len(numbers), len(firsts) - 1
     d, m = network.recurrent.shape[3], network.bilinear.shape[0]
@@ -101,7 +101,7 @@ def read_gaps(network, numbers, firsts, gaps, own):
         for t in range(here):
             own[gap] = dot(left[gap], network.from_left, m)
             for j in range(m):
-                ends[LEFT, t, j] = formed[gap, j] + network.from_right[j]  # a right end's own, with RIGHT
+                ends[LEFT, t, j] = formed[gap, j] + network.from_right[j]  # a right end's score alone, times RIGHT
                 for kind in (RIGHT, LABEL_LEFT, LABEL_RIGHT):
                     ends[kind, t, j] = projected[gap, kind * m + j]
             gap += 1
@@ -109,8 +109,8 @@ def read_gaps(network, numbers, firsts, gaps, own):
 
 @kernel(fastmath=True, error_model="numpy")
 def score_spans(gaps, own, first, last, scores):
-    """Scores of all spans of [first, last), the mean over the networks, into float32 `scores` (last - first + 1 on
-    either side); 0 for spans of one token. `gaps` (networks, 4, gaps, m), `own` (networks, gaps)."""
+    """Write the scores of all spans of [first, last), averaged over the networks, to float32 `scores` (last - first +
+    1, last - first + 1); 0 for spans of one token. `gaps` (networks, 4, gaps, m), `own` (networks, gaps)."""
     n_networks, m = gaps.shape[0], gaps.shape[3]
     size = last - first + 1
     right = np.empty((n_networks * m, size), dtype=REAL)
@@ -134,8 +134,8 @@ def score_spans(gaps, own, first, last, scores):
 
 @kernel(fastmath=True, error_model="numpy")
 def label_spans(gaps, weights, bias, spans, out):
-    """Log-probabilities of the labels of `spans` int32 (c, 2) into float32 `out` (c, C): of the normalised product of
-    the networks. `weights` float32 (networks, m, C), `bias` (networks, C)."""
+    """Write the log-probabilities of the labels of `spans` int32 (c, 2) to float32 `out` (c, C): the normalised
+    geometric mean of the networks' distributions. `weights` float32 (networks, m, C), `bias` (networks, C)."""
     n_spans, n_networks, m, n_labels = len(spans), gaps.shape[0], gaps.shape[3], bias.shape[1]
     hidden = np.empty((n_spans, m), dtype=REAL)
     logits = np.empty((n_spans, n_labels), dtype=REAL)
@@ -167,9 +167,9 @@ def label_spans(gaps, weights, bias, spans, out):
 
 @kernel(error_model="numpy")
 def probable_spans(gaps, own, first, last, least):
-    """(Ends int32 (c, 2), posteriors float64 (c,)) of the spans of [first, last) whose posterior probability is `least`
-    or more, by their starts, then ends; that of single tokens is 1. `gaps` (networks, kinds, gaps, m) may lack the
-    kinds that labels are made from."""
+    """The spans of [first, last) whose posterior probability is at least `least`, ordered by start, then end: (start
+    and end int32 (c, 2), posteriors float64 (c,)). Single tokens have a posterior of 1. `gaps` (networks, kinds, gaps,
+    m) may lack LABEL_LEFT and LABEL_RIGHT."""
     n = last - first
     scores = np.empty((n + 1, n + 1), dtype=REAL)
     score_spans(gaps, own, first, last, scores)
@@ -190,9 +190,9 @@ def probable_spans(gaps, own, first, last, least):
 
 @kernel(error_model="numpy")
 def span_probabilities(gaps, own, weights, bias, first, last, least):
-    """What the networks believe of the spans of [first, last) whose posterior probability is `least` or more.
+    """Probabilities of the spans of [first, last) whose posterior probability is at least `least`, and of their labels.
 
-    Returns (their ends int32 (c, 2), their posteriors float64 (c,), log-probabilities of their labels float32 (c, C)).
+    Return (starts and ends int32 (c, 2), posteriors float64 (c,), log-probabilities of the labels float32 (c, C)).
     """
     spans, posteriors = probable_spans(gaps, own, first, last, least)
     logs = np.empty((len(spans), bias.shape[1]), dtype=REAL)
@@ -202,11 +202,12 @@ def span_probabilities(gaps, own, weights, bias, first, last, least):
 
 @kernel(error_model="numpy")
 def constituent_beliefs(spans, posteriors, logs, least, kept, masses, chains, chances):
-    """The spans of `span_probabilities` that are constituents with a probability of `least` or more; returns how many.
+    """Write the spans of `span_probabilities` that are constituents with a probability of at least `least`; return
+    their number.
 
-    Filled from 0 on: `kept` int32 (c, 2); `masses` float64 (c,), that probability; `chains` int32 (c, 2), `chances`
-    float64 (c, 2): the two likeliest chains (-1 where there is one only), with the probability that the tree has just
-    that chain there.
+    Filled from index 0: `kept` int32 (c, 2): the spans; `masses` float64 (c,): that probability; `chains` int32 (c, 2),
+    `chances` float64 (c, 2): the two most likely label chains (-1 if there is only one), and the probability that the
+    tree has exactly that chain there.
     """
     count = 0
     for c in range(len(spans)):
@@ -230,8 +231,8 @@ def constituent_beliefs(spans, posteriors, logs, least, kept, masses, chains, ch
 
 @kernel(error_model="numpy")
 def read_some(network, numbers, firsts, first, together, gaps, own):
-    """`read_gaps` of as many sentences from `first` on as have `together` rows at most, or of one; returns the number
-    of the sentence after them. `gaps` and `own` have room for so many rows, and are filled from 0 on."""
+    """Call `read_gaps` for sentence `first` and as many of the next ones as fit in `together` rows; return the index of
+    the sentence after them. `gaps` and `own` must be large enough, and are filled from index 0."""
     last = first + 1
     while last < len(firsts) - 1 and firsts[last + 1] - firsts[first] <= together:
         last += 1
@@ -243,17 +244,17 @@ def read_some(network, numbers, firsts, first, together, gaps, own):
 def read_beliefs(
     network, weights, bias, numbers, firsts, together, least, sentence, spans, masses, chains, chances, ends
 ):  # fmt: skip
-    """`constituent_beliefs` of a network about the sentences of a batch, from `sentence` on, one behind the other;
-    returns the number of the sentence for which there is no room any more, or how many there are.
+    """Compute the marginals (`constituent_beliefs`) of the sentences of a batch, concatenated, starting with index
+    `sentence`. Return the index of the first sentence that does not fit in the output, or the number of sentences.
 
-    `numbers`, `firsts`: as `read_gaps` takes them; of `together` rows at most are read at once, or of one sentence.
-    `weights` float32 (1, m, C), `bias` (1, C): the network's, of labels. `ends` int64 (sentences + 1,): where the
-    beliefs of each begin, and how many there are.
+    `numbers`, `firsts`: as in `read_gaps`; at most `together` rows (at least one sentence) are encoded at once.
+    `weights` float32 (1, m, C), `bias` (1, C): the network's label weights. `ends` int64 (sentences + 1,): offsets of
+    the sentences' marginals, and their number.
     """
     m, n_sentences, part = weights.shape[1], len(firsts) - 1, sentence
     most = max(together, np.diff(firsts).max())
     gaps, own = np.empty(4 * m * most, dtype=REAL), np.empty(most, dtype=REAL)
-    first = last = sentence  # the sentences that are read
+    first = last = sentence  # the sentences that are encoded
     while part < n_sentences:
         give_way()
         if part == last:
@@ -275,19 +276,20 @@ def read_beliefs(
 
 @kernel(error_model="numpy", nogil=False)
 def decode(gaps, own, weights, bias, chain_from, chain_labels, first, last, least, penalty, items, costs):
-    """The constituents of [first, last): the binary tree with the greatest expected number of right labels, where each
-    label counts its posterior probability less `penalty`. Of equally good trees that whose splits are further left.
+    """Find the constituents of [first, last): those of the binary tree with the greatest expected number of correct
+    labels, where each label counts its posterior probability minus `penalty`. Of equally good trees the one whose
+    splits are further left wins.
 
-    Chain c has the labels of `chain_labels` int32 in [chain_from[c], chain_from[c + 1]), from top to bottom. Spans of a
-    posterior below `least` are not looked at. Filled from 0 on: `items` int32 (…, 3), start, end, label in pre-order,
-    and `costs` float64: -ln of the probability that the tree has the item's chain there. Returns (their number, spans
-    that were labelled).
+    Chain c has the labels of `chain_labels` int32 in [chain_from[c], chain_from[c + 1]), from top to bottom. Spans with
+    a posterior below `least` are ignored. Filled from index 0: `items` int32 (…, 3), start, end, label in pre-order,
+    and `costs` float64: -ln of the probability that the tree has the item's chain there. Return (number of items,
+    number of labelled spans).
     """
     n, n_chains = last - first, len(chain_from) - 1
     tried, posteriors, logs = span_probabilities(gaps, own, weights, bias, first, last, least)
     gains, best = np.zeros((n + 1, n + 1), dtype=REAL), np.empty((n + 1, n + 1), dtype=REAL)
     chains = np.zeros(len(tried), dtype=INDEX)
-    number = np.full((n + 1, n + 1), -1, dtype=INDEX)  # among those tried, of a span that gains
+    number = np.full((n + 1, n + 1), -1, dtype=INDEX)  # index in `tried` of a span with a gain
     for c in range(len(tried)):
         i, j = tried[c, 0] - first, tried[c, 1] - first
         place = 1

@@ -1,10 +1,11 @@
-"""Charts over binary trees whose score is a sum over their spans: posteriors, the best tree, greedy splits.
+"""Charts over binary trees whose score is the sum of the scores of their spans: posteriors, the best tree, selection of
+spans that do not cross.
 
-Matrices are (n + 1, n + 1) over the gaps between n tokens and mirrored, so that all parts that share an end of a span
-lie in one row: what is true of the span [i, j) is at [i, j] and at [j, i]. Sums run in the domain of probabilities,
-where they are products of rows; every span of two or more tokens takes the same factor, chosen by the best tree's
-score, so that numbers stay within float64 for sentences of ordinary length. `log_posteriors` is the slow twin without
-such a limit, and `tree_posteriors` takes whichever of the two is needed. Scores are natural logarithms.
+Matrices are (n + 1, n + 1) over the gaps between n tokens and mirrored: the value of the span [i, j) is at [i, j] and
+at [j, i], so all parts that share an end of a span are in one row. Sums are computed on probabilities, as products of
+rows. Every span of two or more tokens is scaled by the same factor, chosen from the best tree's score, so that values
+stay in the range of float64 for sentences of usual length. `log_posteriors` is the reference implementation without
+such a limit; `tree_posteriors` uses whichever is needed. Scores are natural logarithms.
 """
 
 import math
@@ -15,19 +16,20 @@ from ...dtypes import INDEX, REAL
 from ..jit import LOOSE_SUMS, bare_kernel, kernel
 
 _NOTHING = 1e-9
-"""Spans of a smaller posterior probability hand nothing on."""
+"""Spans of a smaller posterior probability contribute nothing to smaller spans."""
 _MOST_EXPONENT = 700.0
-"""e to a greater power is beyond float64."""
+"""Maximum exponent of e in float64, rounded down."""
 _LEAST_WHOLE, _MOST_WHOLE = 0.5, 1e200
-"""Range of the sum over all trees, of which the best alone counts 1: outside of it numbers were lost."""
+"""Allowed range of the sum over all trees, where the best tree alone counts 1: outside of it, precision was lost."""
 _MISSING = 1e-3
-"""By how much, per token, the posteriors of a tree's n - 1 spans may miss n - 1."""
+"""Allowed difference, per token, between the sum of the posteriors and n - 1, the number of spans of a tree."""
 
 
 @bare_kernel(fastmath=True, error_model="numpy")
 def best_inside(scores, n, best):
-    """Fill `best` float32 (n + 1, n + 1), mirrored, with the score of the best binary tree over every span; a span of
-    one token scores its own. `scores` float32 (n + 1, n + 1): of spans, at [i, j]. Returns the score over [0, n)."""
+    """Fill `best` float32 (n + 1, n + 1), mirrored, with the score of the best binary tree over every span; for a span
+    of one token that is its score. `scores` float32 (n + 1, n + 1): scores of spans, at [i, j]. Return the score over
+    [0, n)."""
     for i in range(n):
         best[i, i + 1] = scores[i, i + 1]
         best[i + 1, i] = scores[i, i + 1]
@@ -47,7 +49,7 @@ def best_inside(scores, n, best):
 @bare_kernel
 def best_spans(best, n, spans):
     """Fill `spans` int32 (2 n + 2, 2) with the 2 n - 1 spans of the best tree, in pre-order; of equally good splits the
-    leftmost. `best` (n + 1, n + 1): of `best_inside`. Returns their number. The last rows serve as a stack."""
+    leftmost wins. `best` (n + 1, n + 1): from `best_inside`. Return their number. The last rows are used as a stack."""
     base = len(spans) - 1
     spans[base, 0], spans[base, 1] = 0, n
     top, count = 1, 0
@@ -71,13 +73,13 @@ def best_spans(best, n, spans):
 
 @bare_kernel(fastmath=LOOSE_SUMS, error_model="numpy")
 def span_posteriors(scores, n, best_score, inside, outside, weights):
-    """Posterior probability of every span under the distribution over binary trees, P(tree) ∝ e^(sum of scores of its
-    spans of two or more tokens).
+    """Compute the posterior probability of every span under the distribution over binary trees, P(tree) ∝ e^(sum of
+    scores of its spans of two or more tokens).
 
-    `scores` float32 (n + 1, n + 1): at [i, j], those of single tokens 0. `best_score`: of the best tree. Filled:
-    float64 (n + 1, n + 1), of which `outside` holds the posteriors of spans of two or more tokens at [i, j], i < j; the
-    rest of it, `inside` and `weights` are room. Returns the log of the sum over all trees, or nan where a number left
-    the range of float64.
+    `scores` float32 (n + 1, n + 1): at [i, j], 0 for single tokens. `best_score`: score of the best tree. Filled:
+    `outside` float64 (n + 1, n + 1): the posteriors of spans of two or more tokens at [i, j], i < j; the rest of it is
+    scratch, as are `inside` and `weights` of the same shape. Return the log of the sum over all trees, or nan if a
+    value left the range of float64.
     """
     shift = best_score / max(n - 1, 1)
     for i in range(n):
@@ -129,7 +131,7 @@ def span_posteriors(scores, n, best_score, inside, outside, weights):
 
 @bare_kernel
 def log_posteriors(scores, n, inside, outside):
-    """The slow twin of `span_posteriors`, in logarithms: any length, any finite scores."""
+    """Reference implementation of `span_posteriors`, in logarithms: for any length and any finite scores."""
     for i in range(n):
         inside[i, i + 1] = 0.0
     for width in range(2, n + 1):
@@ -160,11 +162,11 @@ def log_posteriors(scores, n, inside, outside):
 
 @kernel
 def tree_posteriors(scores):
-    """Posterior probability of every span, as `span_posteriors` defines it, or by `log_posteriors` where numbers leave
-    its range.
+    """Compute the posterior probability of every span by `span_posteriors`, or by `log_posteriors` if values leave the
+    range of float64.
 
-    `scores` float32 (n + 1, n + 1): at [i, j], those of single tokens 0. Returns (the log of the sum over all trees,
-    posteriors float64 (n + 1, n + 1) at [i, j]: 0 but for spans of two or more tokens).
+    `scores` float32 (n + 1, n + 1): at [i, j], 0 for single tokens. Return (the log of the sum over all trees,
+    posteriors float64 (n + 1, n + 1) at [i, j]: 0 except for spans of two or more tokens).
     """
     size = len(scores)
     n = size - 1
@@ -180,15 +182,15 @@ def tree_posteriors(scores):
 
 @kernel(error_model="numpy")
 def without_crossing(spans):
-    """Which of `spans` int32 (c, 2) are taken, bool (c,): one after the other, each that crosses none which was taken
-    before it."""
+    """Select spans greedily, in the order of `spans` int32 (c, 2), each unless it crosses one selected before; return
+    bool (c,)."""
     n = 0
     for c in range(len(spans)):
         n = max(n, spans[c, 1])
     taken = np.zeros(len(spans), dtype=np.bool_)
     first, last = np.empty(n + 1, dtype=INDEX), np.empty(n + 1, dtype=INDEX)
     for t in range(n + 1):
-        first[t] = last[t] = t  # the furthest ends of what was taken and ends, begins, at this gap
+        first[t] = last[t] = t  # of the selected spans that end (start) at this gap: the leftmost start (rightmost end)
     for c in range(len(spans)):
         i, j = spans[c, 0], spans[c, 1]
         crosses = False

@@ -1,8 +1,8 @@
-"""Trees that hang together: no token is left bare where the treebank never leaves such a token bare.
+"""Attach tokens that are unattached where the treebank never leaves such a token unattached.
 
-The chart keeps a constituent where it is worth its place, so that a subject whose noun phrase falls short by a hair
-stands in its clause as loose words. Here such words get the most probable constituent that takes them up, and the tree
-is otherwise left as it is.
+The chart includes a constituent only if its probability exceeds the penalty. If the noun phrase of a subject falls
+slightly short of that, its words become direct children of the clause: they are unattached. This module gives such
+tokens the most probable constituent that covers them; the rest of the tree is unchanged.
 """
 
 import math
@@ -15,13 +15,13 @@ from ..jit import kernel
 
 @kernel(error_model="numpy")
 def _constituent(items, c, n, n_labels):
-    """(start, end, label) of a constituent, of the root where `c` is -1."""
+    """(start, end, label) of constituent `c`, or of the root if `c` is -1."""
     return (items[c, 0], items[c, 1], items[c, 2]) if c >= 0 else (0, n, n_labels)
 
 
 @kernel(error_model="numpy")
 def _next_child(items, count, c):
-    """The constituent after `c` and all that is below it."""
+    """The index of the first constituent after `c` and its descendants."""
     end = items[c, 1]
     c += 1
     while c < count and items[c, 0] < end:
@@ -31,13 +31,13 @@ def _next_child(items, count, c):
 
 @kernel(error_model="numpy", nogil=False)
 def place_of_bare(items, count, n, tags, never, parents, first):
-    """The first token from `first` on that is a bare child of a constituent which never has such a one, -1 if there is
-    none.
+    """Index of the first unattached token, at or after `first`, whose parent never has such an unattached token in the
+    treebank; -1 if there is none.
 
     `items` int32 (…, 3): start, end, label of `count` constituents in pre-order, without the root. `tags` int32 (n,):
-    numbers of tags. `never` bool (labels + 1, labels + 1, tags): [parent, child beside the token, tag], where the last
-    parent is the root and the last child stands for any or none. Filled: `parents` int32 (n,): the constituent that
-    each token is a child of, -1 for the root.
+    ids of tags. `never` bool (labels + 1, labels + 1, tags): [parent, other child, tag] is true if a parent with that
+    other child never has an unattached token of the tag; the last parent is the root, the last child means any or none.
+    Filled: `parents` int32 (n,): index of each token's parent constituent, -1 for the root.
     """
     n_labels = never.shape[0] - 1
     parents[:] = -1
@@ -57,10 +57,11 @@ def place_of_bare(items, count, n, tags, never, parents, first):
 
 @kernel(error_model="numpy", nogil=False)
 def find_bare(items, item_firsts, tags, firsts, never, parents, found):
-    """Whether `place_of_bare` finds a token in each of S sentences, one behind the other; `found` bool (S,) is filled.
+    """Fill `found` bool (S,): whether `place_of_bare` finds a token in each of S concatenated sentences.
 
-    `items` int32 (…, 3), those of a sentence from item_firsts[s] to item_firsts[s + 1], the root first, which is not
-    looked at; a sentence with a label below 0 is passed over. `tags`, `parents` int32 (tokens,), from `firsts[s]`.
+    `items` int32 (…, 3): sentence s has `items[item_firsts[s] : item_firsts[s + 1]]`, the root first, which is ignored;
+    a sentence with a label below 0 is skipped. `tags` int32 (tokens,) and the scratch `parents` int32 (tokens,) of a
+    sentence start at `firsts[s]`.
     """
     for s in range(len(firsts) - 1):
         here = items[item_firsts[s] + 1 : item_firsts[s + 1]]
@@ -73,8 +74,8 @@ def find_bare(items, item_firsts, tags, firsts, never, parents, found):
 
 @kernel(error_model="numpy")
 def _wrong(never, label, tag, beside):
-    """Whether `label` never has a bare token of the tag beside children whose labels `beside` bool (labels + 1,) marks;
-    the last is always marked."""
+    """Whether `label` never has an unattached token of the tag next to children with the labels marked in `beside` bool
+    (labels + 1,); the last is always marked."""
     for child in range(len(beside)):
         if beside[child] and never[label, child, tag]:
             return True
@@ -83,7 +84,8 @@ def _wrong(never, label, tag, beside):
 
 @kernel(error_model="numpy")
 def _faults(never, label, bare, beside):
-    """How many tokens `label` never has bare beside such children; `bare` int32 (tags,) counts those of each tag."""
+    """The number of tokens that `label` never has unattached next to such children; `bare` int32 (tags,): number of
+    unattached tokens by tag."""
     faults = 0
     for tag in range(len(bare)):
         if bare[tag] > 0 and _wrong(never, label, tag, beside):
@@ -93,9 +95,9 @@ def _faults(never, label, bare, beside):
 
 @kernel(error_model="numpy")
 def _children(items, count, parent, parents, tags, start, end, bare, beside):
-    """Sort the children of constituent `parent`, or of the root where it is -1, into those within [start, end) (row 0)
-    and the others (row 1): `bare` int32 (2, tags), how many bare tokens have each tag; `beside` bool (2, labels + 1),
-    which labels the constituents have, and the last."""
+    """Split the children of constituent `parent`, or of the root if it is -1, into those within [start, end) (row 0)
+    and the others (row 1): `bare` int32 (2, tags): number of unattached tokens by tag; `beside` bool (2, labels + 1):
+    marks the labels of the constituents, and the last."""
     bare[:] = 0
     beside[:, :-1] = False
     beside[:, -1] = True
@@ -111,8 +113,8 @@ def _children(items, count, parent, parents, tags, start, end, bare, beside):
 
 @kernel(error_model="numpy")
 def _insert(items, costs, count, parent, start, end, labels, cost):
-    """Put a chain of labels over [start, end), whole children of constituent `parent`, below it. Returns the new
-    count."""
+    """Insert a chain of labels over [start, end), a run of complete children of constituent `parent`, below it. Return
+    the new number of constituents."""
     at, size = parent + 1, len(labels)
     while at < count and items[at, 0] < start:
         at += 1
@@ -127,8 +129,8 @@ def _insert(items, costs, count, parent, start, end, labels, cost):
 
 @kernel(error_model="numpy")
 def _best_root(n, spans, logs):
-    """The most probable chain over all n tokens and the log of its probability; chain 0 (no label) where there is no
-    such candidate."""
+    """The most probable chain over all n tokens and the log of its probability; chain 0 (no label) if there is no such
+    candidate."""
     best, most = 0, -math.inf
     for c in range(len(spans)):
         if spans[c, 0] == 0 and spans[c, 1] == n:
@@ -140,8 +142,8 @@ def _best_root(n, spans, logs):
 
 @kernel(error_model="numpy")
 def _count_faults(never, label, bare, beside, below, above):
-    """For each label over the children of row 0 of `_children`: faults `below` it, and `above` it, where `label` is the
-    parent and row 1 its other children."""
+    """For each label over the children in row 0 of `_children`, count the faults (`_faults`) `below` it, and `above`
+    it, where `label` is the parent and the children in row 1 are its other children."""
     for top in range(len(below)):
         below[top] = _faults(never, top, bare[0], beside[0])
         already = beside[1, top]
@@ -152,7 +154,7 @@ def _count_faults(never, label, bare, beside, below, above):
 
 @kernel(error_model="numpy")
 def _highest(logs, c):
-    """The log-probability of the likeliest chain of labels of candidate `c`."""
+    """The log-probability of the most likely label chain of candidate `c`."""
     best = -math.inf
     for chain in range(1, logs.shape[1]):
         best = max(best, logs[c, chain])
@@ -161,7 +163,7 @@ def _highest(logs, c):
 
 @kernel(error_model="numpy")
 def _repeats(items, parent, i, j, labels):
-    """Whether one of the labels stands over the same tokens [i, j) already: a unary chain has no label twice."""
+    """Whether one of the labels is already over the same tokens [i, j): a unary chain has no label twice."""
     while parent >= 0 and items[parent, 0] == i and items[parent, 1] == j:
         for label in labels:
             if label == items[parent, 2]:
@@ -172,20 +174,20 @@ def _repeats(items, parent, i, j, labels):
 
 @kernel(error_model="numpy")
 def take_up_bare(items, costs, count, tags, never, one_root, spans, posteriors, logs, chain_from, chain_labels):
-    """Take up the tokens that `place_of_bare` finds, in place, from left to right; returns the new number of
+    """Attach the tokens that `place_of_bare` finds, in place, from left to right; return the new number of
     constituents.
 
-    `items`, `costs` (float64, -ln of a constituent's probability) have room for what is added: at most one chain per
-    token, and one. `one_root`: whether a constituent must cover all tokens where there is any. `spans` int32 (c, 2),
-    `posteriors` float64 (c,), `logs` float32 (c, chains): candidates and log-probabilities of their chains, as
-    `span_network.span_probabilities` gives them. The most probable candidate wins that takes up bare tokens of the same
-    parent, consists of whole children of it, and leaves fewer tokens bare that should not be, below it and beside it;
-    without such a one the most probable that has the token itself and may have it. Where none is possible the token
-    stays.
+    `items`, `costs` (float64, -ln of a constituent's probability) must be long enough for the additions: at most one
+    chain per token, and one more. `one_root`: whether a constituent must cover all tokens if there is any. `spans`
+    int32 (c, 2), `posteriors` float64 (c,), `logs` float32 (c, chains): candidate spans and log-probabilities of their
+    chains, from `network.span_probabilities`. The candidate must cover unattached tokens of the same parent, consist of
+    complete children of it, and leave fewer faulty unattached tokens, below it and next to it; the most probable such
+    candidate wins. If there is none, the most probable one wins that covers the token itself and may have it
+    unattached. If that is not possible either, the token stays unattached.
     """
     n, n_chains = len(tags), len(chain_from) - 1
     parents = np.empty(n, dtype=INDEX)
-    inside = np.zeros(n + 1, dtype=np.bool_)  # gaps within a child of the parent
+    inside = np.zeros(n + 1, dtype=np.bool_)  # gaps inside a child of the parent
     n_labels = never.shape[0] - 1
     bare, beside = np.empty((2, never.shape[2]), dtype=INDEX), np.empty((2, n_labels + 1), dtype=np.bool_)
     below, above_it = np.empty(n_labels, dtype=INDEX), np.empty(n_labels, dtype=INDEX)
@@ -229,6 +231,6 @@ def take_up_bare(items, costs, count, tags, never, one_root, spans, posteriors, 
             chosen = chain_labels[chain_from[best_chain] : chain_from[best_chain + 1]]
             count = _insert(items, costs, count, parent, spans[best, 0], spans[best, 1], chosen, -most)
             added += 1
-        again = best >= 0 and added < n  # what was added may now stand beside a token that it never does
+        again = best >= 0 and added < n  # the new constituent may cause a fault of an earlier token
         t = place_of_bare(items, count, n, tags, never, parents, 0 if again else t + 1)
     return count

@@ -1,7 +1,7 @@
-"""What a search keeps between two steps: the states met, the queue of those not yet followed, where it stands.
+"""State of a search between two steps: the states created, the queue of those not yet expanded, and its progress.
 
-States live in one array as (parent, window, label, cost). The kernels allocate nothing; `make_agenda` and `with_room`
-make and lengthen the arrays.
+States are stored in one array as (parent, window, label, cost). The kernels allocate nothing; `make_agenda` and
+`with_room` allocate and enlarge the arrays.
 """
 
 from typing import NamedTuple
@@ -15,17 +15,18 @@ STATE = np.dtype(
     [(name, np.int32) for name in ("parent", "i", "j", "label")] + [("cost", np.float64), ("hash", np.uint64)],
     align=True,
 )
-"""A state: the one it comes from (-1: the initial state), window [i, j) and label of the inference that made it, its
-cost, and (under BOTTOM_UP) a hash of its items in any order."""
+"""A state: its parent state (-1: it is the initial state), window [i, j) and label of the inference that created it,
+its cost, and (under BOTTOM_UP) an order-independent hash of its items."""
 
 MET = np.dtype([("key", np.uint64), ("cost", np.float64)], align=True)
-"""An entry of the hash table of states met: the state's hash (0: empty) and the least cost it was met at."""
+"""An entry of the hash table of visited states: the state's hash (0: empty) and the lowest cost at which it was
+visited."""
 
 END = np.dtype([("cost", np.float64), ("key", np.uint64), ("state", np.int64), ("glued", np.bool_)], align=True)
-"""A parse that was met: its cost, a hash of its tree where several are kept (`tree_key`), its last state, and whether
+"""A complete parse: its cost, a hash of its tree if several parses are kept (`tree_key`), its last state, and whether
 no inference was left, so that its pieces are joined."""
 
-# Where a search stands, kept between two calls of the kernel.
+# Indices into `mark`: progress of the search, preserved between two calls of the kernel.
 CURRENT, LOW, CURSOR, SIZE, N_STATES, N_HEAP, N_MET, QUEUED_FROM = 0, 1, 2, 3, 4, 5, 6, 7
 N_ENDS, N_TRIED, FIRST, SCORED, EXPANDED = 8, 9, 10, 11, 12
 RESUMED, NEED_STATES, NEED_MET, NEED_CACHE, BEGUN = 13, 14, 15, 16, 17
@@ -33,9 +34,11 @@ _MARKS = 18
 
 
 class Agenda(NamedTuple):
-    """`states` STATE (S,); `heap` int32 (S,) (1 for greedy search): queued states, cheapest first; `met` MET (M,), M a
-    power of two; `path` int32: room for the longest path; `mark` int64: where the search stands; `ends` END (k,): the
-    best parses met, at most k of different trees, cheapest first."""
+    """Arrays of a search.
+
+    `states` STATE (S,); `heap` int32 (S,) (1 for greedy search): queued states, cheapest first; `met` `MET` (M,), M a
+    power of two; `path` int32: scratch for the longest path; `mark` int64: progress of the search; `ends` END (k,): the
+    best parses found, at most k, of different trees, cheapest first."""
 
     states: np.ndarray
     heap: np.ndarray
@@ -56,7 +59,7 @@ _ONE = np.uint64(1)
 
 @inner_kernel
 def _before(states, a, b):
-    """Total order of queued states: cheaper first, then the one queued first."""
+    """Whether state `a` precedes `b` in the total order of queued states: cheaper first, then the one queued first."""
     return states[a]["cost"] < states[b]["cost"] or (states[a]["cost"] == states[b]["cost"] and a < b)
 
 
@@ -87,7 +90,7 @@ def heap_push(heap, count, states, state):
 
 @inner_kernel
 def heap_pop(heap, count, states):
-    """Remove the first state; the caller reads heap[0] before. Returns the new count."""
+    """Remove the first state, heap[0], which the caller must read before. Return the new count."""
     count -= 1
     heap[0] = heap[count]
     at = 0
@@ -105,7 +108,7 @@ def heap_pop(heap, count, states):
 
 @inner_kernel
 def item_hash(start, end, label, below):
-    """Hash of an item; `below`: symbol of an only child, else -1, so that NP over VP is not VP over NP."""
+    """Hash of an item. `below`: symbol of an only child, else -1, so that NP over VP differs from VP over NP."""
     z = (np.uint64(start) * _H1) ^ (np.uint64(end) * _H2) ^ (np.uint64(label + 1) << _S29)
     z ^= np.uint64(below + 1) << _S46
     z = (z ^ (z >> _S31)) * _H1
@@ -115,7 +118,8 @@ def item_hash(start, end, label, below):
 
 @inner_kernel
 def meet(met, key, cost):
-    """True when a state with this hash was met at no greater cost; else remember it. The table must have room."""
+    """Return True if a state with this hash was visited at the same or a lower cost; else record it. The table must
+    have a free entry."""
     mask = np.uint64(len(met) - 1)
     key |= _ONE
     at = (key >> _S29) & mask
@@ -133,7 +137,7 @@ def meet(met, key, cost):
 
 @inner_kernel
 def tree_key(nodes, n_tokens):
-    """Hash of the items that were made, in whatever order."""
+    """Order-independent hash of the items of a tree."""
     item, key = nodes.item, EMPTY
     for node in range(n_tokens, np.int64(nodes.used[0])):
         below = np.int64(item[item[node]["first"]]["label"]) if item[node]["arity"] == 1 else np.int64(-1)
@@ -143,8 +147,9 @@ def tree_key(nodes, n_tokens):
 
 @inner_kernel
 def keep_end(agenda, cost, key, state, glued):
-    """Keep a parse if it is among the k best, of two with one key the cheaper, of equal costs that met first. Returns
-    the cost that others must stay below: that of the last of k parses."""
+    """Add a parse if it is among the k best. Of two with the same key the cheaper stays, of equal costs the earlier
+    one. Return the cost that other parses must stay below: that of the last of k parses, infinity if there are
+    fewer."""
     ends, mark = agenda.ends, agenda.mark
     count, k = mark[N_ENDS], len(agenda.ends)
     at = min(count, k - 1)
@@ -163,7 +168,7 @@ def keep_end(agenda, cost, key, state, glued):
 
 @bare_kernel
 def _rehash(met, bigger):
-    """Enter all of `met` in an empty larger table."""
+    """Insert all entries of `met` into an empty larger table."""
     for k in range(len(met)):
         if met[k]["key"] != EMPTY:
             meet(bigger, met[k]["key"], met[k]["cost"])
@@ -171,7 +176,7 @@ def _rehash(met, bigger):
 
 @inner_kernel
 def begin(agenda, entries, used):
-    """Make the agenda and the entries of a score cache as they are before a sentence."""
+    """Reset the agenda and the entries of a score cache for a new sentence."""
     mark, met = agenda.mark, agenda.met
     if mark[N_MET] > 0:
         for k in range(len(met)):
@@ -188,8 +193,8 @@ def begin(agenda, entries, used):
 
 
 def make_agenda(n_tokens: int, node_room: int, keep: bool, track: bool) -> Agenda:
-    """Arrays for the best parse of a sentence of so many tokens and nodes; `keep`: whether states are queued, `track`:
-    whether they are told from one another. `begin` fills them."""
+    """Allocate an agenda for the best parse of sentences of at most `n_tokens` tokens and `node_room` nodes. `keep`:
+    whether states are queued. `track`: whether duplicate states are detected. Call `begin` before a search."""
     room = 4096 if keep else n_tokens + node_room + 1
     states = np.empty(room, dtype=STATE)
     mark = np.zeros(_MARKS, dtype=np.int64)
@@ -204,7 +209,8 @@ def make_agenda(n_tokens: int, node_room: int, keep: bool, track: bool) -> Agend
 
 
 def with_room(agenda: Agenda, cache: ScoreCache) -> tuple[Agenda, ScoreCache]:
-    """The same agenda and cache, the arrays that were too short replaced by longer ones."""
+    """Replace the arrays of an agenda and a cache that are too short, according to `mark`, by longer ones with the same
+    content."""
     states, heap, met, path, mark, ends = agenda
     if mark[NEED_STATES] > len(states):
         states = np.empty(2 * int(mark[NEED_STATES]), dtype=STATE)

@@ -1,4 +1,4 @@
-"""Numbers of atoms: a direct map for tests of one value, a hash table for tests of several."""
+"""Ids of atoms (atomic features): a direct map for tests of one value, a hash table for tests of several."""
 
 from typing import NamedTuple
 
@@ -19,9 +19,9 @@ _ZERO = np.uint64(0)
 
 @stored_as("direct", "keys", "values", "state")
 class AtomMap(NamedTuple):
-    """Numbers of atoms: `direct` int32 (D,) for one-value templates (-1: not an atom); an open-addressing hash table
-    `keys` uint64 (H,) (0: empty) with `values` int32 (H,) for tuples, H a power of two. `state` int64 (3,): number of
-    atoms, number of hashed keys, 1 while atoms are being collected (then an unseen key gets the next number)."""
+    """Ids of atoms: `direct` int32 (D,) for one-value templates (-1: not an atom); an open-addressing hash table `keys`
+    uint64 (H,) (0: empty) with `values` int32 (H,) for tuples, H a power of two. `state` int64 (3,): number of atoms,
+    number of hashed keys, 1 while atoms are being collected (then an unseen key gets the next id)."""
 
     direct: np.ndarray
     keys: np.ndarray
@@ -31,7 +31,7 @@ class AtomMap(NamedTuple):
 
 @inner_kernel
 def mix(state, value):
-    """Fold a number (>= -1) into a 64-bit hash state (splitmix64's finaliser)."""
+    """Mix an integer (>= -1) into a 64-bit hash state (splitmix64's finaliser)."""
     z = (state ^ np.uint64(value + 2)) * MIX_1
     z = (z ^ (z >> _S30)) * MIX_2
     z = (z ^ (z >> _S27)) * MIX_3
@@ -40,7 +40,7 @@ def mix(state, value):
 
 @inner_kernel
 def fold(state, key):
-    """Fold a 64-bit key into a 64-bit hash state."""
+    """Mix a 64-bit key into a 64-bit hash state."""
     z = ((state << _ONE) ^ (state >> _S31) ^ key) * MIX_1
     z = (z ^ (z >> _S30)) * MIX_2
     return z ^ (z >> _S31)
@@ -48,7 +48,8 @@ def fold(state, key):
 
 @bare_kernel
 def lookup(keys, values, state, key):
-    """Number of the hashed atom `key`, -1 when it is unknown; while collecting (state[2] = 1) an unseen key is added.
+    """Id of the hashed atom `key`, -1 if it is unknown. While atoms are collected (state[2] = 1), an unseen key is
+    added.
 
     `keys`, `values`, `state`: see AtomMap.
     """
@@ -70,7 +71,7 @@ def lookup(keys, values, state, key):
 
 @bare_kernel
 def insert_keys(keys, values, new_keys, new_values):
-    """Insert (key, value) pairs into an open-addressing table with room for them; see `lookup`."""
+    """Insert (key, value) pairs into an open-addressing table that is large enough; see `lookup`."""
     mask = np.uint64(len(new_keys) - 1)
     for n in range(len(keys)):
         key = keys[n] | _ONE

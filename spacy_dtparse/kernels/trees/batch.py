@@ -1,4 +1,4 @@
-"""The search over the sentences of a batch: one call of a kernel parses them all, and other threads run meanwhile."""
+"""Search over the sentences of a batch: one kernel call parses them all, and other threads can run meanwhile."""
 
 from typing import NamedTuple
 
@@ -16,9 +16,12 @@ from .state import BOTTOM_UP, make_nodes
 
 
 class Sentences(NamedTuple):
-    """The sentences of a batch, one behind the other. `tokens` int32 (rows, columns): the matrix of each, the rows
-    [rows[s], rows[s + 1]); `tags` int32 (tokens,): symbol of each token's tag; `firsts` int64 (S + 1,): where the
-    tokens of each begin, and their number; `budgets` int64 (S,)."""
+    """S sentences of a batch, concatenated.
+
+    `tokens` int32 (rows, columns): the matrix of sentence s is the rows [`rows[s]`, `rows[s + 1]`). `tags` int32
+    (tokens,): symbol of each token's tag. `firsts` int64 (S + 1,): offsets of the sentences' tokens, and the number of
+    tokens. `budgets` int64 (S,): see `search_all`.
+    """
 
     tokens: np.ndarray
     rows: np.ndarray
@@ -28,11 +31,14 @@ class Sentences(NamedTuple):
 
 
 class Parses(NamedTuple):
-    """The P = k S best parses of S sentences, k of each, cheapest first. `items` int32 (I, 3): start, end, label in
-    pre-order, the root first, those of parse p from firsts[p] to firsts[p + 1] (`firsts` int64 (P + 1,)), none where
-    there are fewer parses; `item_costs` float64 (I,): of each item's inference. `costs` float64 (P,): of the parses.
-    `statuses` int64 (P,): OPTIMAL, COMPLETE, GREEDY or FALLBACK. `counts` int64 (S, 4): states expanded, inferences
-    scored, 1 if the first (greedy) parse is the best, states made."""
+    """The P = k S best parses of S sentences, k of each, cheapest first.
+
+    `items` int32 (I, 3): start, end, label in pre-order, the root first; parse p has `items[firsts[p] : firsts[p + 1]]`
+    (`firsts` int64 (P + 1,)), none if there are fewer than k parses. `item_costs` float64 (I,): cost of each item's
+    inference. `costs` float64 (P,): costs of the parses. `statuses` int64 (P,): OPTIMAL, COMPLETE, GREEDY or FALLBACK.
+    `counts` int64 (S, 4): states expanded, inferences scored, 1 if the first (greedy) parse is the best, states
+    created.
+    """
 
     items: np.ndarray
     item_costs: np.ndarray
@@ -43,9 +49,11 @@ class Parses(NamedTuple):
 
 
 class Room(NamedTuple):
-    """What a thread searches with, for sentences of up to as many tokens as it was made for. `node_costs` float64 (node
-    capacity + 1,): cost of each item's inference, by node; the parse's cost in the last entry. The agenda and the cache
-    grow where need be."""
+    """Arrays with which one thread searches, for sentences up to the length for which they were allocated.
+
+    `node_costs` float64 (node capacity + 1,): cost of each item's inference, by node; in the last entry the cost that
+    a parse must stay below. The agenda and the cache grow when necessary.
+    """
 
     nodes: Nodes
     scratch: SearchScratch
@@ -55,15 +63,15 @@ class Room(NamedTuple):
 
 
 _ITEMS, _MORE, _POOL = 8, 576, 2
-"""A sentence has at most 8 nodes for each token and 576 more; these have fewer than twice as many children in all."""
+"""A sentence has at most 8 nodes per token plus 576; together these have fewer than twice as many children."""
 _LAST_STAMP = 2**31 - 2**26
-"""From then on stamps begin anew before a sentence, so that none overflows within it."""
+"""When the stamp is above this, it is reset before the next sentence, so that it cannot overflow within one."""
 
 
 @inner_kernel
 def _write_items(nodes, n_tokens, node_costs, places, parses, first):
-    """Write a parse's items from `first` on, in pre-order; returns where the next begin. `places` int32: room for a
-    number for each token."""
+    """Write a parse's items in pre-order, starting at row `first`; return the row after the last. `places` int32:
+    scratch, one element per token."""
     item, used = nodes.item, np.int64(nodes.used[0])
     for t in range(n_tokens):
         places[t] = 0
@@ -74,7 +82,7 @@ def _write_items(nodes, n_tokens, node_costs, places, parses, first):
         here = places[t]
         places[t] = total
         total += here
-    for node in range(used - 1, n_tokens - 1, -1):  # of items that begin at one token the later has the others in it
+    for node in range(used - 1, n_tokens - 1, -1):  # an item contains the earlier items that start at the same token
         start = np.int64(item[node]["start"])
         at_row = np.int64(places[start])
         places[start] += 1
@@ -89,7 +97,8 @@ def _write_items(nodes, n_tokens, node_costs, places, parses, first):
 def search_each(
     model, sentences, sentence, confident, least, offers, nodes, scratch, agenda, cache, node_costs, parses
 ):  # fmt: skip
-    """Parse the sentences from `sentence` on; the number of the one that needs more room, or how many there are."""
+    """Parse all sentences, starting with index `sentence`. Return the index of the sentence for which an array is too
+    short, or the number of sentences. For the arguments see `search_all`."""
     mark, k = agenda.mark, len(agenda.ends)
     while sentence < len(sentences.budgets):
         give_way()
@@ -105,8 +114,8 @@ def search_each(
                 scratch.features.stamp[:] = 0
         tags, counts = sentences.tags[first:last], parses.counts[sentence]
         ended = advance(
-            model, tokens, tags, n, sentences.budgets[sentence], confident, least, offers, own, scratch, agenda, cache,
-            node_costs,
+            model, tokens, tags, n, sentences.budgets[sentence], confident, least, offers,
+            own, scratch, agenda, cache, node_costs,
         )  # fmt: skip
         if ended == MORE_ROOM:
             break
@@ -127,30 +136,33 @@ def search_each(
 
 
 def make_room(model: SearchModel, n_tokens: int, scratch: SearchScratch, keep: bool) -> Room:
-    """Room for sentences of up to `n_tokens` tokens; `keep`: whether states are queued, else only greedy parses are
-    found (a budget of 0). `scratch`: for as many tokens."""
+    """Allocate a workspace for sentences of up to `n_tokens` tokens. `keep`: whether states are queued; otherwise only
+    greedy parses can be found (a budget of 0). `scratch`: for the same number of tokens."""
     options = model.grammar.options
     capacity = _ITEMS * n_tokens + _MORE
     nodes = make_nodes(capacity, _POOL * capacity)
     return Room(
-        nodes, scratch, make_agenda(n_tokens, len(nodes.item), keep, keep and int(options[0]) == BOTTOM_UP),
-        make_cache(2048 if keep and options[6] >= 0 else 2, scratch.scores.shape[1]), np.zeros(len(nodes.item) + 1),
+        nodes, scratch,
+        make_agenda(n_tokens, len(nodes.item), keep, keep and int(options[0]) == BOTTOM_UP),
+        make_cache(2048 if keep and options[6] >= 0 else 2, scratch.scores.shape[1]),
+        np.zeros(len(nodes.item) + 1),
     )  # fmt: skip
 
 
 def search_all(
     model: SearchModel, sentences: Sentences, confident: float, least: int, offers: Offers, room: Room, k: int = 1
 ) -> tuple[Parses, Room]:
-    """The k best parses, of different trees, of sentences of at least one token each. Returns the parses, and the room,
-    which may have grown; for k = 1 the nodes of the last sentence are left in it, its root is the last node.
+    """Find the k best parses, with different trees, of sentences of at least one token each. Return the parses and the
+    workspace, which may have grown; for k = 1 it has the nodes of the last sentence, of which the last is the root.
 
-    A budget: stop once so many inferences were scored and k parses exist (or some more were tried), a state with offers
-    counting as as many inferences as there are labels; 0: greedy only, in a room that keeps no states. `confident`: a
-    shift that scores more is taken without scoring the windows of its state, and, if the gate finds a window likely, a
-    window that scores more without scoring the shift (infinity: never); then OPTIMAL means the cheapest of the parses
-    that are left. `least`: least margin (in the gate's units) of the windows that are scored, if the model has a gate;
-    where it lets no window pass, a shift costs nothing. `offers`: spines that every token may head, with room for the
-    nodes, for a single sentence; where they leave one inference only, it costs nothing.
+    A sentence's budget: stop when so many inferences are scored and k parses exist (or more than k were tried); with
+    supertags a state counts as as many inferences as there are labels. 0: greedy only, with a workspace that queues no
+    states. `confident`: a shift that scores more is taken without scoring the windows of its state, and, if the window
+    filter finds a window likely, a window that scores more is taken without scoring the shift (infinity: never). Then
+    OPTIMAL means the cheapest of the remaining parses. `least`: minimum sum of weights (in the window filter's units)
+    of the windows that are scored, if the model has a window filter; if no window passes, a shift costs nothing.
+    `offers`: spines that each token may head, with chains for all nodes, for a single sentence; if they allow only one
+    inference, it costs nothing.
     """
     n = len(sentences.budgets)
     most = k * (_ITEMS * int(sentences.firsts[-1]) + _MORE * n)

@@ -1,9 +1,9 @@
-"""What a reader believes of a sentence's spans, as whole numbers beside its tokens.
+"""Span marginals of a sentence as integers in the token matrix.
 
-A reader is anything that gives probabilities of spans and of their labels: the span network of the model's file, or
-another. Its beliefs are written below the tokens, in rows of the same matrix: one row for each span that may be a
-constituent, those that begin at the same token together, by their ends. Probabilities are kept as bins, so that trees
-test them like any other value, and what a person reads of a rule is what the kernel tests.
+A span model gives probabilities of spans and of their labels: the span network in the model's file, or another. Its
+marginals are written below the tokens, in rows of the same matrix: one row for each span that may be a constituent,
+ordered by start, then end. Probabilities are stored as bins, so the trees test them like any other value, and the text
+of a rule shows exactly what the kernel tests.
 """
 
 import math
@@ -13,25 +13,29 @@ import numpy as np
 from ..jit import bare_kernel, inner_kernel
 
 FIRST_SPAN, LAST_SPAN, ALL_SKIPPED, DISBELIEVED = 6, 7, 8, 9
-"""Columns of a token: the rows [first, last) of the spans that begin there; the sum of their SKIPPED; the cost of a
-constituent in which the reader does not believe at all."""
+"""Columns of a token: the rows [first, last) of the spans that start there; the sum of their `SKIPPED`; the cost of a
+constituent over a span without marginals."""
 
 END, MASS, CHAIN, SURE, CHAIN_2, SURE_2, STARTING, ENDING, CROSSING, BUILT, SKIPPED = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 SECOND, OTHER, DECIDED = 11, 12, 13
-"""Columns of a span: where it ends; how probable a constituent is there; the likeliest chain of labels and the one
-after it, by number, with their probabilities; how many longer constituents begin and end where it does, and how many
-cross it, as expected; what the search pays for a constituent there, and for none. Of the last two one is 0: what is
-less likely than not costs its log odds, times the trust in the reader, in units of 1 / COST_UNIT. SECOND and OTHER are
-what a label costs that the second chain stands for, or neither: by how much the likeliest is likelier. DECIDED: 1 where
-the reader is sure of a constituent and its labels, -1 where it is sure that there is none, 0 where that is in doubt."""
+"""Columns of a span.
+
+`END`: its end. `MASS`: bin of the probability of a constituent there. `CHAIN`, `CHAIN_2`: ids of the most likely and
+the second most likely label chain, with the bins of their probabilities in `SURE` and `SURE_2`. `STARTING`, `ENDING`,
+`CROSSING`: bins of the expected number of longer constituents that start where it does, that end where it does, and of
+constituents that cross it. `BUILT`, `SKIPPED`: cost in the search of a constituent there, and of none. One of the two
+is 0; the outcome that is less likely than not costs its log odds times the weight of the marginals, in units of 1 /
+`COST_UNIT`. `SECOND`, `OTHER`: cost of a label of the second chain, and of a label of neither chain: the log ratio of
+the most likely chain's probability to theirs. `DECIDED`: 1 if the span model is confident of a constituent and its
+labels, -1 if it is confident that there is none, else 0."""
 COLUMNS = 14
-"""Of the matrix, where there are beliefs."""
+"""Number of columns of a matrix with marginals."""
 COST_UNIT = 1024
 _LEAST, _MOST = 0.002, 0.998
-"""Probabilities below and above cost as these do."""
+"""Limits to which probabilities are clipped before their costs are computed."""
 
 LIMITS = np.array([0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.98, 0.995])
-"""A probability's bin is how many of these it reaches."""
+"""The bin of a probability is the number of these limits that it reaches."""
 N_BINS = len(LIMITS) + 1
 _N_LIMITS = len(LIMITS)
 
@@ -47,7 +51,7 @@ def bin_of(probability):
 
 @inner_kernel
 def span_row(tokens, start, end):
-    """The row of the span [start, end), -1 where the reader does not believe in it. There must be beliefs."""
+    """The row of the span [start, end), -1 if it has no marginals. The matrix must have marginals."""
     for row in range(tokens[start, FIRST_SPAN], tokens[start, LAST_SPAN]):
         if tokens[row, END] == end:
             return np.int64(row)
@@ -56,20 +60,20 @@ def span_row(tokens, start, end):
 
 @inner_kernel
 def believed(tokens):
-    """Whether there are beliefs beside the tokens."""
+    """Whether a token matrix has span marginals."""
     return tokens.shape[1] == COLUMNS
 
 
 @inner_kernel(error_model="numpy")
 def write_beliefs(columns, spans, masses, chains, chances, trust, sure, tokens, sums):
-    """Write tokens and beliefs into one matrix.
+    """Write tokens and span marginals into one matrix.
 
-    `columns` int32 (n, TOKEN_COLUMNS): the tokens. `spans` int32 (c, 2), ordered by start, then end, none twice;
-    `masses` float64 (c,): probability that a constituent is there; `chains` int32 (c, 2), `chances` float64 (c, 2): the
-    likeliest chains of labels (-1: there is no other) and the probability that the tree has just these labels there.
-    `trust`: what the log odds of a constituent count in the search. `sure`: probability from which on a constituent
-    with its labels, or that there is none, is not in doubt.
-    Filled: `tokens` int32 (n + c, COLUMNS). `sums` float64 (n + 1 + c,), all 0: room.
+    `columns` int32 (n, TOKEN_COLUMNS): the tokens. `spans` int32 (c, 2): ordered by start, then end, without repeats.
+    `masses` float64 (c,): probability of a constituent over the span. `chains` int32 (c, 2), `chances` float64 (c, 2):
+    the two most likely label chains (-1: there is no second) and the probability that the tree has exactly these
+    labels there. `trust`: weight of the log odds of a constituent in the search. `sure`: minimum probability at which a
+    constituent with its labels, or the absence of one, counts as decided.
+    Filled: `tokens` int32 (n + c, COLUMNS). Scratch: `sums` float64 (n + 1 + c,), all 0.
     """
     n, c = len(columns), len(spans)
     for t in range(n):
@@ -111,8 +115,8 @@ def write_beliefs(columns, spans, masses, chains, chances, trust, sure, tokens, 
 
 @inner_kernel
 def _write_crossing(n, spans, masses, crossing, tokens):
-    """Fill CROSSING: from the left, the spans that begin before a span and end within it; from the right, those that
-    begin within it and end behind it."""
+    """Fill CROSSING, the expected number of constituents that cross a span: a pair of spans crosses if one starts
+    within the other and ends after it."""
     c = len(spans)
     for r in range(c):
         i, j = spans[r, 0], spans[r, 1]
@@ -130,17 +134,20 @@ def _write_crossing(n, spans, masses, crossing, tokens):
 
 @bare_kernel(error_model="numpy", nogil=False)
 def write_all(columns, firsts, spans, masses, chains, chances, believed_from, trust, sure, tokens, rows, sums):
-    """`write_beliefs` for the sentences of a batch, one behind the other. `columns` int32 (tokens, TOKEN_COLUMNS),
-    those of a sentence from `firsts[s]` to `firsts[s + 1]`; its beliefs from `believed_from[s]` on, in the arrays of
-    `write_beliefs`; its rows of `tokens`, all 0, from `rows[s]`. `sums` float64 (rows and sentences,), all 0: room."""
+    """Call `write_beliefs` for the sentences of a batch, which are concatenated.
+
+    `columns` int32 (tokens, TOKEN_COLUMNS): sentence s has `columns[firsts[s] : firsts[s + 1]]`. Its marginals start at
+    `believed_from[s]` in the arrays of `write_beliefs`, its rows of `tokens`, all 0, at `rows[s]`. Scratch: `sums`
+    float64 (rows plus sentences,), all 0.
+    """
     for s in range(len(firsts) - 1):
         t, b = slice(firsts[s], firsts[s + 1]), slice(believed_from[s], believed_from[s + 1])
         write_beliefs(
-            columns[t], spans[b], masses[b], chains[b], chances[b], trust, sure, tokens[rows[s] : rows[s + 1]],
-            sums[rows[s] + s : rows[s + 1] + s + 1],
+            columns[t], spans[b], masses[b], chains[b], chances[b], trust, sure,
+            tokens[rows[s] : rows[s + 1]], sums[rows[s] + s : rows[s + 1] + s + 1],
         )  # fmt: skip
 
 
 def count_tokens(tokens: np.ndarray) -> int:
-    """How many of a matrix's rows are tokens."""
+    """The number of rows of a matrix that are tokens."""
     return int(tokens[0, FIRST_SPAN]) if len(tokens) and tokens.shape[1] == COLUMNS else len(tokens)

@@ -1,8 +1,11 @@
-"""Constraints in the search: constituents that a tree must have, and those that it must not have.
+"""Constraints in the search: constituents that a tree must have, and constituents that it must not have.
 
-A constraint is a row of int32: the tokens [START, END), the number of a LABEL or ANY, and whether it is WANTED. Of a
-sentence without constraints there are no rows. A window that crosses a wanted constituent is never built, nor is one
-that contains it before it is there; a stack waits for it before it shifts. What is not wanted is not built.
+A constraint is a row of int32: the tokens [START, END), the id of a LABEL or ANY, and whether it is `WANTED` (1:
+required, 0: forbidden). A sentence without constraints has no rows. A window that crosses a required constituent is
+never built, nor is one that contains it before it exists; no shift happens until the required constituents that start
+with the stack exist. A forbidden constituent is not built.
+
+A window is a run of adjacent frontier items considered as the children of one inference.
 """
 
 import numpy as np
@@ -16,13 +19,13 @@ _ONE = np.uint64(1)
 
 
 def no_constraints() -> np.ndarray:
-    """No rows."""
+    """An array without constraints."""
     return np.zeros((0, 4), dtype=INDEX)
 
 
 @inner_kernel
 def _is_there(nodes, node, label):
-    """Whether a node is an item with the label, or has such a one below it over the same tokens."""
+    """Whether a node, or a node below it over the same tokens, is an item with the label."""
     item = nodes.item
     while item[node]["first"] >= 0:
         if label == ANY or item[node]["label"] == label:
@@ -35,7 +38,7 @@ def _is_there(nodes, node, label):
 
 @inner_kernel
 def _window_may_be(rules, nodes, frontier, i, j):
-    """Whether a window crosses no wanted constituent, and contains none that is not there."""
+    """Whether a window crosses no required constituent, and contains none that does not exist yet."""
     item = nodes.item
     start, end = item[frontier[i]]["start"], item[frontier[j - 1]]["end"]
     for r in range(len(rules)):
@@ -58,7 +61,7 @@ def _window_may_be(rules, nodes, frontier, i, j):
 
 @inner_kernel
 def constrain_windows(rules, nodes, frontier, windows_i, windows_j, n_windows):
-    """Keep the windows that the constraints leave, in their order; returns how many."""
+    """Keep the windows that the constraints allow, in their order; return their number."""
     kept = np.int64(0)
     for w in range(n_windows):
         i, j = np.int64(windows_i[w]), np.int64(windows_j[w])
@@ -71,8 +74,8 @@ def constrain_windows(rules, nodes, frontier, windows_i, windows_j, n_windows):
 
 @inner_kernel
 def label_may_be(rules, nodes, frontier, i, j, label, top):
-    """Whether the constraints leave a window the label. TOP comes when all that is wanted over its tokens is there, and
-    where a label is missing on top of a constituent no other comes before it."""
+    """Whether the constraints allow a label over a window. TOP is allowed when all constituents required over its
+    tokens exist. If a required label is missing on top of a constituent, only that label is allowed there."""
     item, node = nodes.item, np.int64(frontier[i])
     start, end = item[node]["start"], item[frontier[j - 1]]["end"]
     on_top = j - i == 1 and (label == top or item[node]["first"] >= 0)
@@ -89,8 +92,8 @@ def label_may_be(rules, nodes, frontier, i, j, label, top):
 
 @inner_kernel
 def constrain_labels(rules, nodes, frontier, windows_i, windows_j, window_labels, n_windows, top):
-    """Take from the labels of each window, as bits, those that the constraints forbid, and keep the windows that have
-    some left, in their order; returns how many."""
+    """Remove the labels (bits) that the constraints forbid from each window, and keep the windows with some label left,
+    in their order; return their number."""
     kept = np.int64(0)
     for w in range(n_windows):
         i, j, found = np.int64(windows_i[w]), np.int64(windows_j[w]), window_labels[w]
@@ -108,7 +111,7 @@ def constrain_labels(rules, nodes, frontier, windows_i, windows_j, window_labels
 
 @inner_kernel
 def must_wait(rules, nodes, frontier, cursor, size):
-    """Whether a constituent is wanted that begins where the leftmost item of the stack does, and is not there."""
+    """Whether a required constituent that starts with the leftmost item of the stack does not exist yet."""
     if cursor >= size:
         return False
     item, node = nodes.item, np.int64(frontier[cursor])

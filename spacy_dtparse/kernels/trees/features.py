@@ -1,9 +1,11 @@
-"""The feature kernel: the atoms of one candidate inference. Search and replay call it; nothing else makes features.
+"""The feature kernel: the atoms (atomic features) of one candidate inference. Only search and replay call it, and
+features are computed nowhere else.
 
-A *place* is a node of the state seen from the candidate window [i, j) of the frontier (the second child, the terminal
-left of the span, the head child of the first child, ...). A *slot* is an attribute of the node at a place. A template
-turns slot values, groups of frontier items or the whole label sequence into atoms (Turian & Melamed 2006a, sections
-4.1, 4.2 and table 3). All numbers here are codes that `features.trees.templates` compiles; nothing here reads text.
+A window [i, j) is a run of adjacent frontier items considered as the children of one inference. A *position* is a node
+relative to the window (the second child, the terminal left of the span, the head child of the first child, ...). A
+*slot* is an attribute of the node at a position. A feature template turns slot values, groups of frontier items or the
+entire label sequence into atoms (Turian & Melamed 2006a, sections 4.1, 4.2 and table 3). All integers here are codes
+compiled by `features.trees.templates`; this module handles no text.
 """
 
 from typing import NamedTuple
@@ -22,15 +24,17 @@ WORD, TAG, CLASS, SHAPE, PUNCT, CLUSTER = 0, 1, 2, 3, 4, 5
 TOKEN_COLUMNS = 6
 
 BELIEF = 16
-"""Attributes of a span are its columns (see `beliefs`), counted from here."""
+"""First attribute code of a span: column c of a span's marginals (see `kernels.trees.beliefs`) has the code `BELIEF` +
+c."""
 
-# Spaces of places: items, terminals, children of another place, spans that a reader may believe in.
+# Types of positions: items, terminals, children of another position, spans with marginals.
 ITEM, TERMINAL, CHILD, BELIEVED = 0, 1, 2, 3
-# Which span: that of the window, with the item to its right, with the token to its left, of the item to its right.
+# Which span: the window, the window and the item to its right, the window and the token to its left, the item to its
+# right.
 OF_WINDOW, WITH_RIGHT, WITH_LEFT, OF_RIGHT = 0, 1, 2, 3
-# Where an item or terminal is, seen from the window. FRONT counts from the window's start and may pass its end.
+# Location of an item or terminal relative to the window. FRONT counts from the window's start and may pass its end.
 START, END, HEAD, LEFT, RIGHT, FRONT = 0, 1, 2, 3, 4, 5
-# Which child of another place.
+# Which child of another position.
 FIRST_CHILD, HEAD_CHILD, LAST_CHILD = 0, 1, 2
 
 # Groups of frontier items.
@@ -40,7 +44,7 @@ SPAN, NON_LEFTMOST, NON_RIGHTMOST, NON_HEAD = 6, 7, 8, 9
 SOME_ITEM, SOME_TERMINAL, LENGTH_ITEMS, LENGTH_TERMINALS = 0, 1, 2, 3
 LENGTH_MAX = 15
 
-# Parts of a table.
+# Parts of a table: templates with the same atoms for all windows with one start, and all others.
 SHARED, OWN = 0, 1
 
 
@@ -49,17 +53,17 @@ SHARED, OWN = 0, 1
     "grouped_base", "sequence", "bounds",
 )  # fmt: skip
 class TemplateTable(NamedTuple):
-    """A compiled template table; first axis of `bounds` is the part (SHARED: the same for all windows with one
-    start; OWN).
+    """A compiled table of feature templates; the first axis of `bounds` is the part (SHARED: the same for all windows
+    with one start; `OWN`: all others).
 
-    `places` int32 (P, 4): space, where (or kind of child), offset (or parent place), 1 if the place needs the head.
-    `slots` int32 (S, 2): place, attribute. `unary` int32 (U,): slot; `unary_base` int64 (U,): first entry in the direct
-    map. `ordered` int32 (O, 2): slots with bins of probabilities (all OWN), and 1 where they are tested as less than a
-    bin, 0 as at least; `ordered_base` int64 (O,): first entry, for a missing place. `tuples` int32 (T, 4): up to three
-    slots (-1: unused) and the template's number (hash seed).
+    `places` int32 (P, 4): type, location (or which child), offset (or parent position), 1 if it depends on the head.
+    `slots` int32 (S, 2): position, attribute. `unary` int32 (U,): slot; `unary_base` int64 (U,): first entry in the
+    direct map. `ordered` int32 (O, 2): slots with bins of probabilities (all `OWN`), and 1 if they are tested as less
+    than a bin, 0 as at least; `ordered_base` int64 (O,): first entry, for a missing position. `tuples` int32 (T, 4): up
+    to three slots (-1: unused) and the template's id (hash seed).
     `groups` int32 (G, 3): code, n (0: no bound), 1 if the head is added. `grouped` int32 (Q, 3): kind, group,
     attribute; `grouped_base` int64 (Q,). `sequence` int32 (1,): hash seed of the label-sequence template, or -1.
-    `bounds` int32 (2, 8): per part, [lo, hi) of places, slots, unary and tuples; groups and sequence are always OWN.
+    `bounds` int32 (2, 8): per part, [lo, hi) of positions, slots, unary, tuples; groups and sequence are always `OWN`.
     """
 
     places: np.ndarray
@@ -81,17 +85,18 @@ NODE = np.dtype(
     + [("own", np.uint64), ("key", np.uint64)],
     align=True,
 )
-"""A node: `label` symbol number; `start`, `end` half-open token span; `head` head token; `first`, `last`, `middle`
-first, last and head child (-1 for a token); `child_at`, `arity`: where its children stand in the pool, how many.
-`own`, `key`: hash of its label, span and head; and of these with those of its first, head and last child, which is all
-that templates see."""
+"""A node: `label` symbol id; `start`, `end` half-open token span; `head` head token; `first`, `last`, `middle` first,
+last and head child (-1 for a token); `child_at`, `arity`: offset of its children in the pool, and their number.
+`own_hash`: hash of its label, span and head. `key`: hash of its own hash and those of its first, head and last child,
+which covers everything that templates use."""
 
 
 class Nodes(NamedTuple):
     """The nodes of one sentence: 0..n-1 are its tokens, then the inferred items.
 
-    `item` NODE (capacity,); `pool` int32: the children of all items one after the other; `used` int32 (2,): nodes and
-    pool entries in use. One array of records, because every array that a kernel takes costs compile time.
+    `item` NODE (capacity,); `pool` int32: the children of all items, concatenated; `used` int32 (2,): number of nodes
+    and pool entries in use. Nodes are one array of records, because every array argument of a kernel costs compile
+    time.
     """
 
     item: np.ndarray
@@ -100,7 +105,7 @@ class Nodes(NamedTuple):
 
 
 class FeatureScratch(NamedTuple):
-    """Working memory: `place` int32 (P,), `slot` int32 (S,), `atoms` int32 (A,) as emitted, `stamp` int32 (n_atoms,)
+    """Scratch arrays: `place` int32 (P,), `slot` int32 (S,), `atoms` int32 (A,) as emitted, `stamp` int32 (n_atoms,)
     with `stamp[a] == mark[0]` iff atom a is present, `mark` int32 (1,), `children` int32 (max arity,)."""
 
     place: np.ndarray
@@ -113,7 +118,7 @@ class FeatureScratch(NamedTuple):
 
 @inner_kernel
 def window_head(heads, nodes, frontier, i, j, children):
-    """Frontier position of the label-free head of the window [i, j)."""
+    """Frontier position of the head of the window [i, j), by the rules for a candidate without a label."""
     if j - i == 1:
         return i
     for k in range(i, j):
@@ -123,7 +128,7 @@ def window_head(heads, nodes, frontier, i, j, children):
 
 @inner_kernel
 def _believed_place(tokens, nodes, frontier, size, first, last, j, which):
-    """The row of one of the spans about a window of the tokens [first, last), -1 where there is none."""
+    """The row of one of the spans around a window of the tokens [first, last), -1 if there is none."""
     start, end = first, last
     if not believed(tokens):
         return np.int64(-1)
@@ -178,7 +183,7 @@ def _fill_places(places, lo, hi, nodes, frontier, low, size, tokens, n_tokens, i
 
 @inner_kernel
 def _group_range(code, n, i, j, h, low, size):
-    """Frontier positions [lo, hi) of a group and the position left out (-1: none)."""
+    """Frontier positions [lo, hi) of a group and the excluded position (-1: none)."""
     lo, hi, hole = i, j, -1
     most = n if n > 0 else size
     if code == SPAN_FIRST:
@@ -204,7 +209,7 @@ def _group_range(code, n, i, j, h, low, size):
 
 @inner_kernel
 def _append_once(direct, base, value, stamp, mark, out, count):
-    """Append the atom of a value, unless it is unknown or there already; the new number of atoms."""
+    """Append the atom of a value, unless it is unknown or present already; return the new number of atoms."""
     number = direct[base + value] if value >= 0 else -1
     if number >= 0 and stamp[number] != mark:
         stamp[number] = mark
@@ -217,7 +222,8 @@ def _append_once(direct, base, value, stamp, mark, out, count):
 def _emit_groups(
     grouped, grouped_base, groups, direct, nodes, frontier, low, size, tokens, i, j, h, stamp, mark, out, count
 ):
-    """Append the atoms of the group templates; an atom that several members share is appended once."""
+    """Append the atoms of the group templates; an atom of several members is appended once. Return the new number of
+    atoms."""
     item = nodes.item
     for q in range(len(grouped)):
         kind, group, attribute = grouped[q, 0], grouped[q, 1], grouped[q, 2]
@@ -252,7 +258,7 @@ def _emit_groups(
 
 @inner_kernel
 def _tuple_atom(tuples, t, atoms, slot):
-    """(The atom of tuple template t, -1 where it is unknown or all its slots are empty; how many slots it has)."""
+    """(Atom of tuple template t, -1 if it is unknown or all its slots are empty; number of its slots)."""
     key, width, most = mix(MIX_2, tuples[t, 3]), 0, -1
     for k in range(3):
         s = tuples[t, k]
@@ -265,7 +271,7 @@ def _tuple_atom(tuples, t, atoms, slot):
 
 @inner_kernel
 def _sequence_atom(table, atoms, nodes, frontier, i, j):
-    """The atom of the labels of the window [i, j) in order, -1 where it is unknown."""
+    """The atom of the labels of the window [i, j) in order, -1 if it is unknown."""
     key = mix(MIX_3, table.sequence[0])
     for k in range(i, j):
         key = mix(key, nodes.item[frontier[k]]["label"])
@@ -277,8 +283,8 @@ def extract(table, atoms, part, nodes, frontier, low, size, tokens, n_tokens, i,
     """Append the atoms of one part of the table for window [i, j) with head position h to scratch.atoms.
 
     `frontier` int32: nodes without a parent, left to right, in [low, size). `tokens` int32 (n, TOKEN_COLUMNS). `count`:
-    atoms already emitted; returns the new count. The SHARED part reads nothing to the right of the window's start but
-    FRONT places, so it is the same for all windows that start at i; h may be any position then. No atom comes twice.
+    atoms already emitted; return the new count. The SHARED part uses nothing to the right of the window's start except
+    FRONT positions, so it is the same for all windows that start at i; h is then arbitrary. No atom is emitted twice.
     """
     item, bounds, slots, direct = nodes.item, table.bounds, table.slots, atoms.direct
     place, slot, out = scratch.place, scratch.slot, scratch.atoms
@@ -296,7 +302,7 @@ def extract(table, atoms, part, nodes, frontier, low, size, tokens, n_tokens, i,
                 value = item[node]["label"] if attribute == LABEL else tokens[item[node]["head"], attribute]
         slot[s] = value
     for u in range(bounds[part, 4], bounds[part, 5]):
-        # A missing place is a value too (entry 0), so that "nothing there" can be tested.
+        # A missing position is a value too (entry 0), so that its absence can be tested.
         number = direct[table.unary_base[u] + slot[table.unary[u]] + 1]
         if number >= 0:
             out[count] = number
@@ -309,7 +315,7 @@ def extract(table, atoms, part, nodes, frontier, low, size, tokens, n_tokens, i,
     if part == OWN:
         for o in range(len(table.ordered)):
             value, base = slot[table.ordered[o, 0]], table.ordered_base[o]
-            # Entry 0: nothing there; entry b: less than bin b, or at least bin b.
+            # Entry 0: missing position; entry b: less than bin b, or at least bin b.
             first, last = (value + 1, N_BINS) if table.ordered[o, 1] == 1 else (1, value + 1)
             if value < 0:
                 first, last = 0, 1
@@ -336,10 +342,10 @@ PARTS_WIDTH = 16
 
 @bare_kernel
 def record_parts(table, atoms, nodes, frontier, i, j, scratch, parts):
-    """Write what each hashed atom of the window just extracted stands for, so that it can be named.
+    """Write the definition of each hashed atom of the window just extracted, so that it can be named.
 
-    `parts` int32 (n_atoms, PARTS_WIDTH): template number, how many values, the values (slots of a tuple, or labels of
-    the window's sequence); a row whose second entry is 0 is not yet known.
+    `parts` int32 (n_atoms, PARTS_WIDTH): template id, number of values, the values (slots of a tuple, or labels of the
+    window's sequence); a row whose second entry is 0 is not written yet.
     """
     for t in range(len(table.tuples)):
         number, width = _tuple_atom(table.tuples, t, atoms, scratch.slot)

@@ -1,8 +1,9 @@
-"""The gate: a small log-linear classifier that says which windows are worth scoring.
+"""The window filter: a small log-linear classifier that selects the windows to be scored.
 
-Most windows of a state are plainly no constituent, and a linear classifier over a few hashed atoms sees that hundreds
-of times faster than the rules of all labels score them. Its weights are whole numbers in units of 1 / UNIT, so the sum
-is the same on every machine. Nothing is lost where it errs on the side of keeping: what passes is scored as before.
+A window is a run of adjacent frontier items considered as the children of one inference. Most windows of a state are
+clearly not constituents; a linear classifier over a few hashed atoms detects this hundreds of times faster than the
+rules of all labels are scored. Its weights are integers in units of 1 / UNIT, so the sum is the same on every machine.
+Keeping too many windows loses nothing: those that pass are scored as without the filter.
 """
 
 import numpy as np
@@ -13,17 +14,18 @@ from .atoms import fold, mix
 UNIT = 256
 """A weight of 1 nat."""
 
-# What an atom begins with: hashes of all items of the window, of its first and last item, of the items to its left and
-# right, nothing, or the second and third; each but the last with the number of items.
+# Prefixes of atoms: the hash of all items of the window, of its first and last item, of the items to its left and
+# right, nothing, or the second and third together; each except the last with the number of items.
 _WHOLE, _ENDS, _OUTER, _NOTHING, _FRAME = 0, 1, 2, 3, 4
 
-# What is read of an item: its symbol, its first and last child's, its number of children (at most 4), its head's word,
-# tag and class. Of seven items: the window's first, second and last, two to its left, two to its right.
+# Fields of an item: its symbol, the symbols of its first and last child, its number of children (at most 4), its head's
+# word, tag and class. They are used of seven items: the window's first, second and last, two to its left, two to its
+# right.
 _SYMBOL, _INNER_FIRST, _INNER_LAST, _CHILDREN, _WORD, _TAG, _CLASS, _FIELDS = 0, 1, 2, 3, 4, 5, 6, 7
 _FIRST, _SECOND, _LAST, _LEFT, _LEFT_2, _RIGHT, _RIGHT_2, _ITEMS = 0, 7, 14, 21, 28, 35, 42, 7
 _ARITY = _ITEMS * _FIELDS
 N_NUMBERS = _ARITY + 1
-"""Numbers of a window: the fields of each of these items, -1 for what is not there, and its number of items."""
+"""Number of values of a window: the fields of each of these items (-1 for a missing item), and its number of items."""
 
 _JOINED: tuple[tuple[int, ...], ...] = (
     (_WHOLE,),
@@ -53,29 +55,29 @@ _JOINED: tuple[tuple[int, ...], ...] = (
     (_NOTHING, _FIRST, _SECOND, _LEFT, _ARITY),
     (_NOTHING, _LEFT, _FIRST + _WORD),
 )
-"""An atom: what it begins with, and the numbers that are joined to it (an item alone stands for its symbol)."""
+"""Each atom: its prefix, and the values that are combined with it (an item alone means its symbol)."""
 
 N_KEYS = len(_JOINED)
-"""Atoms of a window; a table of weights has one entry for each value of their hash's last bits."""
+"""Number of atoms of a window; a table of weights has one entry for each value of the last bits of their hash."""
 
 _ATOMS = np.array([[*atom, *[-1] * (5 - len(atom))] for atom in _JOINED], dtype=np.int64)
 
 REACH = 2
-"""Frontier items left of a window that its atoms can see."""
+"""Number of frontier items left of a window that its atoms use."""
 
 VERSION = 1
-"""Of the atoms below: a gate works only with those it was trained on."""
+"""Version of these atoms: a window filter works only with the atoms on which it was trained."""
 
 _SEED = np.uint64(0xA0761D6478BD642F)
 
 
-# Loops and tables below, because every access to a record and every call of `mix` is compiled on its own.
+# The functions below use loops and tables, because every record access and every call of `mix` is compiled separately.
 
 
 @inner_kernel
 def _write_numbers(tokens, nodes, frontier, low, size, i, j, number):
-    """Write what the atoms are made of: the fields of _ITEMS items in and about the window [i, j), -1 for those that
-    are not there, and the window's arity."""
+    """Write the values of the atoms: the fields of _ITEMS items in and around the window [i, j), -1 for missing ones,
+    and the window's arity. Return the arity."""
     item = nodes.item
     arity = np.int64(j - i)
     number[_ARITY] = arity
@@ -110,7 +112,7 @@ def _write_numbers(tokens, nodes, frontier, low, size, i, j, number):
 
 @inner_kernel
 def _begin(nodes, frontier, i, arity, number, begin):
-    """The hash of the labels that atoms of the beginning _WHOLE, _ENDS or _OUTER have in common."""
+    """The hash of the labels that all atoms with the prefix _WHOLE, _ENDS or _OUTER share."""
     state = mix(_SEED, arity + 100 * begin)
     for k in range(arity if begin == _WHOLE else 2):
         value = np.int64(0)
@@ -126,9 +128,10 @@ def _begin(nodes, frontier, i, arity, number, begin):
 
 @inner_kernel
 def gate_keys(tokens, nodes, frontier, low, size, i, j, mask, keys):
-    """Write the N_KEYS entries of the window [i, j) to the front of `keys` int64 (N_KEYS + N_NUMBERS,).
+    """Write the table indices of the N_KEYS atoms of the window [i, j) to the front of `keys` int64 (N_KEYS +
+    `N_NUMBERS`,).
 
-    `mask`: entries of the table, a power of two, less 1.
+    `mask`: number of entries of the table, a power of two, minus 1.
     """
     number = keys[N_KEYS:]
     arity = _write_numbers(tokens, nodes, frontier, low, size, i, j, number)
@@ -165,7 +168,7 @@ def gate_keys(tokens, nodes, frontier, low, size, i, j, mask, keys):
 
 @inner_kernel
 def gate_sum(weight, mask, tokens, nodes, frontier, low, size, i, j, keys):
-    """The sum of a window's weights, in units; see `gate_keys`."""
+    """The sum of a window's weights, in units of 1 / UNIT; see `gate_keys`."""
     gate_keys(tokens, nodes, frontier, low, size, i, j, mask, keys)
     total = np.int64(0)
     for k in range(N_KEYS):
@@ -177,8 +180,8 @@ def gate_sum(weight, mask, tokens, nodes, frontier, low, size, i, j, keys):
 def gate_windows(
     weight, least, tokens, nodes, frontier, low, size, windows_i, windows_j, window_labels, n_windows, keys
 ):
-    """Keep the windows whose weights sum to `least` (units) or more, with their labels, in their order; return how
-    many, and the most that a window's weights sum to."""
+    """Keep the windows whose weights sum to at least `least` (in units of 1 / UNIT), with their labels, in their order;
+    return their number, and the maximum sum of a window."""
     mask = np.uint64(len(weight) - 1)
     kept, most = 0, np.int64(-(2**62))
     for w in range(n_windows):

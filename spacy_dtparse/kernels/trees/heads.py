@@ -1,4 +1,4 @@
-"""Head of a constituent from the numbers of its children; the slow twin is `trees.heads.HeadRules`."""
+"""Head of a constituent from the ids of its children; the reference implementation is `trees.heads.HeadRules`."""
 
 from typing import NamedTuple
 
@@ -8,25 +8,25 @@ from ...stored_names import stored_as
 from ..jit import bare_kernel, inner_kernel
 
 NOT_WANTED = 1 << 20
-"""Rank of a symbol that a scan does not look for."""
+"""Rank of a symbol that a scan excludes."""
 LEFT, RIGHT, FIRST, LAST = 0, 1, 2, 3
 NODE_COLUMNS = 6
-"""Columns of the room for a node of `link_sentences`."""
+"""Columns of the scratch row of a node in `link_sentences`."""
 _START, _END, _NAME, _ABOVE, _NEXT, _HEAD = range(NODE_COLUMNS)
 
 
 @stored_as("symbol", "rule", "scan")
 class HeadTable(NamedTuple):
-    """Head rules over S symbols (labels and tags in one table), int32 arrays made by `trees.heads_compiled`.
+    """Head rules over S symbols (labels and tags in one table), int32 arrays built by `trees.heads_compiled`.
 
-    `symbol` (S + 1, 3): the rule of each label, 1 for conjunctions, 1 for punctuation; the last row is that of a
-    candidate without a label and of a symbol that is not in the table.
-    `rule` (R + 1, 2): rule r tries the scans rule[r, 0] … rule[r + 1, 0] - 1 in turn; rule[r, 1] is 1 when a head
-    right after a conjunction gives way to the child before that.
-    `scan` (C, S + 2): where a scan looks: LEFT, RIGHT (from that end, over all children), FIRST or LAST (that child
-    only); then how much it wants each symbol: the child of the lowest rank wins, of several the one nearest to the
-    scan's end; NOT_WANTED excludes it. The last column stands for a symbol that is not in the table. The last scan of
-    each rule wants every symbol, so a rule always finds a head.
+    `symbol` (S + 1, 3): the rule of each label, 1 for conjunctions, 1 for punctuation; the last row is for a candidate
+    without a label and for a symbol that is not in the table.
+    `rule` (R + 1, 2): rule r tries the scans rule[r, 0] … rule[r + 1, 0] - 1 in turn; if rule[r, 1] is 1, a head right
+    after a conjunction is replaced by the child before the conjunction.
+    `scan` (C, S + 2): first the mode of a scan: LEFT, RIGHT (all children from that end), FIRST or LAST (that child
+    only); then the rank of each symbol. The child of the lowest rank wins, of several the one nearest to the scan's
+    end; `NOT_WANTED` excludes a symbol. The last column is for a symbol that is not in the table. The last scan of each
+    rule accepts every symbol, so a rule always finds a head.
     """
 
     symbol: np.ndarray
@@ -36,14 +36,14 @@ class HeadTable(NamedTuple):
 
 @inner_kernel
 def head_position(table: HeadTable, label: int, children: np.ndarray, n: int) -> int:
-    """The place of the head among children[0:n].
+    """The index of the head among children[0:n].
 
-    `children` int32 (>= n,): symbol of each child, -1 for one that is not in the table. `label`: the
-    symbol of the constituent, -1 for a candidate. n >= 1.
+    `children` int32 (>= n,): symbol of each child, -1 for one that is not in the table. `label`: the symbol of the
+    constituent, -1 for a candidate. n >= 1.
     """
     symbols, rules, scans = table.symbol, table.rule, table.scan
     unknown = len(symbols) - 1
-    rule = symbols[label, 0]  # -1 stands in the last row
+    rule = symbols[label, 0]  # -1 selects the last row
     head = 0
     for scan in range(rules[rule, 0], rules[rule + 1, 0]):
         mode = scans[scan, 0]
@@ -74,18 +74,19 @@ def link_sentences(
     visible: np.ndarray, nodes: np.ndarray, children: np.ndarray, room: np.ndarray, heads: np.ndarray,
     links: np.ndarray,
 ) -> bool:  # fmt: skip
-    """The dependencies of the trees of all sentences of a text of N tokens; the slow twin is `trees.heads.tree_guide`.
+    """Compute the dependencies of the trees of all sentences of a text of N tokens; the reference implementation is
+    `trees.heads.tree_guide`.
 
-    Labels and tags are numbers of L names, of which 0 is that of a root over all words of a sentence: one is put there
-    where a sentence does not begin with it. `symbols` int32 (L, 2): the symbols of `table` that a name is as a child
-    and as a constituent. `spans` int32 (M, 3): tokens [start, end) and name of each constituent, in pre-order. `tags`
-    int32 (N,): names. `bounds` int32 (S, 2): tokens [start, end) of the sentences. `visible` bool (N,): false for
-    tokens that are in no tree. Room: `nodes` int32 (M + 1, NODE_COLUMNS), `children` int32 (N, 2), `room` int32 (N,).
+    Labels and tags are ids of L names; id 0 is a root over all words of a sentence, which is added if a sentence does
+    not start with it. `symbols` int32 (L, 2): symbol of each name in `table`, as a child and as a constituent. `spans`
+    int32 (M, 3): tokens [start, end) and name of each constituent, in pre-order. `tags` int32 (N,): names. `bounds`
+    int32 (S, 2): tokens [start, end) of the sentences. `visible` bool (N,): false for tokens that are in no tree.
+    Scratch: `nodes` int32 (M + 1, NODE_COLUMNS), `children` int32 (N, 2), `room` int32 (N,).
 
-    Written for visible tokens: `heads` int32 (N,), the place of the head among the visible tokens of the sentence, -1
-    for the root's; `links` int64 (N,): L times the name of what the token heads, the largest constituent or itself,
-    plus the name of the constituent where it meets its head; -1 for the root. False, and nothing of use is written,
-    where sentences overlap, or a constituent is empty, crosses another, begins or ends with a token that is not
+    Written for visible tokens: `heads` int32 (N,), index of the head among the visible tokens of the sentence, -1 for
+    the root; `links` int64 (N,): L times the name of the largest constituent that the token heads (its tag if none),
+    plus the name of the constituent in which it is attached to its head; -1 for the root. Return False, with undefined
+    output, if sentences overlap, or a constituent is empty, crosses another, begins or ends with a token that is not
     visible, or is not within one sentence.
     """
     m, at, before = spans.shape[0], 0, 0
@@ -139,7 +140,7 @@ def link_sentences(
 
 @inner_kernel
 def _link_children(table, symbols, tags, visible, nodes, node, children, room, heads, links):
-    """Find the head of a node whose children have theirs, and link the heads of the other children to it."""
+    """Find the head of a node, given the heads of its children, and attach the heads of the other children to it."""
     place, end, below, n = nodes[node, _START], nodes[node, _END], node + 1, 0
     while place < end:
         if below < nodes[node, _NEXT] and nodes[below, _START] == place:

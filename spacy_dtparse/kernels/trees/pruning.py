@@ -1,4 +1,4 @@
-"""What a reader leaves in doubt: the windows in which it believes, and the labels that they may get."""
+"""Pruning by span marginals: the windows and labels that the span model considers possible, and their costs."""
 
 import numpy as np
 
@@ -21,27 +21,28 @@ from .beliefs import (
 from .state import label_allowed
 
 LEVELS, AFTER, MAIN, NAMED, PASSED = 7, 3, 4, 5, 6
-"""Rows of a table of labels: by the likeliest chain where it is unlikely, likely, all but certain (0, 1, 2); AFTER: by
-the one after it; MAIN: the labels that a chain mostly stands for. NAMED: the label that a chain of one or two names for
-the window, and for the one item that it becomes, where the reader's word for this chain can be taken; PASSED: not 0
-where it can be taken that nothing is there when it is sure of that, though this chain were the likeliest."""
+"""Rows of a table that maps label chains to sets of labels. Rows 0, 1, 2: by the most likely chain, if it is unlikely,
+likely, almost certain. AFTER: by the second most likely chain. MAIN: the main labels of a chain. NAMED: the label of a
+chain of one or two labels, for the window and for the single item that it becomes, if the span model's decisions are
+accepted for this chain. PASSED: not 0 if its decision that there is no constituent is accepted although this chain is
+the most likely one."""
 LABEL_BITS = 64
-"""Labels that a row of such a table can tell apart."""
+"""Maximum number of labels in such a set."""
 LIKELY, CERTAIN = 7, 12
-"""Bins of the likeliest chain's probability from which on a level ends (0.5, 0.98)."""
+"""First bin of levels 1 and 2 of the most likely chain's probability (0.5, 0.98)."""
 _ONE, _ZERO = np.uint64(1), np.uint64(0)
 
 
 @inner_kernel
 def level_of(sure):
-    """The level of a bin of the likeliest chain's probability."""
+    """The level (0, 1, 2) of a bin of the most likely chain's probability."""
     return 1 * (sure >= LIKELY) + 1 * (sure >= CERTAIN)
 
 
 @inner_kernel
 def believed_labels(labels, tokens, row, unary):
-    """The labels, as bits, that the reader leaves to a window over the span of a row. `labels` uint64 (2, LEVELS,
-    chains + 1): by whether the window is one inferred item, level and chain (the last: none)."""
+    """The labels, as bits, that the marginals allow a window over the span of a row. `labels` uint64 (2, LEVELS, chains
+    + 1): by whether the window is one inferred item, by level, and by chain (the last: none)."""
     level = level_of(tokens[row, SURE])
     found = labels[unary, level, tokens[row, CHAIN]]
     if level < 2:
@@ -51,8 +52,8 @@ def believed_labels(labels, tokens, row, unary):
 
 @inner_kernel
 def want_labels(grammar, labels, tokens, nodes, frontier, size, i, j, wanted):
-    """Mark in `wanted` bool (L,) the labels to be scored over a window: those that the reader leaves it, whatever is
-    built below it, and TOP where all `size` = 1 items are in it."""
+    """Mark in `wanted` bool (L,) the labels to be scored over a window: those that the marginals allow, regardless of
+    the labels below it, and TOP if the frontier has only `size` = 1 item."""
     item, top = nodes.item, np.int64(grammar.options[4])
     row = span_row(tokens, np.int64(item[frontier[i]]["start"]), np.int64(item[frontier[j - 1]]["end"]))
     found = _ZERO
@@ -69,12 +70,12 @@ def want_labels(grammar, labels, tokens, nodes, frontier, size, i, j, wanted):
 def believed_windows(
     grammar, labels, tokens, nodes, frontier, low, size, windows_i, windows_j, n_windows, window_labels
 ):
-    """Keep the windows with a label that the reader leaves them and `label_allowed` allows, in their order.
+    """Keep the windows that have a label allowed both by the marginals and by `label_allowed`, in their order.
 
-    Returns how many; whether the reader takes one of several items, or of a token, for a constituent more likely than
-    not; and whether it is sure of the first that is left and of its label, so that only this one is kept. What the
-    reader is sure is none is not left. `window_labels` uint64: the labels of each that is kept, as bits. There must be
-    beliefs."""
+    Return their number; whether one of them, of several items or of a token, is a constituent with a probability of at
+    least 0.5; and whether the span model is confident of the first remaining window and its label, in which case only
+    this one is kept. Windows are dropped if it is confident that they are no constituents. `window_labels` uint64: the
+    labels of each remaining window, as bits. The matrix must have marginals."""
     item = nodes.item
     top = np.int64(grammar.options[4])
     top_bit = _ONE << np.uint64(top)
@@ -114,8 +115,8 @@ def believed_windows(
 
 @inner_kernel
 def built_cost(tokens, nodes, frontier, i, j):
-    """What the reader lets a constituent over a window cost; nothing where one is there already. There must be
-    beliefs."""
+    """Cost, by the marginals, of a constituent over a window; 0 if there is one already. The matrix must have
+    marginals."""
     item = nodes.item
     if j - i == 1 and item[frontier[i]]["first"] >= 0:
         return 0.0
@@ -126,7 +127,8 @@ def built_cost(tokens, nodes, frontier, i, j):
 
 @inner_kernel
 def label_cost(labels, tokens, nodes, frontier, i, j, label):
-    """What the reader lets a label over a window cost, beside the constituent. There must be beliefs."""
+    """Cost, by the marginals, of a label over a window, in addition to that of the constituent. The matrix must have
+    marginals."""
     item = nodes.item
     start = np.int64(item[frontier[i]]["start"])
     row = span_row(tokens, start, np.int64(item[frontier[j - 1]]["end"]))
@@ -142,8 +144,8 @@ def label_cost(labels, tokens, nodes, frontier, i, j, label):
 
 @inner_kernel
 def skipped_cost(tokens, nodes, node):
-    """What the reader lets it cost that no more constituents begin where the item `node` does. There must be
-    beliefs."""
+    """Cost, by the marginals, of building no more constituents that start where the item `node` does. The matrix must
+    have marginals."""
     item = nodes.item
     start = np.int64(item[node]["start"])
     cost, end = np.int64(tokens[start, ALL_SKIPPED]), np.int64(-1)

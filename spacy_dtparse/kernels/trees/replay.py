@@ -1,6 +1,6 @@
-"""Replay: run a given action sequence through the parser's own states and feature kernel and write out every example.
+"""Replay: run a given action sequence through the parser's states and feature kernel and write all examples.
 
-The trainer learns from these; loading a bundle replays its proof derivations through the same code.
+The trainer learns from these examples; explanations of a parse use the same code.
 """
 
 import numpy as np
@@ -12,12 +12,13 @@ from .gate import gate_sum
 from .state import SHIFT_REDUCE, infer, label_allowed, list_windows, start_sentence
 
 SHIFT_ROW = -2
-"""Written in `out_gold` for the shift candidate where a shift is not the right action; see `replay`."""
+"""Value in `out_gold` of the shift candidate if a shift is not the correct action; see `replay`."""
 
 
 @inner_kernel
 def right_label(nodes, frontier, actions, ready, step, i, j):
-    """Label of the later action that could be taken already, in step `step`, over the window [i, j); -1 for none."""
+    """Label of the later action over the window [i, j) that could already be taken in step `step`; -1 if there is
+    none."""
     start, end = nodes.item[frontier[i]]["start"], nodes.item[frontier[j - 1]]["end"]
     for k in range(step + 1, len(ready)):
         if ready[k, 0] <= step and ready[k, 1] == start and ready[k, 2] == end:
@@ -27,11 +28,11 @@ def right_label(nodes, frontier, actions, ready, step, i, j):
 
 @inner_kernel
 def _hard_windows(
-    grammar, gate, least, tokens, nodes, frontier, low, size, actions, ready, step, windows_i, windows_j, n_windows,
-    keys,
+    grammar, gate, least, tokens, nodes, frontier, low, size, actions, ready, step,
+    windows_i, windows_j, n_windows, keys,
 ):  # fmt: skip
-    """Keep the windows that are right, that TOP may cover, that a reader believes in, or that a gate lets pass; return
-    how many."""
+    """Keep the windows that are correct, that TOP may cover, that have marginals, or that pass the window filter;
+    return their number."""
     mask = np.uint64(len(gate) - 1)
     n_labels, top = np.int64(grammar.options[3]), np.int64(grammar.options[4])
     kept = np.int64(0)
@@ -56,7 +57,7 @@ def _hard_windows(
 
 @inner_kernel
 def _shared_atoms(table, atoms, nodes, frontier, low, size, tokens, n_tokens, i, j, scratch):
-    """Extract the atoms that all windows from i on share; how many there are."""
+    """Extract the atoms shared by all windows that start at i; return their number."""
     scratch.mark[0] += 1
     return extract(
         table, atoms, np.int64(SHARED), nodes, frontier, low, size, tokens, n_tokens, i, j, i, scratch, np.int64(0)
@@ -68,7 +69,8 @@ def _write_atoms(
     table, atoms, nodes, frontier, low, size, tokens, n_tokens, i, j, head, shared, scratch, parts, out_atoms, at,
     room,
 ):  # fmt: skip
-    """Extract a candidate's own atoms, and write them with the shared ones; where they end, -1 without `room`."""
+    """Extract a candidate's other atoms and write them after the shared ones; return the end offset, -1 if it exceeds
+    `room`."""
     count = extract(
         table, atoms, np.int64(OWN), nodes, frontier, low, size, tokens, n_tokens, i, j, head, scratch, shared
     )
@@ -84,23 +86,22 @@ def _write_atoms(
 @kernel
 def replay(
     grammar, heads, table, atoms, tokens, tag_symbols, n_tokens, actions, n_actions, ready, nodes, frontier,
-    scratch, windows_i, windows_j, out_indptr, out_atoms, out_gold, out_state, out_flags, room, parts, gate, least,
-    keys,
+    scratch, windows_i, windows_j, out_indptr, out_atoms, out_gold, out_state, out_flags, room, parts,
+    gate, least, keys,
 ):  # fmt: skip
-    """Write the examples of every state on a derivation.
+    """Write the examples of every state of a derivation.
 
     `actions` int32 (n_actions, 3): window start i and end j (frontier positions in the state they apply to) and label
-    (number of labels = shift); an action whose window is not legal (arity) is carried out but makes no positive.
-    `ready` int32 (n_actions, 3): the step from which each action could be taken, and the tokens [a, b) of its window;
-    an action is right in every state from there to its own step. Of length 0: each is right in its own step only.
-    Rows: `out_indptr` int64 (rows + 1,) into `out_atoms` int32; `out_gold` int16: the label that is right in this
-    state over this window, -1 where none is; for the shift candidate: number of labels when right, else SHIFT_ROW.
-    `out_state` int32: state number within the sentence. `out_flags` int8: 1 when TOP is allowed over the window.
-    `parts`: see `record_parts`; of length 0 when names are not wanted. `room` int64 (2,): rows and atoms that fit.
-    `gate` int16: weights of a gate (see `gate`); wrong windows whose weights sum to less than `least` make no rows, and
-    nor does the shift of a state that has no other candidate left then. Of length 1 or less: all make rows. `keys`
-    int64: scratch.
-    Returns (rows, states), or (-1, 0) when there is not enough room. States with a single candidate make no rows.
+    (number of labels = shift); an action whose window is not legal (arity) is applied but gives no positive example.
+    `ready` int32 (n_actions, 3): the first step in which each action could be taken, and the tokens [a, b) of its
+    window; an action is correct in every state from there to its own step. If empty: in its own step only.
+    Rows: `out_indptr` int64 (rows + 1,) into `out_atoms` int32; `out_gold` int16: the correct label of this window in
+    this state, -1 if there is none; for the shift candidate: number of labels if correct, else SHIFT_ROW. `out_state`
+    int32: index of the state in the sentence. `out_flags` int8: 1 if TOP is allowed over the window. `parts`: see
+    `record_parts`; empty if no names are needed. `room` int64 (2,): maximum number of rows and of atoms.
+    `gate` int16: weights of a window filter; incorrect windows whose weights sum to less than `least` get no row, nor
+    does the shift of a state without other candidates. If of length 1 or less: all get rows. `keys` int64: scratch.
+    Return (rows, states), or (-1, 0) if the output arrays are too short. States with a single candidate get no rows.
     """
     low, size = np.int64(0), np.int64(n_tokens)
     shift_reduce = grammar.options[0] == SHIFT_REDUCE
@@ -115,8 +116,8 @@ def replay(
         can_shift = shift_reduce and cursor > low
         if (len(gate) > 1 or believed(tokens)) and n_windows > 0:
             n_windows = _hard_windows(
-                grammar, gate, least, tokens, nodes, frontier, low, size, actions, ready, step, windows_i, windows_j,
-                n_windows, keys,
+                grammar, gate, least, tokens, nodes, frontier, low, size, actions, ready, step,
+                windows_i, windows_j, n_windows, keys,
             )  # fmt: skip
         if n_windows > 0:
             if rows + n_windows + can_shift > room[0]:
@@ -127,7 +128,7 @@ def replay(
                 if i != start:
                     start = i
                     shared = _shared_atoms(table, atoms, nodes, frontier, low, size, tokens, n_tokens, i, j, scratch)
-                scratch.mark[0] += 1  # an own atom is never a shared one: templates do not share atoms
+                scratch.mark[0] += 1  # an atom of the other part is never a shared one: templates do not share atoms
                 h = np.int64(window_head(heads, nodes, frontier, i, j, scratch.children))
                 at = _write_atoms(
                     table, atoms, nodes, frontier, low, size, tokens, n_tokens, i, j, h, shared, scratch, parts,

@@ -1,12 +1,12 @@
 """Bit-parallel scoring of all rules of all labels for one candidate.
 
-A rule is a conjunction of present and absent atoms. It owns one bit in the word-packed set *alive*: no active atom is
-one that the rule negates. A rule with present atoms owns a further bit for each of them: the atom is still *awaited*.
-An active atom only ever clears bits, of rules that negate it in the one set and of rules that await it in the others,
-so the order of atoms does not matter and repeats do no harm: what all candidates of a state share is applied once, and
-so is what a candidate shares with all that come after it (`rules_batch`). A rule counts if it is alive and awaits
-nothing; the values are added up as integers in units of `CONFIDENCE_GRID`, so that the score is exactly the sum of the
-leaves that a walk through the trees reaches, bit for bit.
+A rule is a conjunction of present and absent atoms. It has one bit in the word-packed set *alive*: no active atom is
+negated by the rule. A rule with present atoms has one more bit for each of them: the atom is still *awaited*. An active
+atom only clears bits: of rules that negate it in the first set, and of rules that await it in the others. So the order
+of atoms does not matter and repeats are harmless: the atoms shared by all candidates of a state are applied once, and
+so are those that a candidate shares with all later ones (`rules_batch`). A rule counts if it is alive and awaits no
+atom. Values are added as integers in units of `CONFIDENCE_GRID`, so the score is, bit for bit, the sum of the leaves
+that a walk through the trees reaches.
 """
 
 from typing import NamedTuple
@@ -20,16 +20,16 @@ from ..jit import inner_kernel
 class RuleSet(NamedTuple):
     """All rules of L labels on W words of 64 bits, over R compact atoms (see `model.trees.rules.compile_rules`).
 
-    `atom_map` int32 (model's atoms,): compact number of an atom, -1 if no rule uses it: compose it into the feature
-    tables, the kernels take compact numbers only. `label_word` int32 (L + 1,): label l has the words label_word[l] ..
+    `atom_map` int32 (model's atoms,): compact id of an atom, -1 if no rule uses it: compose it into the feature tables,
+    since the kernels take compact ids only. `label_word` int32 (L + 1,): label l has the words label_word[l] ..
     label_word[l + 1]. `bias` float64 (L,). `value` int32 (64 W,): in units of `CONFIDENCE_GRID`, 0 for the padding at
-    the end of a label's last word. `fresh` uint64 (B,): the bits when no atom is active: words 0 .. W-1 alive, 1
-    everywhere; then the awaited bits, label by label in layers, `layer` int32 (L, K + 1): layer k of label l stands in
-    the words `layer[l, k]` .. `layer[l, k + 1]` and is that of the label's words 0, 1, ..., as many as have a rule with
-    more than k present atoms (its words are sorted so that these come first). `dense` uint64 (D, W): what atoms 0 ..
-    D-1 keep of the alive words. `kill_start` int32 (R + 1,), `kill_word` int32, `kill_keep` uint64: what an atom keeps
-    of single words: of awaited words, and, without a dense row, of alive words. All arrays are C-contiguous and
-    writable.
+    the end of a label's last word. `fresh` uint64 (B,): the bits when no atom is active: first the alive words 0 ..
+    W-1, all ones; then the awaited bits, label by label in layers. `layer` int32 (L, K + 1): layer k of label l is in
+    the words `layer[l, k]` .. `layer[l, k + 1]`. It belongs to the label's words 0, 1, ..., as many as have a rule with
+    more than k present atoms (the label's words are sorted so that these come first). `dense` uint64 (D, W): masks of
+    atoms 0 .. D-1 for the alive words. `kill_start` int32 (R + 1,), `kill_word` int32, `kill_keep` uint64: masks of an
+    atom for single words: awaited words, and, for an atom without a dense row, alive words. All arrays are C-contiguous
+    and writable.
     """
 
     atom_map: np.ndarray
@@ -45,11 +45,12 @@ class RuleSet(NamedTuple):
 
 
 class RuleScratch(NamedTuple):
-    """Working memory of one thread. `shared`, `live` uint64 (B,): the bits of a state and of a candidate. `batch`
-    int32 (BATCH, 3): of each candidate of a batch, where its atoms end, its row of the scores, and a number that is
-    the caller's own. `run` int32 (R + 1,): in how many candidates at the end of a batch an atom is, counted from
-    the last entry. `wanted` bool (BATCH, L): the labels that a candidate's scores are wanted of, at first all; what is
-    wanted of none costs nothing. `ranges` int32 (2 L, 2): the words of those wanted of some."""
+    """Scratch arrays of one thread. `shared`, `live` uint64 (B,): the bits of a state and of a candidate. `batch` int32
+    (BATCH, 3): for each candidate of a batch, the end of its atoms, its row of the scores, and a value for the caller's
+    use. `run` int32 (R + 1,): for each atom, the number of candidates at the end of a batch that all have it, relative
+    to the counter in the last entry. `wanted` bool (BATCH, L): the labels to be scored for each candidate, initially
+    all; a label wanted for no candidate costs nothing. `ranges` int32 (2 L, 2): the words of the labels wanted for some
+    candidate."""
 
     shared: np.ndarray
     live: np.ndarray
@@ -60,12 +61,13 @@ class RuleScratch(NamedTuple):
 
 
 BATCH = 64
-"""Most candidates of a batch: as many as the windows with one start, which `model.trees.model` bounds."""
+"""Maximum number of candidates in a batch: at least the number of windows with one start, which `model.trees.model`
+bounds."""
 _RUN_LIMIT = 2**30
 
 
 def make_scratch(rules: RuleSet) -> RuleScratch:
-    """Fresh working memory for `rules`."""
+    """Allocate scratch arrays for `rules`."""
     size = len(rules.fresh)
     return RuleScratch(
         np.zeros(size, dtype=BITS),
@@ -83,8 +85,8 @@ _SHIFT = np.arange(64, dtype=np.uint64)
 
 @inner_kernel
 def _find_ranges(rules, wanted, n, ranges):
-    """Write the words of the labels that are wanted of some of n candidates, first the alive ones, then the awaited
-    ones, neighbours in one; returns how many ranges there are of the former, and of both."""
+    """Write the ranges of words of the labels that are wanted for some of n candidates, first alive words, then awaited
+    ones, adjacent ranges merged; return the number of the former, and of both."""
     n_labels, last = wanted.shape[1], rules.layer.shape[1] - 1
     count = alive = 0
     for part in range(2):
@@ -109,7 +111,7 @@ def _find_ranges(rules, wanted, n, ranges):
 
 @inner_kernel
 def _apply(rules, atoms, lo, hi, live, ranges, n_ranges):
-    """Clear what the atoms clear: single words, then, in the ranges, dense rows, four at a time."""
+    """Apply the masks of the atoms: of single words, then of dense rows, in the ranges, four rows at a time."""
     for t in range(lo, hi):
         atom = atoms[t]
         for k in range(rules.kill_start[atom], rules.kill_start[atom + 1]):
@@ -133,7 +135,7 @@ def _apply(rules, atoms, lo, hi, live, ranges, n_ranges):
                 for w in range(ranges[r, 0], ranges[r, 1]):
                     live[w] &= (keep0[w] & keep1[w]) & (keep2[w] & keep3[w])
             row0 = row1 = row2 = -1
-    if row0 >= 0:  # one to three rows are left: repeating a row changes nothing
+    if row0 >= 0:  # one to three rows are left; repeating a row changes nothing
         keep0 = rules.dense[row0]
         keep1 = rules.dense[row1 if row1 >= 0 else row0]
         keep2 = rules.dense[row2 if row2 >= 0 else row0]
@@ -144,7 +146,7 @@ def _apply(rules, atoms, lo, hi, live, ranges, n_ranges):
 
 @inner_kernel
 def _sum(rules, live, wanted, out):
-    """Write the scores of the `wanted` labels for the bits in `live` to `out` float64 (L,), 0 for the others; uses up
+    """Write the scores of the `wanted` labels for the bits in `live` to `out` float64 (L,), 0 for the others; overwrite
     `live`."""
     layer = rules.layer
     for label in range(len(out)):
@@ -162,19 +164,19 @@ def _sum(rules, live, wanted, out):
             if word != _ZERO:
                 values = rules.value[w * 64 : w * 64 + 64]
                 part = 0
-                for b in range(64):  # no branch, so that this becomes vector code
+                for b in range(64):  # without branches, so that this becomes vector code
                     part += values[b] & -np.int64((word >> _SHIFT[b]) & _ONE)
-                total += part  # whole numbers far below 2^53: exact
+                total += part  # integers far below 2^53: exact
         out[label] = total * CONFIDENCE_GRID + rules.bias[label]
 
 
 @inner_kernel
 def rules_batch(rules, scratch, atoms, shared, n, scores):
-    """Scores of the labels wanted for n >= 1 candidates of one state, to rows of `scores` float64 (rows, L).
+    """Write the scores of the wanted labels for n >= 1 candidates of one state to rows of `scores` float64 (rows, L).
 
-    `atoms` int32: compact atoms, in any order, which are left in another: first the `shared` ones of the state,
-    then those of each candidate up to `scratch.batch[k, 0]`; its scores go to the row `scratch.batch[k, 1]`. An
-    atom of candidate k and of all after it is applied once.
+    `atoms` int32: compact atoms, in any order, and reordered by the call: first the `shared` ones of the state, then
+    those of each candidate up to `scratch.batch[k, 0]`; its scores are written to the row `scratch.batch[k, 1]`. An
+    atom of candidate k and all later ones is applied once.
     """
     base, live, batch, run = scratch.shared, scratch.live, scratch.batch, scratch.run
     clock = len(run) - 1
@@ -183,7 +185,7 @@ def rules_batch(rules, scratch, atoms, shared, n, scores):
             run[a] = 0
     now = np.int64(run[clock])
     run[clock] = now + n
-    # An atom that the candidates k .. n - 1 have, but not k - 1, gets the number now + n - k.
+    # An atom that candidates k .. n - 1 have, but not k - 1, gets the stamp now + n - k.
     for k in range(n - 1, -1, -1):
         number = now + n - k
         for t in range(batch[k - 1, 0] if k > 0 else shared, batch[k, 0]):
@@ -196,7 +198,7 @@ def rules_batch(rules, scratch, atoms, shared, n, scores):
             base[b] = rules.fresh[b]
     lo = np.int64(0)
     for k in range(n):
-        # First what this and all later candidates have, then what only some of them have; the rest is in `base`.
+        # First the atoms of this and all later candidates, then those of only some; the others are in `base` already.
         number = now + n - k
         end = np.int64(batch[k, 0])
         middle = shared if k == 0 else lo
@@ -213,7 +215,8 @@ def rules_batch(rules, scratch, atoms, shared, n, scores):
                 atoms[hi] = atom
                 hi += 1
         bits = base
-        # A loop and not two calls: every call of a kernel is compiled on its own. The last candidate uses `base` up.
+        # A loop instead of two calls: every call of a kernel is compiled separately. The last candidate overwrites
+        # `base`.
         for step in range(2 if k < n - 1 else 1):
             if step == 1:
                 bits = live

@@ -1,4 +1,4 @@
-"""Scores of all candidate inferences of one state: features and rules together."""
+"""Scores of all candidate inferences of one state: feature extraction and rules combined."""
 
 import math
 from typing import NamedTuple
@@ -22,9 +22,10 @@ SHIFT_SEED = np.uint64(0x5851F42D4C957F2D)
 
 
 class SearchModel(NamedTuple):
-    """All that search reads. The atom maps give the compact atom numbers of their rule sets: one for windows (all
-    labels), one for the shift classifier (a single label). `gate` int16: see `kernels.trees.gate`; of length 1 if there
-    is none. `labels` uint64 (2, LEVELS, chains + 1): see `kernels.trees.pruning`; without a reader nothing."""
+    """All model arrays that the search uses. The atom maps give the compact atom ids of their rule sets: one for
+    windows (all labels), one for the shift classifier (a single label). `gate` int16: weights of the window filter; of
+    length 1 if there is none. `labels` uint64 (2, LEVELS, chains + 1): see `kernels.trees.pruning`; unused without a
+    span model."""
 
     grammar: Grammar
     heads: HeadTable
@@ -38,9 +39,9 @@ class SearchModel(NamedTuple):
 
 
 class SearchScratch(NamedTuple):
-    """Working memory of one thread: `frontier` int32 (n + 1,), `windows_i`, `windows_j` int32 and `window_labels`
-    uint64 (most windows of a state,), `scores` float64 (most windows, labels), `shift` float64 (1, 1), `gate_keys`
-    int64: see `kernels.trees.gate`, and the scratch of features and rules."""
+    """Scratch arrays of one thread: `frontier` int32 (n + 1,), `windows_i`, `windows_j` int32 and `window_labels`
+    uint64 (max windows of a state,), `scores` float64 (max windows, labels), `shift` float64 (1, 1), `gate_keys` int64:
+    see `kernels.trees.gate.gate_keys`, and the scratch arrays of features and rules."""
 
     frontier: np.ndarray
     windows_i: np.ndarray
@@ -63,14 +64,14 @@ def inference_cost(h):
 
 
 CACHE_ENTRY = np.dtype([("key", np.uint64), ("row", np.int64)], align=True)
-"""An entry of the cache's hash table: the key (0: empty) and the row of the scores."""
+"""An entry of the cache's hash table: the key (0: empty) and the row of its scores."""
 
 
 class ScoreCache(NamedTuple):
-    """Scores of the windows met in one sentence's search, by everything that the templates can see of them.
+    """Cache of the scores of windows in one sentence's search; the key covers everything that the templates use.
 
     `entries` CACHE_ENTRY (H,), a power of two; `scores` float64 (R, labels), a shift's score in the first column;
-    `used` int64 (1,): rows in use. H = 2 turns it off.
+    `used` int64 (1,): number of rows in use. H = 2 disables it.
     """
 
     entries: np.ndarray
@@ -79,7 +80,7 @@ class ScoreCache(NamedTuple):
 
 
 def make_cache(size: int, n_labels: int) -> ScoreCache:
-    """An empty cache of `size` entries (a power of two) with half as many rows."""
+    """Allocate an empty cache of `size` entries (a power of two) with half as many rows."""
     return ScoreCache(
         np.zeros(size, dtype=CACHE_ENTRY),
         np.zeros((size // 2, n_labels), dtype=np.float64),
@@ -111,9 +112,9 @@ def grow_cache(cache: ScoreCache) -> ScoreCache:
 
 @inner_kernel
 def _window_key(grammar, nodes, frontier, low, size, i, j, seed):
-    """Hash of all that the templates can see from window [i, j)."""
+    """Hash of everything that the templates use for the window [i, j)."""
     first = i
-    if grammar.options[0] != SHIFT_REDUCE:  # there, what is left of a window is always unread tokens
+    if grammar.options[0] != SHIFT_REDUCE:  # under SHIFT_REDUCE, only unread tokens are left of a window
         first = max(low, i - grammar.options[5])
     last = min(size, j + grammar.options[6])
     key = mix(mix(mix(seed, i - first), j - i), last - j)
@@ -124,7 +125,7 @@ def _window_key(grammar, nodes, frontier, low, size, i, j, seed):
 
 @inner_kernel
 def _cached_row(entries, used, key):
-    """(row, 1) of a key in the cache, or (a new row for it, 0). There must be room."""
+    """(Row, 1) of a key in the cache, or (a new row for it, 0). The cache must have a free row."""
     mask = np.uint64(len(entries) - 1)
     at = (key >> _S29) & mask
     while entries[at]["key"] != _ZERO:
@@ -143,14 +144,15 @@ def score_windows(
     grammar, heads, table, atom_map, rules, bits, seed, tokens, n_tokens, nodes, frontier, low, size, windows_i,
     windows_j, first, last, features, scores, cache, labels,
 ):  # fmt: skip
-    """Fill scores[w - first] for the windows first … last - 1 with the scores of one rule set: all labels', or shift's.
+    """Fill scores[w - first] for the windows first … last - 1 with the scores of one rule set: of all labels, or of
+    shift.
 
-    Where there are beliefs, only labels that the reader leaves a window are scored; `labels`: see
+    If there are marginals, only the labels that they allow a window are scored; `labels`: see
     `pruning.believed_labels`.
 
-    What the templates see left of and at a window's start is the same for all windows that start there, and much of
-    the rest is the same for many of them: these are scored together. `seed`: of the rule set's keys in the cache.
-    There must be room for last - first more rows.
+    Windows with the same start share all atoms of the items to the left of and at the start, and many of their other
+    atoms, so they are scored together. `seed`: seed of the rule set's keys in the cache. The cache must have last -
+    first free rows.
     """
     entries, kept, used = cache.entries, cache.scores, cache.used
     children, mark, batch = features.children, features.mark, bits.batch
@@ -172,7 +174,7 @@ def score_windows(
             else:
                 mark[0] += 1
                 h = np.int64(window_head(heads, nodes, frontier, i, j, children))
-                # A loop of two rounds and not two calls: every call of the feature kernel is compiled on its own.
+                # A loop instead of two calls: every call of the feature kernel is compiled separately.
                 for part in range(SHARED if n == 0 else OWN, OWN + 1):
                     count = extract(
                         table, atom_map, part, nodes, frontier, low, size, tokens, n_tokens, i, j,

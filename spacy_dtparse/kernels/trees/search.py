@@ -1,9 +1,10 @@
-"""Search over whole states: pop the cheapest, complete it greedily, queue every successor that was passed over.
+"""Best-first search over states: pop the cheapest, complete it greedily, queue all other successors on the way.
 
-Turian & Melamed 2006a, sections 2 and 4.1: cost of an inference is ln(1 + exp(-h)), so costs only rise along a path and
-the first popped state that costs no less than the best complete parse proves that parse optimal. Successors live in
-one array (see `agenda`); a popped state is rebuilt by applying its path from the start. The kernel allocates
-nothing: where room runs out it notes where it stands and returns, and is called again with more (see `batch`).
+Turian & Melamed 2006a, sections 2 and 4.1: the cost of an inference is ln(1 + exp(-h)), so costs only increase along a
+path, and the first popped state that costs at least as much as the best complete parse proves that parse optimal.
+Successors are stored in one array (see `agenda`); a popped state is rebuilt by applying its path from the start. The
+kernel allocates nothing: if an array is full it saves its progress and returns, and is called again with larger arrays
+(see `batch`).
 """
 
 import numpy as np
@@ -23,23 +24,24 @@ OPTIMAL, COMPLETE, GREEDY, FALLBACK = 0, 1, 2, 3
 STATUSES = ("optimal", "complete", "greedy", "fallback")
 MORE_ROOM = -1
 _PARSED, _STUCK, _TOO_DEAR = 0, 1, 2
-"""How a greedy completion ends: with a parse, without an inference left, at the cost of the best parse."""
+"""Outcomes of a greedy completion: a parse, no inference left, or a cost of at least that of the best parse."""
 _BIT = np.uint64(1)
 
 _TRIES = 4
-"""For k parses so many times k are tried, beyond the budget if need be: some may be of one tree, or joined."""
+"""For k parses, this many times k are tried, beyond the budget if necessary: some may have the same tree or be joined
+pieces."""
 GLUE_COST = 1000.0
-"""Added per frontier item when no inference is left and the pieces are joined under TOP: any real parse is cheaper."""
+"""Cost per frontier item if no inference is left and the pieces are joined under TOP: any real parse is cheaper."""
 
 
 @inner_kernel
 def rebuild(
     grammar, heads, tokens, tag_symbols, n_tokens, offers, nodes, frontier, children, states, state, path, out_cost
 ):
-    """Make `state` the current one by applying its path from the initial state; returns (low, cursor, size).
+    """Make `state` the current one by applying its path from the initial state; return (low, cursor, size).
 
-    `path` int32: room for the path, which is as long as the number of ancestors. The cost of every inference is
-    written to `out_cost` at the node it makes.
+    `path` int32: scratch for the path, whose length is the number of ancestors. The cost of each inference is written
+    to `out_cost` at the index of the node that it creates.
     """
     length = 0
     s = state
@@ -66,19 +68,19 @@ def rebuild(
 
 @inner_kernel
 def _has_offers(offers):
-    """Whether spines are offered, which prune the search."""
+    """Whether there are supertags, which prune the search."""
     return offers.levels.shape[2] > 1
 
 
 @inner_kernel
 def _is_pruned(offers, tokens):
-    """Whether the labels that a window may get stand beside it."""
+    """Whether the windows are pruned, so that `window_labels` has the allowed labels of each."""
     return _has_offers(offers) or believed(tokens)
 
 
 @inner_kernel
 def _may_be(model, offers, tokens, nodes, scratch, mark, w, label):
-    """Whether window w may get the label."""
+    """Whether a label is allowed over window w."""
     low, size, top = mark[at.LOW], mark[at.SIZE], model.grammar.options[4]
     if label == top and size - low != 1:
         return False
@@ -95,7 +97,8 @@ def _may_be(model, offers, tokens, nodes, scratch, mark, w, label):
 
 @inner_kernel
 def _with_labels(model, tokens, offers, nodes, scratch, mark, n_windows):
-    """Keep the windows that may get some label, in their order; returns how many. Nothing must be pruned."""
+    """Keep the windows that have an allowed label, in their order; return their number. Only for windows that are not
+    pruned."""
     kept = np.int64(0)
     for w in range(n_windows):
         for label in range(model.grammar.options[3]):
@@ -108,8 +111,8 @@ def _with_labels(model, tokens, offers, nodes, scratch, mark, n_windows):
 
 @inner_kernel
 def _list_inferences(model, tokens, least, offers, nodes, scratch, mark):
-    """What may be inferred in the current state: (how many windows the gate leaves, whether a shift may be, whether the
-    windows are likelier than the shift)."""
+    """List the inferences that are possible in the current state: (number of windows that pass the window filter,
+    whether a shift is allowed, whether the windows are more likely than the shift)."""
     grammar, frontier = model.grammar, scratch.frontier
     low, cursor, size = mark[at.LOW], mark[at.CURSOR], mark[at.SIZE]
     windows_i, windows_j, window_labels = scratch.windows_i, scratch.windows_j, scratch.window_labels
@@ -147,17 +150,17 @@ def _list_inferences(model, tokens, least, offers, nodes, scratch, mark):
             can_shift = not must_wait(offers.constraints, nodes, frontier, cursor, size)
     elif len(model.gate) > 1 and n_windows > 0:
         kept, most = gate_windows(
-            model.gate, least, tokens, nodes, frontier, low, size, windows_i, windows_j, window_labels, n_windows,
-            scratch.gate_keys,
+            model.gate, least, tokens, nodes, frontier, low, size, windows_i, windows_j, window_labels,
+            n_windows, scratch.gate_keys,
         )  # fmt: skip
-        if kept > 0 or can_shift:  # where nothing else is left, all windows stay
+        if kept > 0 or can_shift:  # if there is no other inference, all windows are kept
             n_windows, windows_first = kept, most > 0
     return n_windows, can_shift, windows_first
 
 
 @inner_kernel
 def _has_room(model, agenda, cache, n_windows):
-    """Whether the successors by so many windows fit in all arrays; the marks say what is needed."""
+    """Whether the successors of `n_windows` windows fit in all arrays; write the needed sizes to the marks."""
     states, heap, met, mark = agenda.states, agenda.heap, agenda.met, agenda.mark
     keep = len(heap) > 1
     successors = n_windows * np.int64(model.grammar.options[3])
@@ -173,13 +176,13 @@ def _has_room(model, agenda, cache, n_windows):
 
 @inner_kernel
 def _tracks(model, agenda):
-    """Whether states are told from one another, because several paths lead to the same items."""
+    """Whether duplicate states are detected, because several paths can lead to the same items."""
     return model.grammar.options[0] == BOTTOM_UP and len(agenda.heap) > 1
 
 
 @inner_kernel
 def _is_forced(offers, tokens, scratch, n_windows, can_shift):
-    """Whether spines or a reader leave a single inference; it costs nothing and is not scored."""
+    """Whether supertags or marginals leave a single inference; it costs nothing and is not scored."""
     if not _is_pruned(offers, tokens) or n_windows != 1 or can_shift:
         return False
     return not scratch.window_labels[0] & (scratch.window_labels[0] - _BIT)
@@ -189,15 +192,16 @@ def _is_forced(offers, tokens, scratch, n_windows, can_shift):
 def _score_inferences(
     model, tokens, n_tokens, confident, offers, nodes, scratch, cache, mark, n_windows, can_shift, windows_first
 ):
-    """Score the windows and, as one more window, the shift; first what the gate takes for likelier. Where that is sure
-    enough, the other is left out: returns (windows, whether to shift) as far as they are scored."""
+    """Score the windows and, as one more window, the shift, starting with the one that the window filter considers more
+    likely. If its score is above `confident`, the other is skipped: return (number of windows, whether to shift) that
+    remain."""
     low, cursor, size = mark[at.LOW], mark[at.CURSOR], mark[at.SIZE]
     windows_i, windows_j = scratch.windows_i, scratch.windows_j
     if can_shift:
         windows_i[n_windows] = cursor - 1
         windows_j[n_windows] = cursor
     for turn in range(2 if can_shift else 1):
-        # One call for both, because every call of the scorer is compiled on its own.
+        # One call for both, because every call of the scorer is compiled separately.
         if can_shift and windows_first == (turn == 1):
             atom_map, rules, bits = model.shift_atoms, model.shift_rules, scratch.shifts
             seed, out, first, last = SHIFT_SEED, scratch.shift, n_windows, n_windows + 1
@@ -219,7 +223,7 @@ def _score_inferences(
 
 @inner_kernel
 def _skipped(tokens, nodes, scratch, mark):
-    """What the reader lets a shift, or TOP, cost in the current state."""
+    """Cost of a shift, or of TOP, in the current state by the marginals; 0 without marginals."""
     if not believed(tokens) or mark[at.CURSOR] >= mark[at.SIZE]:
         return 0.0
     return skipped_cost(tokens, nodes, np.int64(scratch.frontier[mark[at.CURSOR]]))
@@ -227,7 +231,7 @@ def _skipped(tokens, nodes, scratch, mark):
 
 @inner_kernel
 def _best(model, offers, tokens, scratch, n_windows):
-    """The highest score of any allowed label but TOP over the windows of several items."""
+    """The highest score of any allowed label except TOP over the windows of several items."""
     pruned, best = _is_pruned(offers, tokens), -np.inf
     for w in range(n_windows):
         if scratch.windows_j[w] - scratch.windows_i[w] > 1:
@@ -239,7 +243,8 @@ def _best(model, offers, tokens, scratch, n_windows):
 
 @inner_kernel
 def _met_before(agenda, nodes, frontier, i, j, label, total):
-    """(Whether the items after this inference were met at no greater cost, their key); see `agenda.meet`."""
+    """(Whether the items after this inference were visited at the same or a lower cost, their key); see
+    `agenda.meet`."""
     item = nodes.item
     below = np.int64(item[frontier[i]]["label"]) if j - i == 1 else np.int64(-1)
     key = agenda.states[agenda.mark[at.CURRENT]]["hash"] ^ item_hash(
@@ -251,8 +256,8 @@ def _met_before(agenda, nodes, frontier, i, j, label, total):
 
 @inner_kernel
 def _make_successors(model, offers, tokens, nodes, scratch, agenda, best_cost, n_windows, can_shift, forced):
-    """Make a state of every inference that leaves it cheaper than the best parses, in greedy parsing of the cheapest
-    alone: (the cheapest, or -1; the number of legal labels of windows)."""
+    """Create the state after each inference if it is cheaper than the best parses; in greedy parsing only that after
+    the cheapest one. Return (index of the cheapest state, or -1; number of legal labels of windows)."""
     states, mark = agenda.states, agenda.mark
     n_labels = np.int64(model.grammar.options[3])
     keep, track = len(agenda.heap) > 1, _tracks(model, agenda)
@@ -300,7 +305,7 @@ def _make_successors(model, offers, tokens, nodes, scratch, agenda, best_cost, n
 
 @inner_kernel
 def _make_shift(model, tokens, nodes, scratch, agenda):
-    """Make the state after a shift that is the only way on, and so costs nothing but what the reader lets it."""
+    """Create the state after a shift that is the only possible action, so that it costs only what the marginals add."""
     states, mark = agenda.states, agenda.mark
     current, cursor, slot = mark[at.CURRENT], mark[at.CURSOR], mark[at.N_STATES]
     label = np.int64(model.grammar.options[3])
@@ -312,7 +317,8 @@ def _make_shift(model, tokens, nodes, scratch, agenda):
 
 @inner_kernel
 def _follow(model, offers, nodes, scratch, agenda, slot):
-    """Make the successor in `slot` the current state; it is marked by its parent, so that it is not queued."""
+    """Make the successor in `slot` the current state; its parent is stored as a negative value, so that it is not
+    queued."""
     states, mark = agenda.states, agenda.mark
     i, j, label = np.int64(states[slot]["i"]), np.int64(states[slot]["j"]), np.int64(states[slot]["label"])
     if len(agenda.heap) > 1:
@@ -328,7 +334,8 @@ def _follow(model, offers, nodes, scratch, agenda, slot):
 
 @inner_kernel
 def _complete_greedily(model, tokens, n_tokens, confident, least, offers, nodes, scratch, agenda, cache, best_cost):
-    """Follow the cheapest inference from the current state on, and make states of those passed over; how it ended."""
+    """Apply the cheapest inference repeatedly from the current state, and create states for the others; return the
+    outcome."""
     mark = agenda.mark
     while not is_complete(model.grammar, nodes, scratch.frontier, mark[at.LOW], mark[at.SIZE]):
         n_windows, can_shift, windows_first = _list_inferences(model, tokens, least, offers, nodes, scratch, mark)
@@ -347,7 +354,7 @@ def _complete_greedily(model, tokens, n_tokens, confident, least, offers, nodes,
         cheapest, legal = _make_successors(
             model, offers, tokens, nodes, scratch, agenda, best_cost, n_windows, can_shift, forced
         )
-        if cheapest < 0:  # all cost at least as much as the best parse, or were met before; or there is none
+        if cheapest < 0:  # all cost at least as much as the best parse, or were visited before; or there is none
             return _STUCK if legal == 0 and not can_shift else _TOO_DEAR
         _follow(model, offers, nodes, scratch, agenda, cheapest)
     return _PARSED
@@ -355,8 +362,8 @@ def _complete_greedily(model, tokens, n_tokens, confident, least, offers, nodes,
 
 @inner_kernel
 def _keep_best(agenda, nodes, n_tokens, ended, out_cost):
-    """Keep the current state if it is one of the k cheapest parses so far; pieces without an inference left are joined,
-    but for one tree at most."""
+    """Add the current state to the parses if it is one of the k cheapest so far. Pieces without an inference left count
+    as joined under TOP, at most one such parse."""
     mark, key = agenda.mark, at.EMPTY
     if ended == _TOO_DEAR:
         return
@@ -373,7 +380,7 @@ def _keep_best(agenda, nodes, n_tokens, ended, out_cost):
 
 @inner_kernel
 def _queue_successors(agenda, best_cost):
-    """Queue the states made since the last one was popped, but for those that were followed."""
+    """Queue the states created since the last one was popped, except those that were made current."""
     states, heap, mark = agenda.states, agenda.heap, agenda.mark
     for s in range(mark[at.QUEUED_FROM], mark[at.N_STATES]):
         parent = states[s]["parent"]
@@ -385,12 +392,13 @@ def _queue_successors(agenda, best_cost):
 
 @inner_kernel
 def advance(
-    model, tokens, tag_symbols, n_tokens, budget, confident, least, offers, nodes, scratch, agenda, cache, out_cost
+    model, tokens, tag_symbols, n_tokens, budget, confident, least, offers, nodes, scratch, agenda, cache,
+    out_cost,
 ):  # fmt: skip
-    """Search on from where `agenda` stands; MORE_ROOM when an array is full (the marks say which), else 0. The parses
-    are the agenda's ends, of which `make_parse` makes trees.
+    """Continue the search of `agenda`; return `MORE_ROOM` if an array is full (the marks show which), else 0. The
+    parses are the agenda's `ends`, from which `make_parse` builds trees.
 
-    What a parse must cost less than to be one of the k best stands in the last entry of `out_cost`.
+    The last entry of `out_cost` is the cost that a parse must stay below to be one of the k best.
     """
     states, heap, mark, k = agenda.states, agenda.heap, agenda.mark, len(agenda.ends)
     per_state = np.int64(model.grammar.options[3]) if _has_offers(offers) else 0
@@ -410,7 +418,7 @@ def advance(
         _queue_successors(agenda, out_cost[-1])
         if mark[at.N_HEAP] == 0 or states[heap[0]]["cost"] >= out_cost[-1]:
             return 0
-        # Pruned states have few inferences to score, but each is a state to build and to look at.
+        # States pruned by supertags have few inferences to score, but each state must be built and examined.
         if mark[at.SCORED] + mark[at.EXPANDED] * per_state >= budget:
             if mark[at.N_ENDS] == k or mark[at.N_TRIED] >= _TRIES * k:
                 return 0
@@ -420,7 +428,7 @@ def advance(
 
 @inner_kernel
 def status_of(agenda, number):
-    """The status of one of the agenda's ends: OPTIMAL where no parse but those before it can cost less."""
+    """The status of one of the agenda's parses: OPTIMAL if no parse other than those before it can cost less."""
     end = agenda.ends[number]
     if end["glued"]:
         return FALLBACK
@@ -432,7 +440,7 @@ def status_of(agenda, number):
 
 @inner_kernel
 def make_parse(model, tokens, tag_symbols, n_tokens, offers, nodes, scratch, agenda, number, out_cost):
-    """Make the items of one of the agenda's ends."""
+    """Build the items of one of the agenda's parses."""
     mark, end = agenda.mark, agenda.ends[number]
     _rebuild(model, tokens, tag_symbols, n_tokens, offers, nodes, scratch, agenda, end["state"], out_cost)
     if end["glued"]:

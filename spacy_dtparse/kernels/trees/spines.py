@@ -1,10 +1,10 @@
-"""Spines in the search: which constituents a word may head, and what is left of that for an item.
+"""Supertags in the search: the constituents that a word may head, and those that remain possible for an item.
 
-Every token is offered some spines, the chains of labels that it may head, bottom-up (see `trees.spines`). An item is
-only built where its head's spines have its label at that height, and a child that is not the head must be where one of
-its own head's spines ends: the pruning of adaptive supertagging (Kummerfeld, Roesner, Dawborn, Haggerty, Curran & Clark
-2010), for a parser without lexical categories. Sided spines also tell on which sides of its head an item has other
-children, and at which place among its parent's it stands.
+Each token has candidate supertags: spines, the chains of labels that it may head, bottom-up (see `trees.spines`). An
+item is built only if some spine of its head has its label at that height, and a child that is not the head must be
+where one of its head's spines ends. This is the pruning of adaptive supertagging (Kummerfeld, Roesner, Dawborn,
+Haggerty, Curran & Clark 2010), for a parser without lexical categories. A directional spine also states on which sides
+of its head an item has other children, and the item's position among its parent's children.
 """
 
 from typing import NamedTuple
@@ -18,24 +18,27 @@ from .heads import head_position
 from .state import label_allowed
 
 MOST_SPINES = 64
-"""Spines that a token can be offered."""
+"""Maximum number of candidate spines of a token."""
 MOST_LABELS = 63
-"""Labels, TOP among them, of a model that can be pruned by spines."""
+"""Maximum number of labels, including TOP, of a model whose search can be pruned by spines."""
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 CHAIN = np.dtype(
     [("spines", np.uint64), ("labels", np.uint64), ("places", np.uint64), ("height", np.int64)], align=True
 )
-"""What is left for a node: `spines`, a bit for each offer to its head that agrees with the `height` labels that the
-head heads in it; `labels`, a bit for each label that they have next; `places`, a bit for each place at which one of
-them ends."""
+"""Possibilities that remain for a node: `spines`, a bit for each candidate of its head that agrees with the `height`
+labels that the head already heads in it; `labels`, a bit for each of their next labels; `places`, a bit for each
+position at which one of them ends."""
 
 
 class Offers(NamedTuple):
-    """`levels`: uint64 (n, longest spine + 1, L + 1 + SIDES + PLACES), a bit for each spine offered to a token that has
-    at a height one of the L labels (the last is TOP, which none has), that ends there, that has these sides there, that
-    ends (at whatever height, told at height 0) at a place; of shape (1, 1, 1) there are none. `chains`: CHAIN
-    (nodes,), working memory. `constraints` int32 (c, 4): what the tree must and must not have; see `constraints`."""
+    """Supertag candidates and constraints of a sentence.
+
+    `levels`: uint64 (n, longest spine + 1, L + 1 + SIDES + `PLACES`), by token and height, with a bit for each
+    candidate spine: that has one of the L labels there (the last is TOP, which none has); that ends there; that has
+    these sides there; that ends at a position (independent of the height, stored at height 0). Of shape (1, 1, 1) if
+    there are none. `chains`: CHAIN (nodes,), scratch. `constraints` int32 (c, 4): see `constraints`.
+    """
 
     levels: np.ndarray
     chains: np.ndarray
@@ -43,15 +46,15 @@ class Offers(NamedTuple):
 
 
 def no_offers() -> Offers:
-    """Offers that prune nothing."""
+    """Arrays without candidates and constraints, which prune nothing."""
     return Offers(np.zeros((1, 1, 1), np.uint64), np.zeros(1, CHAIN), no_constraints())
 
 
 @kernel
 def fill_levels(labels, sides, ends, places, tokens, bits, levels):
-    """Enter spines into `levels`, all zero (see Offers): spine k has the labels[ends[k - 1]:ends[k]] and, as bits, as
-    many sets of `sides`, ends at the `places`, bits too, and is number bits[k] of those of tokens[k]; all int32. Spine
-    0 begins at 0."""
+    """Write spines to `levels`, all zero (see `Offers`). Spine k is candidate bits[k] of token tokens[k]; it has the
+    labels[ends[k - 1]:ends[k]] with as many sets of `sides` (bits), and ends at the positions `places[k]` (bits); all
+    int32. Spine 0 starts at 0."""
     first = 0
     n_labels = levels.shape[2] - 1 - SIDES - PLACES
     for k in range(len(ends)):
@@ -70,7 +73,7 @@ def fill_levels(labels, sides, ends, places, tokens, bits, levels):
 
 @inner_kernel
 def _set_chain(offers, node, token, height, spines):
-    """Write what is left for a node."""
+    """Write the chain of a node, given its remaining spines."""
     levels = offers.levels
     n_labels = levels.shape[2] - 1 - SIDES - PLACES
     labels, places = _ZERO, _ZERO
@@ -98,7 +101,7 @@ def start_chains(offers, n_tokens):
 
 @inner_kernel
 def _after(offers, nodes, node, label, side):
-    """What is left of a node's spines where an item is built with it as the head."""
+    """The spines of a node that remain if an item with this label and side is built with it as the head."""
     levels, chain = offers.levels, offers.chains[node]
     token, height = nodes.item[node]["head"], chain["height"]
     n_labels = levels.shape[2] - 1 - SIDES - PLACES
@@ -107,7 +110,7 @@ def _after(offers, nodes, node, label, side):
 
 @inner_kernel
 def follow_chain(offers, nodes):
-    """Write the chain of the newest item, if there are spines and it is not TOP, which no spine has."""
+    """Write the chain of the newest item if there are spines and it is not TOP, which no spine has."""
     node = np.int64(nodes.used[0] - 1)
     item = nodes.item[node]
     top = offers.levels.shape[2] - 2 - SIDES - PLACES
@@ -119,8 +122,7 @@ def follow_chain(offers, nodes):
 
 @inner_kernel
 def may_shift(offers, nodes, frontier, cursor, size):
-    """Whether the leftmost item of a stack may be another than the first child of what it will be in. There must be
-    offers."""
+    """Whether the leftmost item of a stack can be a child other than the first. There must be supertags."""
     levels = offers.levels
     if cursor >= size:
         return True
@@ -136,8 +138,8 @@ def may_shift(offers, nodes, frontier, cursor, size):
 
 @inner_kernel
 def _open_child(chains, frontier, i, j):
-    """The one child of a window that can only be its head, as the spines of its own do not end there; -1 if there is
-    none, -2 if there are several."""
+    """Frontier position of the child of a window that must be its head, because none of its spines ends there; -1 if
+    there is none, -2 if there are several."""
     found = np.int64(-1)
     for k in range(i, j):
         place = 3 if j - i == 1 else 0 if k == i else 2 if k == j - 1 else 1
@@ -150,7 +152,7 @@ def _open_child(chains, frontier, i, j):
 
 @inner_kernel
 def _spine_labels(offers, heads, nodes, frontier, top, children, i, j):
-    """The labels that spines allow a window, as bits."""
+    """The labels that the spines allow over a window, as bits."""
     chains, item, arity = offers.chains, nodes.item, j - i
     open_at = _open_child(chains, frontier, i, j)
     allowed, labels = _ZERO, _ZERO
@@ -163,7 +165,7 @@ def _spine_labels(offers, heads, nodes, frontier, top, children, i, j):
             labels |= chains[frontier[k]]["labels"]
     if not labels:
         return allowed
-    chooses = 1 < arity <= len(children)  # as `add_item` has it
+    chooses = 1 < arity <= len(children)  # as in `add_item`
     if chooses:
         for k in range(arity):
             children[k] = item[frontier[i + k]]["label"]
@@ -181,10 +183,10 @@ def _spine_labels(offers, heads, nodes, frontier, top, children, i, j):
 def prune_windows(
     offers, grammar, heads, nodes, frontier, low, size, children, windows_i, windows_j, n_windows, window_labels
 ):
-    """Keep the windows that may get some label, in their order; returns how many.
+    """Keep the windows that have an allowed label, in their order; return their number.
 
-    `window_labels`: uint64 by window, a bit for each label that the offers and `label_allowed` allow it. There must be
-    offers.
+    `window_labels`: uint64 by window, a bit for each label allowed by both the spines and `label_allowed`. There must
+    be supertags.
     """
     top = np.int64(grammar.options[4])
     kept = np.int64(0)

@@ -1,10 +1,11 @@
 """States of a parse: nodes, frontier, the legal windows of each strategy, and the application of an inference.
 
-A state is a frontier of nodes. A candidate inference is a window [i, j) of it and a label (Turian & Melamed 2006a,
-section 2). The frontier stands in [low, size) of an array. Under SHIFT_REDUCE [low, cursor) are the unread tokens and
-[cursor, size) is the stack, leftmost item on top; a shift moves the cursor one to the left. A reduction leaves the
-stack where it is and moves the unread tokens up to it, of which only the nearest `reach` are written (those that a
-template can see), so an action costs the same in a sentence of any length. The other strategies keep low = cursor = 0.
+A state is a frontier of nodes. A candidate inference is a window [i, j) of it, the run of adjacent items that become
+children, and a label (Turian & Melamed 2006a, section 2). The frontier is stored in [low, size) of an array. Under
+SHIFT_REDUCE [low, cursor) are the unread tokens and [cursor, size) is the stack, leftmost item on top; a shift moves
+the cursor one to the left. A reduction does not move the stack; it moves the unread tokens next to it, but writes only
+the nearest `reach` of them (those that a template can use), so an action costs the same in a sentence of any length.
+With the other strategies low = cursor = 0.
 """
 
 from typing import NamedTuple
@@ -25,12 +26,13 @@ STRATEGIES = ("l2r", "r2l", "bottom_up", "shift_reduce")
 
 @stored_as("options")
 class Grammar(NamedTuple):
-    """What may be inferred: int32 arrays so that kernels compile once.
+    """Rules for legal inferences, as an int32 array so that kernels compile once.
 
-    `options` int32 (7,): strategy, most children of an item, 1 if punctuation may be first or last child, number of
-    labels, number of the label TOP (the last label), how many frontier items left of a window a template can see, how
-    many to the right of it or from its start (-1: no bound, or too deep a template; then scores are not kept between
-    states). A shift is written as label number `options[3]` with the window [cursor - 1, cursor).
+    `options` int32 (7,): strategy, maximum number of children of an item, 1 if punctuation may be the first or last
+    child, number of labels, id of the label TOP (the last label), number of frontier items left of a window that
+    templates use, number of items to the right of it or from its start (-1: no bound, or too deep a template; then
+    scores are not cached between states). A shift is written as label `options[3]` with the window [cursor - 1,
+    cursor).
     """
 
     options: np.ndarray
@@ -38,7 +40,7 @@ class Grammar(NamedTuple):
 
 @inner_kernel
 def start_sentence(tokens, n_tokens, tag_symbols, nodes, frontier):
-    """Make the initial state: one node per token. `tag_symbols` int32 (n,): symbol of each token's tag."""
+    """Create the initial state: one node per token. `tag_symbols` int32 (n,): symbol of each token's tag."""
     item = nodes.item
     for t in range(n_tokens):
         item[t]["label"] = tag_symbols[t]
@@ -59,7 +61,7 @@ def start_sentence(tokens, n_tokens, tag_symbols, nodes, frontier):
 
 @inner_kernel
 def in_unary_chain(nodes, node, label):
-    """True when `label` is already in the unary chain that ends in `node`."""
+    """Whether `label` is already in the unary chain that ends in `node`."""
     item = nodes.item
     while item[node]["first"] >= 0:
         if item[node]["label"] == label:
@@ -72,9 +74,9 @@ def in_unary_chain(nodes, node, label):
 
 @inner_kernel
 def list_windows(grammar, nodes, tokens, frontier, cursor, size, out_i, out_j):
-    """Write the legal windows of a state, ordered by start, then end; return how many.
+    """Write the legal windows of a state, ordered by start, then end; return their number.
 
-    Shifts are not windows. A window is legal when its arity fits, punctuation tokens do not stand at its edge (unless
+    Shifts are not windows. A window is legal if its arity is allowed, no punctuation token is at its edge (unless
     allowed) and the strategy permits it. Labels are restricted further by `label_allowed`.
     """
     item = nodes.item
@@ -102,7 +104,7 @@ def list_windows(grammar, nodes, tokens, frontier, cursor, size, out_i, out_j):
         if not punctuation_at_edge and item[node]["first"] < 0 and tokens[node, PUNCT] == 1:
             continue
         for j in range(i + 1, min(i + most, size) + 1):
-            # l2r: the window holds the rightmost item already built or lies wholly to its right.
+            # l2r: the window contains the rightmost item already built or is entirely to its right.
             if strategy == L2R and pivot >= 0 and i <= pivot and j <= pivot:
                 continue
             node = frontier[j - 1]
@@ -116,7 +118,8 @@ def list_windows(grammar, nodes, tokens, frontier, cursor, size, out_i, out_j):
 
 @inner_kernel
 def label_allowed(grammar, nodes, frontier, low, size, i, j, label):
-    """TOP only over the one item that covers everything, nothing over TOP, no label twice in a unary chain."""
+    """Whether a label is legal over a window: TOP only over the single item that covers everything, nothing over TOP,
+    no label twice in a unary chain."""
     item = nodes.item
     top = grammar.options[4]
     node = frontier[i]
@@ -129,7 +132,7 @@ def label_allowed(grammar, nodes, frontier, low, size, i, j, label):
 
 @inner_kernel
 def add_item(heads, nodes, frontier, i, j, label, children):
-    """Create the item (label, frontier[i:j]) with the head that the label's rules choose; return its node number."""
+    """Create the item (label, frontier[i:j]) with the head chosen by the label's rules; return its node index."""
     item = nodes.item
     node = np.int64(nodes.used[0])
     at = np.int64(nodes.used[1])
@@ -162,7 +165,7 @@ def add_item(heads, nodes, frontier, i, j, label, children):
 
 @inner_kernel
 def infer(grammar, heads, nodes, frontier, low, cursor, size, i, j, label, children):
-    """Apply one inference (or a shift, label number = number of labels); return the new (low, cursor, size)."""
+    """Apply one inference (or a shift: label = number of labels); return the new (low, cursor, size)."""
     reach = grammar.options[5] + 1  # the shift candidate's window starts one item further left
     if label == grammar.options[3]:
         if cursor - 1 - reach >= low:  # one more unread token comes into reach
@@ -186,10 +189,10 @@ def infer(grammar, heads, nodes, frontier, low, cursor, size, i, j, label, child
 
 @inner_kernel
 def is_complete(grammar, nodes, frontier, low, size):
-    """True when the frontier is the one item TOP."""
+    """Whether the frontier consists of the single item TOP."""
     return size - low == 1 and nodes.item[frontier[size - 1]]["label"] == grammar.options[4]
 
 
 def make_nodes(capacity: int, pool: int) -> Nodes:
-    """Room for `capacity` nodes with `pool` children in all."""
+    """Allocate arrays for `capacity` nodes with `pool` children in total."""
     return Nodes(np.zeros(capacity, dtype=NODE), np.zeros(pool, dtype=np.int32), np.zeros(2, dtype=np.int32))

@@ -1,4 +1,4 @@
-"""The data of a dependency parser: lists of words and tags, weights of link features in stages, weights of labels."""
+"""Model of a dependency parser: vocabularies, weights of dependency features in stages, and weights of labels."""
 
 import hashlib
 from collections.abc import Mapping
@@ -30,31 +30,31 @@ from .features import (
 KIND = "dependency"
 VERSION = 1
 DECODERS = ("projective", "spanning")
-"""Eisner's chart, and the maximum spanning tree of Chu, Liu and Edmonds."""
+"""Decoders: Eisner's chart, and the maximum spanning tree of Chu, Liu and Edmonds."""
 MAX_STAGES = 4
 MAX_BIN = 15
-"""Greatest number above BIN_AT in a feature's key."""
+"""Maximum of the bits from BIN_AT on, the distance bin, in a feature's key."""
 MAX_LABELS = MAX_TAGS - 4
-"""Labels that features of guides can tell apart."""
+"""Maximum number of labels that features of guides can distinguish."""
 
 
 class LinkStage(NamedTuple):
-    """One linear model of links. `keys`: uint64 (F,), ascending; `weights`: int16 (F,), in units of 2**-`grid`."""
+    """A linear model of dependencies. `keys`: uint64 (F,), ascending; `weights`: int16 (F,), in units of 2**-`grid`."""
 
     keys: np.ndarray
     weights: np.ndarray
     grid: int
 
     def table(self) -> tuple[np.ndarray, np.ndarray]:
-        """(Rows and weights of a FamilyTable), as the kernels take them."""
+        """Return (rows, weights) of a FamilyTable for the kernels."""
         table = make_families(self.keys)
         return table.rows, table.weights(self.weights * np.float32(2.0**-self.grid))
 
 
 def pack_links(keys: np.ndarray, weights: np.ndarray, most: int | None = None) -> LinkStage:
-    """The stage of ascending keys and float weights (F,): the `most` greatest by size, without those that round to 0.
+    """Build a stage from ascending keys and float weights (F,): the `most` largest that do not round to 0.
 
-    A feature with distance is only looked for where the one without is found, so that one stays with it.
+    The kernels look up a feature with distance only if the same feature without distance exists, so that is included.
     """
     packed, grid = on_grid(weights)
     kept = packed != 0
@@ -67,11 +67,13 @@ def pack_links(keys: np.ndarray, weights: np.ndarray, most: int | None = None) -
 
 @dataclass(frozen=True)
 class DependencyModel:
-    """`parts`: what words and tags have a number. `stages`: each but the first reads the tree of the one before as its
-    guide. `label_names`: by number, the first is that of the root's dependent. `labels`: None
-    for a parser without labels. `decoder`: one of DECODERS. `meta`: plain data about the model.
+    """Data of a dependency parser.
 
-    Raises ModelFormatError when parts do not fit together.
+    `parts`: vocabularies of words and tags. `stages`: each but the first uses the previous one's tree as its guide.
+    `label_names`: by id; the first is the label of the root's dependent. `labels`: None for a parser without labels.
+    `decoder`: one of DECODERS. `meta`: metadata.
+
+    Raises ModelFormatError if the parts are inconsistent.
     """
 
     parts: LinkParts
@@ -81,26 +83,26 @@ class DependencyModel:
     decoder: str
     meta: dict[str, Any]
     tables: tuple[tuple[np.ndarray, np.ndarray], ...] = field(init=False, repr=False, compare=False)
-    """Of each stage, see `LinkStage.table`."""
+    """`LinkStage.table` of each stage."""
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.stages) <= MAX_STAGES:
             raise ModelFormatError(f"the model has {len(self.stages)} stages; allowed are 1 to {MAX_STAGES}; {FETCH}")
         n = len(self.label_names)
         if n > MAX_LABELS:
-            raise ModelFormatError(f"the model has {n} labels, and at most {MAX_LABELS} can be told apart; {FETCH}")
+            raise ModelFormatError(f"the model has {n} labels; at most {MAX_LABELS} are possible; {FETCH}")
         if not n:
             raise ModelFormatError(f"the model has no label for the root's dependent; {FETCH}")
         for stage in self.stages:
             check_keys(stage.keys, len(stage.weights))
             if np.any(stage.keys >> BIN_AT > MAX_BIN) or np.any(stage.keys & WITHOUT_BIN == 0):
-                raise ModelFormatError(f"a feature of the model is none; {FETCH}")
+                raise ModelFormatError(f"a feature of the model has an invalid key; {FETCH}")
         object.__setattr__(self, "tables", tuple(stage.table() for stage in self.stages))
         if self.labels is not None:
             check_labels(self.labels, n)
 
     def fingerprint(self) -> str:
-        """Digest of all that decides a parse (16 hex digits)."""
+        """Return the digest of all data that determine a parse (16 hex digits)."""
         digest = hashlib.sha256(repr((self.parts.to_dict(), self.label_names, self.decoder)).encode())
         for array in (self.parts.word_tags, self.parts.stem_tags, self.parts.kinds):
             digest.update(np.ascontiguousarray(array).tobytes())

@@ -1,4 +1,4 @@
-"""Linear models of features with exact keys: weights on a grid, by feature, or by feature and label."""
+"""Linear models of features with exact (not hashed) keys: quantized weights by feature, or by feature and label."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from ..reading import FETCH
 from ..schema import Array
 
 LEVELS = 32767
-"""Greatest weight in units of its grid: weights are stored in int16."""
+"""Maximum absolute weight in units of its grid: weights are stored in int16."""
 
 
 class LabelStage(NamedTuple):
@@ -27,12 +27,13 @@ class LabelStage(NamedTuple):
     grid: int
 
     def table(self) -> PairTable:
-        """The stage as kernels take it, in units of the grid."""
+        """Return the stage as a table for the kernels, in units of the grid."""
         return PairTable(*make_slots(self.keys), self.starts, pack_pair(self.labels, self.weights))
 
 
 def on_grid(weights: np.ndarray, levels: int = LEVELS) -> tuple[np.ndarray, int]:
-    """(int16 weights, grid): the finest power of two on which the greatest weight is at most `levels`."""
+    """Quantize weights: return (int16 weights, grid), with the finest power of two for which the largest absolute
+    weight is at most `levels`."""
     most = float(np.abs(weights).max(initial=0.0))
     grid = 10
     while grid > -20 and most * 2.0**grid > levels:
@@ -41,7 +42,7 @@ def on_grid(weights: np.ndarray, levels: int = LEVELS) -> tuple[np.ndarray, int]
 
 
 def pack_labels(keys: np.ndarray, weights: np.ndarray, most: int | None = None) -> LabelStage:
-    """`pack_pairs` of a weight for every pair, (F, labels)."""
+    """Apply `pack_pairs` to a matrix of weights, (F, labels)."""
     features, labels = np.nonzero(weights)
     return pack_pairs(keys, features, labels, weights[features, labels], most)
 
@@ -50,8 +51,8 @@ def pack_pairs(
     keys: np.ndarray, features: np.ndarray, labels: np.ndarray, weights: np.ndarray, most: int | None = None,
     levels: int = LEVELS,
 ) -> LabelStage:  # fmt: skip
-    """The stage of pairs, in order, of a feature, its place in `keys`, and a label, with float weights, (P,) each: the
-    `most` greatest, without those that round to 0, and without features that have none. `levels`: see `on_grid`."""
+    """Build a stage from sorted pairs of a feature (its index in `keys`) and a label, with float weights, (P,) each:
+    the `most` largest that do not round to 0. Features without weights are removed. `levels`: see `on_grid`."""
     packed, grid = on_grid(weights, levels)
     if most is not None and np.count_nonzero(packed) > most:
         order = np.argsort(-np.abs(packed.astype(np.int32)), kind="stable")
@@ -64,7 +65,7 @@ def pack_pairs(
 
 
 def check_labels(stage: LabelStage, n_labels: int) -> None:
-    """Raise ModelFormatError unless weights are int16, and all places and labels in range."""
+    """Raise ModelFormatError unless weights are int16, and all indices and labels in range."""
     if stage.weights.dtype != np.int16:
         raise ModelFormatError(f"the model's weights are of type {stage.weights.dtype}; {FETCH}")
     check_keys(stage.keys, len(stage.starts) - 1)
@@ -93,12 +94,12 @@ DECLARED = {
     "labels.labels": Array("int32", ("pairs",), 0, below="labels"),
     "labels.weights": Array("int16", ("pairs",)),
 }
-"""The arrays of `label_arrays` in a file."""
+"""Declarations of the arrays of `label_arrays` in a file."""
 GRIDS = whole_number(-20, 20)
 
 
 def label_arrays(stage: LabelStage) -> dict[str, np.ndarray]:
-    """A stage as arrays of a container, without its grid."""
+    """Convert a stage to arrays of a container, without its grid."""
     return {
         "labels.keys": steps(stage.keys), "labels.counts": np.diff(stage.starts),
         "labels.labels": stage.labels, "labels.weights": stage.weights,
@@ -106,17 +107,17 @@ def label_arrays(stage: LabelStage) -> dict[str, np.ndarray]:
 
 
 def read_labels(arrays: Mapping[str, np.ndarray], grid: int) -> LabelStage:
-    """The reverse of `label_arrays`."""
+    """Build a stage from the arrays of `label_arrays`."""
     starts = np.append(0, np.cumsum(arrays["labels.counts"])).astype(INDEX)
     labels = np.ascontiguousarray(arrays["labels.labels"], INDEX)
     return LabelStage(from_steps(arrays["labels.keys"]), starts, labels, arrays["labels.weights"], grid)
 
 
 def steps(keys: np.ndarray) -> np.ndarray:
-    """Ascending keys as the steps between them, which compress better."""
+    """Convert ascending keys to the differences between them, which compress better."""
     return np.diff(keys, prepend=np.uint64(0))
 
 
 def from_steps(differences: np.ndarray) -> np.ndarray:
-    """The reverse of `steps`."""
+    """Convert the differences of `steps` back to keys."""
     return np.cumsum(differences, dtype=np.uint64)

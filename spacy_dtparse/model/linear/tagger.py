@@ -1,4 +1,4 @@
-"""The data of a log-linear tagger: lists of words, tags and labels, the tag dictionary, and weights."""
+"""Model of a log-linear tagger: vocabularies of words, tags and labels, the tag dictionary, and weights."""
 
 import hashlib
 from collections.abc import Mapping
@@ -22,10 +22,12 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class TaggerModel:
-    """`parts`: what words and tags have a number. `weights`: of features and labels. `scale`: times which a sum of
-    weights is a log-probability, 1 for a model trained as a distribution. `meta`: plain data about the model.
+    """Data of a log-linear tagger.
 
-    Raises ModelFormatError when parts do not fit together.
+    `parts`: vocabularies of words and tags. `weights`: of features and labels. `scale`: factor that converts a sum of
+    weights to a log-probability, 1 for a model trained as a distribution. `meta`: metadata.
+
+    Raises ModelFormatError if the parts are inconsistent.
     """
 
     parts: TagParts
@@ -42,7 +44,7 @@ class TaggerModel:
         object.__setattr__(self, "tables", TagTables(*table, self.parts.allowed_from, self.parts.allowed, scale))
 
     def fingerprint(self) -> str:
-        """Digest of all that decides a label (16 hex digits)."""
+        """Return the digest of all data that determine a label (16 hex digits)."""
         digest = hashlib.sha256(repr((self.parts.to_dict(), self.weights.grid, self.scale)).encode())
         for array in (self.parts.allowed_from, self.parts.allowed, *self.weights[:-1]):
             digest.update(np.ascontiguousarray(array).tobytes())

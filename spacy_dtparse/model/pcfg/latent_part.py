@@ -1,4 +1,4 @@
-"""Emissions of word classes, and a grammar with latent annotations as a model holds it."""
+"""Emissions of word classes, and a grammar with latent annotations as part of a model."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ..schema import Array
 from ..segments import any_positive, line_up
 
 MAX_VALUES = 1024
-"""Latent values of a symbol."""
+"""Maximum number of latent values of a symbol."""
 
 
 def child_ranges(n: int, binary: np.ndarray, unary: np.ndarray) -> np.ndarray:
-    """int32 (n, 4): where, in a list of rules, the binary and then the unary rules of each left child stand, of which
-    `binary` and `unary` are the left children, ascending."""
+    """int32 (n, 4): ranges of the binary rules, then of the unary rules, of each left child in a list of rules.
+    `binary`, `unary`: the rules' left children, ascending."""
     columns = [np.searchsorted(lefts, np.arange(n), side) for lefts in (binary, unary) for side in ("left", "right")]
     ranges = np.stack(columns, axis=1).astype(INDEX)
     ranges[:, 2:] += len(binary)
@@ -41,8 +41,8 @@ class Emissions(NamedTuple):
     """Log probabilities of word classes.
 
     `from_class` int64 (C + 1,): the entries of class c are [from_class[c], from_class[c + 1]); `symbol` int32 (E,),
-    ascending in a class, `weight` float64 (E,): tags that the class is known to have. `floor` float64 (S,): of a class
-    that a symbol was never seen with, used where the tag is given; nan for symbols that are no tags.
+    ascending in a class, `weight` float64 (E,): tags that the class was seen with. `floor` float64 (S,): weight of a
+    class that was never seen with a symbol, used if the tag is given; nan for symbols that are not tags.
     """
 
     from_class: np.ndarray
@@ -52,11 +52,12 @@ class Emissions(NamedTuple):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Emissions:
-        """The emissions among the arrays of a grammar."""
+        """Build the emissions from the arrays of a grammar."""
         return cls(*(as_type(arrays[name], dtype) for name, dtype in zip(stored_names(cls), _TYPES, strict=True)))
 
     def check(self, n: int, kind: str) -> None:
-        """Raise ModelFormatError unless the tables fit together and name only symbols below n, in words a `kind`."""
+        """Raise ModelFormatError unless the tables are consistent and all symbols are below n; `kind`: their name in
+        messages."""
         ends = self.from_class
         fits = len(self.floor) == n and len(self.symbol) == len(self.weight) and len(ends)
         if not fits or ends[0] != 0 or ends[-1] != len(self.symbol) or np.any(ends[1:] < ends[:-1]):
@@ -67,11 +68,11 @@ class Emissions(NamedTuple):
 
 _TYPES = (OFFSET, INDEX, SCORE, SCORE)
 _SURE = 1e-9
-"""Logs of probabilities may be so far above 0."""
+"""Tolerance above 0 for logs of probabilities."""
 
 
 def declared_emissions(prefix: str, below: int | str | None) -> dict[str, Array]:
-    """The arrays of Emissions in a file, their names beginning with the prefix; they name symbols `below`."""
+    """Declare the arrays of Emissions in a file; their names begin with the prefix. `below`: bound of their symbols."""
     entries = f"{prefix}entries"
     return {
         f"{prefix}from_class": Array("int64", ("classes and one",), 0),
@@ -82,7 +83,7 @@ def declared_emissions(prefix: str, below: int | str | None) -> dict[str, Array]
 
 
 def as_type(array: np.ndarray, dtype: Any) -> np.ndarray:
-    """An array of a file as the kernels take it: of this type and in C order."""
+    """Convert an array of a file to the given type and C order, as the kernels expect."""
     return np.ascontiguousarray(array.astype(dtype))
 
 
@@ -90,11 +91,11 @@ def as_type(array: np.ndarray, dtype: Any) -> np.ndarray:
 class LatentPart:
     """A grammar with latent annotations over the S symbols of the coarse grammar.
 
-    `sizes` int32 (S,): latent values of each symbol. `rules` int32 (R, 3): parent, left, right (-1: unary). `values`
-    float64: their probabilities, block after block, [y, z, x] for X -> Y Z and [y, x] for X -> Y (x of the parent).
-    `emissions`: of all latent values, those of symbol 0 first.
+    `sizes` int32 (S,): number of latent values of each symbol. `rules` int32 (R, 3): parent, left, right (-1: unary).
+    `values` float64: the rules' probabilities in consecutive blocks, [y, z, x] for X -> Y Z and [y, x] for X -> Y (x of
+    the parent). `emissions`: of all latent values, starting with those of symbol 0.
 
-    Raises ModelFormatError when they do not fit together.
+    Raises ModelFormatError if they are inconsistent.
     """
 
     sizes: np.ndarray
@@ -115,18 +116,18 @@ class LatentPart:
 
     @cached_property
     def starts(self) -> np.ndarray:
-        """int64 (R + 1,): where the rules' blocks begin in `values`."""
+        """int64 (R + 1,): offsets of the rules' blocks in `values`."""
         wide = np.concatenate([self.sizes, [1]]).astype(OFFSET)
         return np.concatenate([[0], np.cumsum(wide[self.rules].prod(axis=1))]).astype(OFFSET)
 
     @cached_property
     def first(self) -> np.ndarray:
-        """int64 (S + 1,): the number of each symbol's first latent value."""
+        """int64 (S + 1,): index of each symbol's first latent value."""
         return np.concatenate([[0], np.cumsum(self.sizes)]).astype(OFFSET)
 
     @cached_property
     def kernel(self) -> LatentRules:
-        """The rules sorted by left child, for the kernels: binary ones, then unary ones; rows of zeros left out."""
+        """Rules for the kernels, sorted by left child: binary ones, then unary ones; without rows of zeros."""
         is_unary = self.rules[:, 2] < 0
         order = np.lexsort((self.rules[:, 0], self.rules[:, 2], self.rules[:, 1], is_unary))
         parent, left, right = np.ascontiguousarray(self.rules[order].T)
@@ -138,7 +139,7 @@ class LatentPart:
         n_rows = wide[self.rules[:, 1]] * wide[self.rules[:, 2]]
         row_at = np.concatenate([[0], np.cumsum(n_rows)])
         at = np.concatenate([[0], np.cumsum(np.repeat(wide[self.rules[:, 0]], n_rows))])
-        begins, rows = line_up(row_at, order)  # all rows, by the rules' new order
+        begins, rows = line_up(row_at, order)  # all rows, in the rules' new order
         kept = any_positive(self.values, at)[rows]
         row_from = np.concatenate([[0], np.cumsum(kept)])[begins]
         rule, rows = np.repeat(np.arange(len(order)), n_rows[order])[kept], rows[kept]
@@ -151,7 +152,7 @@ class LatentPart:
 
     @staticmethod
     def declared(prefix: str) -> dict[str, Array]:
-        """The arrays of a file, their names beginning with the prefix."""
+        """Declare the arrays in a file; their names begin with the prefix."""
         return {
             f"{prefix}sizes": Array("int32", ("coarse",), 0, MAX_VALUES),
             f"{prefix}rules": Array("int32", (f"{prefix}rules", 3), -1, below="coarse"),
@@ -160,8 +161,8 @@ class LatentPart:
         }
 
     def vectors(self, number: int, tag_symbols: np.ndarray | None) -> list[tuple[int, np.ndarray]]:
-        """(symbol, probabilities of a word of class `number` under each latent value) of the tags that the word may
-        have: all that the class is known with, or the given symbols alone."""
+        """Return (symbol, probabilities of a word of class `number` under each latent value) for the possible tags of
+        the word: all tags that its class was seen with, or only the given symbols."""
         e = self.emissions
         low, high = int(e.from_class[number]), int(e.from_class[number + 1])
         owner = np.searchsorted(self.first, e.symbol[low:high], "right") - 1
@@ -175,11 +176,11 @@ class LatentPart:
         return [(s, every[first[s] : first[s + 1]].copy()) for s in known.tolist()]
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """What a file holds, by name; `from_arrays` reads it back."""
+        """Return the arrays that a file contains, by name; `from_arrays` is the inverse."""
         return {"sizes": self.sizes, "rules": self.rules, "values": self.values, **to_stored(self.emissions)}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> LatentPart:
-        """A grammar from its `arrays`."""
+        """Build a grammar from its `arrays`."""
         sizes, rules = (as_type(arrays[name], INDEX) for name in ("sizes", "rules"))
         return cls(sizes, rules, as_type(arrays["values"], SCORE), Emissions.from_arrays(arrays))

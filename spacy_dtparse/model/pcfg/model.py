@@ -1,8 +1,8 @@
-"""The data of a PCFG: annotated symbols, binary and unary rules, emissions of word classes.
+"""Model of a PCFG parser: annotated symbols, binary and unary rules, emissions of word classes.
 
-A model holds two grammars over the same sentences: the one it parses with, and its coarse projection (vertical order 1,
-horizontal order 0), which says cheaply where a constituent may be. A grammar with latent annotations fits in as well:
-its symbols are the projection's, each several times.
+A model contains two grammars: the one it parses with, and its coarse projection (vertical order 1, horizontal order 0),
+which prunes the chart at low cost. It may also contain grammars with latent annotations, which split the symbols of the
+projection.
 """
 
 from __future__ import annotations
@@ -35,21 +35,22 @@ PHRASE, PART, TAG = 0, 1, 2
 """Kinds of symbols: a constituent, a part of one (see `training.pcfg.binarise`), a part of speech."""
 VERSION = 1
 MAX_COARSE, MAX_SYMBOLS, MAX_PARTS = 2048, 2**14, 32
-"""Symbols of the coarse grammar, of which charts hold the pairs, and of the others; latent grammars."""
+"""Maximum numbers of symbols of the coarse grammar (charts store pairs of them), of symbols of the other grammars, and
+of latent grammars."""
 _MOST_CHAINS = 1e6
-"""Greatest expected number of a symbol in chains of unary rules."""
+"""Maximum expected number of occurrences of a symbol in chains of unary rules."""
 
 
 def part_side(name: str) -> str:
-    """The side whose children come next in a part with this name, "left" or "right" (`training.pcfg.binarise` writes
-    "|left<" or "|right<" in it); "" where labels in the name make that unclear."""
+    """Return the side whose children come next in a part with this name, "left" or "right" (`training.pcfg.binarise`
+    writes "|left<" or "|right<" in it); "" if labels in the name make it ambiguous."""
     found = [side for side in ("left", "right") if f"|{side}" in name]
     return found[0] if len(found) == 1 else ""
 
 
 class KernelGrammar(NamedTuple):
-    """A grammar as kernels take it: `rules` RULE (R,), `ranges` int32 (S, 4); see `kernels.pcfg.cky`. `left` int32
-    (R,): the rules' left or only children."""
+    """A grammar for the kernels: `rules` RULE (R,), `ranges` int32 (S, 4); see `kernels.pcfg.cky`. `left` int32 (R,):
+    the rules' left or only children."""
 
     rules: np.ndarray
     ranges: np.ndarray
@@ -60,13 +61,13 @@ class KernelGrammar(NamedTuple):
 class PcfgGrammar:
     """Rules over S symbols.
 
-    `names`: readable and unique. `kind` int8 (S,): PHRASE, PART or TAG. `base` int32 (S,): number of the label (PHRASE)
-    or tag (TAG) that a tree shows, in the model's tables; -1 for parts. `coarse` int32 (S,): number of the symbol in
-    the coarse grammar, ascending. `frequency` float64 (S,): how common a symbol is among all nodes of the training
-    trees. `binary` int32 (B, 3), `unary` int32 (U, 2): parent, left, right; `binary_weight`, `unary_weight` float64:
-    log probabilities.
+    `names`: readable and unique. `kind` int8 (S,): PHRASE, PART or TAG. `base` int32 (S,): id, in the model's tables,
+    of the label (PHRASE) or tag (TAG) in a tree; -1 for parts. `coarse` int32 (S,): id of the symbol in the coarse
+    grammar, ascending. `frequency` float64 (S,): relative frequency of a symbol among all nodes of the training trees.
+    `binary` int32 (B, 3), `unary` int32 (U, 2): parent, left, right; `binary_weight`, `unary_weight` float64: log
+    probabilities.
 
-    Raises ModelFormatError when shapes disagree, numbers are out of range, or a weight is above 0 or not a number.
+    Raises ModelFormatError if shapes are inconsistent, ids are out of range, or a weight is above 0 or not a number.
     """
 
     names: tuple[str, ...]
@@ -90,7 +91,7 @@ class PcfgGrammar:
             if len(rules) and not (0 <= int(rules.min()) and int(rules.max()) < n):
                 raise ModelFormatError(f"a rule names a symbol outside of the {n} there are; write the model again")
             if not bool(np.all(weight <= 0.0)):
-                raise ModelFormatError("a rule's log probability is above 0 or no number; write the model again")
+                raise ModelFormatError("a rule's log probability is above 0 or not a number; write the model again")
         self.emissions.check(n, "symbol")
         if int(self.emissions.from_class[0]) != 0 or np.any(np.diff(self.emissions.from_class) < 1):
             fault = "the emissions' tables do not fit together: a word class has no tag"
@@ -100,7 +101,7 @@ class PcfgGrammar:
 
     @cached_property
     def kernel(self) -> KernelGrammar:
-        """The rules sorted by left child, for the kernels."""
+        """Rules for the kernels, sorted by left child."""
         binary = np.lexsort((self.binary[:, 0], self.binary[:, 2], self.binary[:, 1]))
         unary = np.lexsort((self.unary[:, 0], self.unary[:, 1]))
         rules = np.zeros(len(binary) + len(unary), dtype=RULE)
@@ -112,14 +113,14 @@ class PcfgGrammar:
 
     @cached_property
     def probabilities(self) -> KernelGrammar:
-        """`kernel` with probabilities for weights."""
+        """`kernel` with probabilities as weights."""
         rules = self.kernel.rules.copy()
         rules["weight"] = np.exp(rules["weight"])
         return self.kernel._replace(rules=rules)
 
     @cached_property
     def pair_from(self) -> np.ndarray:
-        """int32 (S, S + 1): see `pair_starts`, of the rules of `kernel`."""
+        """int32 (S, S + 1): `pair_starts` of the rules of `kernel`."""
         n_binary = len(self.binary)
         return pair_starts(len(self.names), self.kernel.left[:n_binary], self.kernel.rules["right"][:n_binary])
 
@@ -132,7 +133,7 @@ class PcfgGrammar:
     def closure(self) -> np.ndarray:
         """float64 (2, S, S): sums over unary chains from one symbol down to another, and the transpose.
 
-        Raises ModelFormatError when chains do not end with probability 1.
+        Raises ModelFormatError unless chains end with probability 1.
         """
         n = len(self.names)
         step = np.zeros((n, n), dtype=SCORE)
@@ -142,16 +143,17 @@ class PcfgGrammar:
         except np.linalg.LinAlgError:
             closure = np.full((n, n), -1.0)
         if not np.all((closure >= -1e-9) & (closure <= _MOST_CHAINS)):
-            raise ModelFormatError("the grammar has unary rules that lead back to themselves for ever; train it again")
+            raise ModelFormatError("the grammar has endless cycles of unary rules; train it again")
         closure = np.maximum(closure, 0.0)
         closure[closure < 1e-300] = 0.0
         return np.ascontiguousarray(np.stack([closure, closure.T]))
 
     def leaves(self, classes: np.ndarray, tags: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        """(leaves ITEM, leaf_from int32 (n + 1,)) of a sentence: what tags its words may have, in log probability.
+        """Return (leaves ITEM, leaf_from int32 (n + 1,)) of a sentence: the possible tags of its words with their log
+        probabilities.
 
-        `classes` int32 (n,). `tags` int32 (n,): the given tag of each word, whose symbols alone are allowed; -1 for a
-        word without one, None when no word has one.
+        `classes` int32 (n,). `tags` int32 (n,): the given tag of each word, which restricts it to the symbols of that
+        tag; -1 for a word without one, None if no word has one.
         """
         given = [-1] * len(classes) if tags is None else tags.tolist()
         known = self._leaves
@@ -160,7 +162,7 @@ class PcfgGrammar:
         return np.frombuffer(bytearray().join(found), dtype=ITEM), np.array([0, *ends], dtype=INDEX)
 
     def _leaves_of(self, pair: tuple[int, int]) -> bytes:
-        """The leaves of a word of (class, given tag), as bytes, which are joined faster than arrays."""
+        """Return the leaves of a word (class, given tag) as bytes, which are faster to concatenate than arrays."""
         (number, tag), e = pair, self.emissions
         low, high = int(e.from_class[number]), int(e.from_class[number + 1])
         symbols, weight = e.symbol[low:high], e.weight[low:high]
@@ -177,12 +179,12 @@ class PcfgGrammar:
         return Remembered(self._leaves_of)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """What a file holds beside the names, by name; `from_arrays` reads it back."""
+        """Return the arrays that a file contains, by name; with the symbols' names `from_arrays` is the inverse."""
         return {**{name: getattr(self, name) for name in _ARRAYS}, **to_stored(self.emissions)}
 
     @classmethod
     def from_arrays(cls, names: Sequence[str], arrays: Mapping[str, np.ndarray]) -> PcfgGrammar:
-        """A grammar from the names of its symbols and its `arrays`."""
+        """Build a grammar from the names of its symbols and its `arrays`."""
         columns = {name: as_type(arrays[name], dtype) for name, dtype in _ARRAYS.items()}
         return cls(tuple(names), **columns, emissions=Emissions.from_arrays(arrays))
 
@@ -195,16 +197,16 @@ _ARRAYS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class PcfgModel:
-    """A PCFG with everything that a parser needs.
+    """A PCFG with all data that a parser needs.
 
-    `labels` (TOP among them), `tags`: what trees show. `words`: the word classes. `fine`: the grammar; `coarse`: its
-    projection. `recipe`: names of preprocessing steps. `given_tags`: whether a word may only have the tag it comes
-    with. `meta`: plain data. `latent`: grammars with latent annotations over the coarse grammar's symbols, of which the
-    parser takes the product; where there are some, `fine` is not used. `pruners`: smaller ones, which say first what
-    the others may leave out. `candidates`: a grammar with the same tables whose symbols are finer than the coarse
-    ones, for the parser's decoder "rerank"; None where there is none.
+    `labels` (including TOP), `tags`: symbols of trees. `words`: the word classes. `fine`: the grammar; `coarse`: its
+    projection. `recipe`: names of preprocessing steps. `given_tags`: whether a word may only have its input tag.
+    `meta`: metadata. `latent`: grammars with latent annotations over the coarse grammar's symbols; the parser uses
+    their product instead of `fine` if there are any. `pruners`: smaller latent grammars that prune the chart for the
+    others. `candidates`: a grammar with the same tables whose symbols are finer than the coarse ones, for the parser's
+    decoder "rerank"; None if there is none.
 
-    Raises ModelFormatError when the parts do not fit together.
+    Raises ModelFormatError if the parts are inconsistent.
     """
 
     labels: SymbolTable
@@ -221,7 +223,7 @@ class PcfgModel:
 
     @property
     def grammars(self) -> tuple[PcfgGrammar, ...]:
-        """The grammars without latent annotations: fine, coarse, and candidates where there are some."""
+        """Grammars without latent annotations: fine, coarse, and candidates if there is one."""
         return (self.fine, self.coarse) if self.candidates is None else (self.fine, self.coarse, self.candidates)
 
     def __post_init__(self) -> None:
@@ -244,24 +246,24 @@ class PcfgModel:
 
     @property
     def binarisation(self) -> str:
-        """One of `training.pcfg.binarise`, "" where `meta` does not say."""
+        """Name of the binarisation (see `training.pcfg.binarise`), "" if it is not in `meta`."""
         options = self.meta.get("options") or {}
         return str((options.get("markov") or options).get("binarisation", ""))
 
     def root(self, grammar: PcfgGrammar) -> int:
-        """The symbol of the root. Raises ModelFormatError when it is not there or not alone."""
+        """Return the symbol of the root. Raises ModelFormatError unless there is exactly one."""
         found = np.flatnonzero((grammar.kind == PHRASE) & (grammar.base == self.labels.number(TOP)))
         if TOP not in self.labels or len(found) != 1:
             raise ModelFormatError(f"a grammar needs one root symbol {TOP}, this one has {len(found)}; train it again")
         return int(found[0])
 
     def groups(self, grammar: PcfgGrammar | None = None) -> np.ndarray:
-        """int32 (coarse symbols + 1,): where the symbols of each coarse symbol stand in a grammar, the fine one if not
-        given."""
+        """int32 (coarse symbols + 1,): offsets of the symbols of each coarse symbol in a grammar, by default the fine
+        one."""
         return np.searchsorted((grammar or self.fine).coarse, np.arange(len(self.coarse.names) + 1)).astype(INDEX)
 
     def fingerprint(self) -> str:
-        """Digest of tables and rules (16 hex digits)."""
+        """Return the digest of tables and rules (16 hex digits)."""
         digest = hashlib.sha256()
         for table in (self.labels, self.tags, self.words.classes, self.fine.names, self.coarse.names, self.recipe):
             digest.update("\0".join(table).encode() + b"\1")
@@ -310,7 +312,7 @@ def _declared(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> dict
 
 
 def _grammar(name: str) -> dict[str, Array]:
-    """The arrays of a PcfgGrammar in a file."""
+    """Declare the arrays of a PcfgGrammar in a file."""
     binary, unary = f"{name} binary rules", f"{name} unary rules"
     columns = {
         "kind": Array("int8", (name,), PHRASE, TAG), "base": Array("int32", (name,), -1),

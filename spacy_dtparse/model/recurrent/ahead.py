@@ -1,4 +1,4 @@
-"""What is compiled ahead for the recurrent tagger; see `model.ahead`."""
+"""Warm-up of the recurrent tagger's kernels; see `model.ahead`."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from ...kernels.recurrent.tagging import TaggingNetwork, score_tags
 
 
 def arguments() -> dict[Any, tuple[Any, ...]]:
-    """Arguments of the types that every model's have, with the usual two layers."""
+    """Return arguments of the types that every model has, with the usual two layers."""
 
     def zeros(*shape: int) -> np.ndarray:
         return np.zeros(shape, dtype=REAL)
@@ -23,4 +23,4 @@ def arguments() -> dict[Any, tuple[Any, ...]]:
 
 
 TAGGER = (score_tags,)
-"""What tagging needs."""
+"""Kernels for tagging."""

@@ -1,4 +1,4 @@
-"""The data of a recurrent tagger: lists of what tokens are made of, of tags and of forms, and the network."""
+"""Model of a recurrent tagger: vocabularies of token features, tags and forms, and the network."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ VERSION = 1
 
 
 def unpack_network(arrays: Mapping[str, np.ndarray], size: int, n_tags: int) -> TaggingNetwork:
-    """The network, for a table of `size` rows and for `n_tags`. Raises ModelFormatError where it does not
-    fit."""
+    """Unpack the network for a table of `size` rows and for `n_tags`. Raises ModelFormatError if it does not fit."""
 
     def shapes(wide: Mapping[str, np.ndarray]) -> dict[str, tuple[int, ...]]:
         d = wide["recurrent"].shape[-1]
@@ -36,11 +35,13 @@ def unpack_network(arrays: Mapping[str, np.ndarray], size: int, n_tags: int) -> 
 
 @dataclass(frozen=True)
 class RecurrentModel:
-    """`parts`: what has a row in the network's table. `tags`: by number; "" is none. `packed`: the network as it is
-    stored (see `model.packing`). `forms`: regular expressions of whole tokens that decide a tag, with that tag, in
-    order. `space`: the tag of white space, "" for none. `meta`: plain data.
+    """Data of a recurrent tagger.
 
-    Raises ModelFormatError when parts do not fit together.
+    `parts`: vocabularies; each entry has a row in the network's table. `tags`: by id; none is "". `packed`: the network
+    in its storage format (see `model.packing`). `forms`: (regular expression for whole tokens, the tag it determines),
+    in order. `space`: the tag of white space, "" for none. `meta`: metadata.
+
+    Raises ModelFormatError if the parts are inconsistent.
     """
 
     parts: TokenParts
@@ -60,7 +61,7 @@ class RecurrentModel:
         object.__setattr__(self, "network", network)
 
     def fingerprint(self) -> str:
-        """Digest of all that decides a tag (16 hex digits)."""
+        """Return the digest of all data that determine a tag (16 hex digits)."""
         digest = hashlib.sha256(repr((self.parts.to_dict(), self.tags, self.forms, self.space)).encode())
         for name in sorted(self.packed):
             digest.update(name.encode())

@@ -1,4 +1,4 @@
-"""What is compiled ahead for the span parser; see `model.ahead`."""
+"""Warm-up of the span parser's kernels; see `model.ahead`."""
 
 from typing import Any
 
@@ -11,8 +11,7 @@ from ...kernels.span.whole import find_bare
 
 
 def arguments() -> dict[Any, tuple[Any, ...]]:
-    """Arguments of the types that every model's have, with the usual three layers, for each kernel that is worth
-    compiling ahead."""
+    """Return arguments of the types that every model has, with the usual three layers, for each kernel to compile."""
 
     def zeros(*shape: int) -> np.ndarray:
         return np.zeros(shape, dtype=REAL)
@@ -40,6 +39,6 @@ def arguments() -> dict[Any, tuple[Any, ...]]:
 
 
 CHART = (parse_each,)
-"""What a parse by one network needs, unless the sentence is too long for one chart."""
+"""Kernels for parsing with one network, unless the sentence is too long for one chart."""
 READER = (read_beliefs, find_bare)
-"""What boosted trees need of their reader."""
+"""Kernels of the span model that boosted trees use."""

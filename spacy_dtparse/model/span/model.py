@@ -1,4 +1,5 @@
-"""The data of a span parser: lists of words and labels, and the networks whose scores are multiplied."""
+"""Model of a span parser: vocabularies of words and labels, and an ensemble of networks whose probabilities are
+multiplied."""
 
 from __future__ import annotations
 
@@ -22,28 +23,28 @@ from ..schema import LABEL, TAG, WORD, Array, Schema, a, finite, listed, record,
 KIND = "span"
 VERSION = 1
 MAX_NETWORKS, MAX_CHAINS, LONGEST_CHAIN, MAX_ALIASES = 64, 4096, 16, 2**14
-"""Networks of a model, chains of labels, labels of a chain, tags that stand for others."""
+"""Maximum numbers of networks of a model, label chains, labels of a chain, and aliases of tags."""
 Chain = tuple[str, ...]
-"""Labels over one span, from top to bottom; () for a span that is no constituent."""
+"""A label chain: the unary chain of labels over one span, from top to bottom; () if the span is not a constituent."""
 
 
 @dataclass(frozen=True)
 class PackedNetwork:
-    """A network as it is stored: the table in whole numbers of int8 (V, e) with a factor for each row, float32 (V,),
-    all else in float16, by the names of SpanNetwork's fields (`weights0`, … for the layers).
+    """A network in its storage format: the table in int8 (V, e) with a factor for each row, float32 (V,), all else in
+    float16, by the names of SpanNetwork's fields (`weights0`, … for the layers).
 
-    Raises ModelFormatError when shapes disagree, there is no layer, or a number is not finite.
+    `unpack` raises ModelFormatError if shapes are inconsistent, there is no layer, or a number is not finite.
     """
 
     arrays: Mapping[str, np.ndarray]
 
     @classmethod
     def pack(cls, network: SpanNetwork) -> PackedNetwork:
-        """Round a network to what is stored."""
+        """Quantize a network to its storage format."""
         return cls(pack(network))
 
     def unpack(self, size: int, n_labels: int) -> SpanNetwork:
-        """The network, for a table of `size` rows and for `n_labels` label chains."""
+        """Unpack the network for a table of `size` rows and for `n_labels` label chains."""
 
         def shapes(wide: Mapping[str, np.ndarray]) -> dict[str, tuple[int, ...]]:
             d, m = wide["recurrent"].shape[-1], wide["bilinear"].shape[0]
@@ -57,10 +58,11 @@ class PackedNetwork:
 
 
 class BareTables(NamedTuple):
-    """What a treebank never leaves bare, for L labels (in the model's order) and T tags (in that of its words).
+    """Tokens that a treebank never leaves unattached, for L labels (in the model's order) and T tags (in the order of
+    its vocabulary). An unattached token has siblings that are constituents, where the treebank would have a phrase.
 
-    `never` bool (L + 1, L + 1, T): [parent, child, tag]: whether a token of the tag is never a child of such a parent
-    that also has such a child; the last parent is the root, the last child stands for any or none. `one_root`: whether
+    `never` bool (L + 1, L + 1, T): [parent, child, tag]: whether a token with the tag is never a child of such a parent
+    that also has such a child; the last parent is the root, the last child means any or none. `one_root`: whether
     one constituent covers every sentence.
     """
 
@@ -70,11 +72,14 @@ class BareTables(NamedTuple):
 
 @dataclass(frozen=True)
 class SpanModel:
-    """`words`: what has a row in the networks' tables. `chains`: label chains by number, the first empty, then one or
-    more that are not, without TOP. `packed`: one or more networks. `meta`: plain data: language, licence, training
-    data, figures. `bare`: what trees never leave bare; None: not known, trees are left as the chart makes them.
+    """Data of a span parser.
 
-    Raises ModelFormatError when there is no network or one does not fit, or for other chains.
+    `words`: vocabularies; each entry has a row in the networks' tables. `chains`: label chains by id, the first empty,
+    then one or more that are not, without TOP. `packed`: one or more networks. `meta`: metadata: language, licence,
+    training data, scores. `bare`: tokens that are never left unattached; None: unknown, so that the chart's
+    trees are not changed.
+
+    Raises ModelFormatError if there is no network or one does not fit, or if the chains are invalid.
     """
 
     words: WordParts
@@ -101,18 +106,18 @@ class SpanModel:
             size, tags, seen = len(self.labels), len(self.words.tables[1]), self.bare.never.shape
             if seen != (size + 1, size + 1, tags):
                 raise ModelFormatError(
-                    f"the table of bare tokens has the shape {seen}, which does not fit {size} labels and {tags} tags; "
-                    "fetch or write the model again"
+                    f"the table of unattached tokens has the shape {seen}, which does not fit {size} labels and {tags} "
+                    "tags; fetch or write the model again"
                 )
         object.__setattr__(self, "networks", networks)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Every label of some chain, sorted."""
+        """All labels of the chains, sorted."""
         return tuple(sorted({label for chain in self.chains for label in chain}))
 
     def fingerprint(self) -> str:
-        """Digest of lists and arrays (16 hex digits)."""
+        """Return the digest of vocabularies and arrays (16 hex digits)."""
         digest = hashlib.sha256()
         tables: tuple[Iterable[str], ...] = (*self.words.tables, *self.chains)
         for strings in tables:

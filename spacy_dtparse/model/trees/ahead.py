@@ -1,4 +1,4 @@
-"""What is compiled ahead for the boosted-tree parser; see `model.ahead`."""
+"""Warm-up of the boosted-tree parser's kernels; see `model.ahead`."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from .model import compile_model, untrained
 
 
 def arguments() -> dict[Any, tuple[Any, ...]]:
-    """Arguments of the types that every model's have, for each kernel that is worth compiling ahead."""
+    """Return arguments of the types that every model has, for each kernel to compile."""
     lexicon = Lexicon.build(["S", "TOP"], ["NN"], ["*rare*"], "NN")
     model = untrained(lexicon, get_templates("standard"), COLLINS, "shift_reduce", 2, ())
     compiled = compile_model(model)
@@ -35,6 +35,6 @@ def arguments() -> dict[Any, tuple[Any, ...]]:
 
 
 SEARCH = (search_each,)
-"""What a parse needs."""
+"""Kernels for a parse."""
 BELIEFS = (write_all,)
-"""What a parse with a reader needs beside it."""
+"""Additional kernels for a parse with a span model."""

@@ -1,4 +1,4 @@
-"""Reading and writing of a DtreeModel: one container with tables, atoms, trees, fingerprint and proofs."""
+"""Read and write a DtreeModel: one container with tables, atoms, trees, fingerprint and golden parses."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ from .schema import READER, SCHEMA
 KIND = "dtree"
 VERSION = 1
 _MOST_DIRECT = 2**25
-"""Values of single places, an atom's number for each of which is kept in memory."""
+"""Maximum number of values at single positions; the atom's id for each of them is stored in memory."""
 _TABLES: dict[str, Any] = {"lexicon": Lexicon, "templates": Templates, "heads": HeadRules}
 _PLAIN: dict[str, Any] = {"strategy": str, "max_arity": int, "edge_punctuation": bool, "recipe": tuple}
 
@@ -57,7 +57,8 @@ def _parts(model: DtreeModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def _digest(gate: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:
-    """Digest of what the fingerprint leaves out: the gate's limits and all arrays (16 hex digits)."""
+    """Return the digest of data that the fingerprint does not cover: the window filter's metadata and all arrays (16
+    hex digits)."""
     digest = hashlib.sha256(json.dumps(plain(gate, "gate")).encode())
     for name in sorted(arrays):
         digest.update(f"{name} {arrays[name].dtype} {arrays[name].shape}".encode())
@@ -71,12 +72,12 @@ def _model(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> DtreeModel:
     templates, sizes = tables["templates"], tables["lexicon"].sizes
     table, n_direct = compile_templates(templates, sizes)
     if n_direct > _MOST_DIRECT:
-        raise ModelFormatError(f"the templates have {n_direct} values of single places; at most {_MOST_DIRECT} may be")
+        raise ModelFormatError(f"the templates have {n_direct} values at single positions; the limit is {_MOST_DIRECT}")
     direct = np.full(n_direct, -1, dtype=INDEX)
     direct[ascending(arrays["direct_at"], n_direct, "atoms")] = arrays["direct_atom"]
     numbers = np.concatenate([arrays["direct_atom"], arrays["hashed_atom"]])
-    if np.bincount(numbers, minlength=1).max() > 1:  # room for a window's atoms counts each once
-        raise ModelFormatError("an atom of the model stands for several tests; fetch or write it again")
+    if np.bincount(numbers, minlength=1).max() > 1:  # the capacity for a window's atoms assumes each once
+        raise ModelFormatError("an atom of the model has several tests; fetch or write it again")
     keys, values = hash_table(arrays["hashed_key"], arrays["hashed_atom"])
     _check_parts(arrays["parts"], templates, table, sizes)
     parts = np.zeros((n_atoms, PARTS_WIDTH), dtype=INDEX)
@@ -92,15 +93,15 @@ def _model(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> DtreeModel:
         reader=arrays[READER].tobytes() if READER in arrays else b"",
         labels=arrays["believed_labels"] if READER in arrays else np.zeros((0, 0, 0), dtype=BITS),
     )
-    named = meta.get("digest")  # the first files have none
+    named = meta.get("digest")  # the oldest files have none
     if named is not None and (digest := _digest(meta["gate"], arrays)) != named:
-        raise ModelFormatError(f"the model has digest {digest}, but names {named!r}: it is damaged; {FETCH}")
+        raise ModelFormatError(f"the model has digest {digest}, but states {named!r}: it is damaged; {FETCH}")
     return model
 
 
 def _check_parts(parts: np.ndarray, templates: Templates, table: TemplateTable, sizes: Sizes) -> None:
-    """Raise ModelFormatError unless what hashed atoms stand for is a template's: its number, how many values, the
-    values; a row whose second entry is 0 is not known."""
+    """Raise ModelFormatError unless the parts of hashed atoms are valid for their templates. A row: the template's
+    index, the number of values, the values; if the second entry is 0, the parts are unknown."""
     width, fits = parts.shape[1], 2 <= parts.shape[1] <= PARTS_WIDTH
     known = parts[parts[:, 1] != 0] if fits else parts
     limits = np.full((len(templates.tuples) + 1, PARTS_WIDTH - 2), -1, dtype=OFFSET)  # -1: no value may be there
@@ -119,9 +120,9 @@ def _check_parts(parts: np.ndarray, templates: Templates, table: TemplateTable, 
             whole = (limits >= 0).sum(axis=1)[template] == count
             fits = fits and bool((whole | (template == len(templates.tuples))).all())
     if not fits:
-        raise ModelFormatError("what the model's atoms stand for is not in its templates; fetch or write it again")
+        raise ModelFormatError("the model's hashed atoms do not match its templates; fetch or write it again")
 
 
-# Lzma makes the file 7 % smaller, but takes 0.1 s more to expand.
+# LZMA makes the file 7 % smaller, but takes 0.1 s more to expand.
 FORMAT = ModelFormat(KIND, VERSION, "ensemble", _parts, _model, SCHEMA, "zlib")
 read_model, write_model = FORMAT.read, FORMAT.write

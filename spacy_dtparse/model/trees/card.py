@@ -1,4 +1,4 @@
-"""What a model has learnt of each label: what its rules look at, and the strongest of them in plain words."""
+"""Summary of a label's rules in a model: which groups of tests they use, and the strongest rules in plain words."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ from .model import DtreeModel
 from .reasons import rule_book
 
 _CONDITIONS = 4
-"""Conditions of a rule that are told; most have many, and most of these say what must not be."""
+"""Maximum number of conditions shown of a rule; most rules have many, and most conditions are negative."""
 
 
 @stored_as("label", "n_rules", "constant", "weights", "rules")
 @dataclass(frozen=True)
 class LabelCard:
-    """`n_rules` of a `label`; `weights`: what share of the rules' absolute values lies on conditions of each group, the
-    largest first; `constant`: what the label gets always; `rules`: (value, words), the strongest first."""
+    """Summary of the `n_rules` rules of a `label`.
+
+    `constant`: added to every score. `weights`: the fraction of the rules' absolute values on the conditions of each
+    group, the largest first. `rules`: (value, words), the strongest first.
+    """
 
     label: str
     n_rules: int
@@ -30,13 +33,13 @@ class LabelCard:
     rules: tuple[tuple[float, str], ...]
 
     def __str__(self) -> str:
-        lines = [f"{self.label}: {self.n_rules} rules, and {self.constant:+.2f} always"]
-        lines.append("  looks at " + ", ".join(f"{name} {share:.0%}" for name, share in self.weights))
+        lines = [f"{self.label}: {self.n_rules} rules, constant {self.constant:+.2f}"]
+        lines.append("  weight by group: " + ", ".join(f"{name} {share:.0%}" for name, share in self.weights))
         return "\n".join([*lines, *(f"  {value:+.2f} {words}" for value, words in self.rules)])
 
 
 def label_card(model: DtreeModel, label: str, most: int = 5) -> LabelCard:
-    """The card of a label with its `most` strongest rules. Raises ConfigError for a label that the model has not."""
+    """Summarize a label with its `most` strongest rules. Raises ConfigError for an unknown label."""
     if label not in model.names:
         raise ConfigError(f"the model has no label {label!r}; its labels are {', '.join(model.names)}")
     book, number = rule_book(model), model.names.index(label)
@@ -62,7 +65,7 @@ def label_card(model: DtreeModel, label: str, most: int = 5) -> LabelCard:
 
 
 def _words(model: DtreeModel, rule: int) -> str:
-    """A rule in words: what must be, then what must not be."""
+    """Format a rule in words: the positive conditions, then the negative ones."""
     book = rule_book(model)
     conditions = sorted(book.conditions(rule), key=lambda condition: not condition & 1)
     told = [_condition(book.tests(condition >> 1), bool(condition & 1)) for condition in conditions[:_CONDITIONS]]

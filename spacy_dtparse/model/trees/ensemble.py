@@ -10,7 +10,7 @@ from ...errors import ModelFormatError
 from ...stored_names import stored_as
 
 MAX_CONFIDENCE = 4096.0
-"""Largest |confidence| of a leaf. A log-loss step of that size would mean odds of e**8192; sums of 2**24 trees stay
+"""Maximum |confidence| of a leaf. A log-loss step of that size would mean odds of e**8192; sums of 2**24 trees are
 exact."""
 
 
@@ -18,9 +18,9 @@ exact."""
 class LabelEnsemble(NamedTuple):
     """The trees of one label's classifier, concatenated in the order of training.
 
-    `roots` int32 (T,): node number of each tree's root. `atom` int32 (N,): the atom a node tests, -1 at a leaf. `yes`,
-    `no` int32 (N,): node reached when the atom is present / absent, -1 at a leaf. `value` float64 (N,): confidence of
-    a leaf, a whole multiple of `dtypes.CONFIDENCE_GRID`; 0 at an inner node. The score of an example is the sum of the
+    `roots` int32 (T,): node index of each tree's root. `atom` int32 (N,): the atom a node tests, -1 at a leaf. `yes`,
+    `no` int32 (N,): child node if the atom is present / absent, -1 at a leaf. `value` float64 (N,): confidence of a
+    leaf, an integer multiple of `dtypes.CONFIDENCE_GRID`; 0 at an inner node. The score of an example is the sum of the
     values of the leaves it reaches, one per tree.
     """
 
@@ -35,16 +35,16 @@ _TYPES = (INDEX, INDEX, INDEX, INDEX, SCORE)
 
 
 def empty_ensemble() -> LabelEnsemble:
-    """An ensemble without trees: it scores everything 0."""
+    """Return an ensemble without trees, which scores everything 0."""
     return LabelEnsemble(*(np.zeros(0, dtype=dtype) for dtype in _TYPES))
 
 
 MAX_DEPTH = 2**15
-"""Tests between a root and a leaf."""
+"""Maximum number of tests between a root and a leaf."""
 
 
 def _depths(ensemble: LabelEnsemble) -> np.ndarray:
-    """How many tests lead to each node; -1 for a node that no root reaches by MAX_DEPTH of them."""
+    """Return the depth of each node; -1 for a node that no root reaches by at most MAX_DEPTH tests."""
     depths = np.full(len(ensemble.atom), -1, dtype=np.int64)
     nodes = ensemble.roots.astype(np.int64)
     for depth in range(MAX_DEPTH + 1):
@@ -57,12 +57,12 @@ def _depths(ensemble: LabelEnsemble) -> np.ndarray:
 
 
 def validate(ensemble: LabelEnsemble, n_atoms: int, *, name: str = "ensemble") -> np.ndarray:
-    """How many tests lead to each node, int64 (N,). Raises `ModelFormatError` unless `ensemble` is a well-formed list
-    of trees over atoms 0 .. n_atoms - 1.
+    """Return the depth of each node, int64 (N,). Raises `ModelFormatError` unless `ensemble` is a well-formed list of
+    trees over atoms 0 .. n_atoms - 1.
 
-    Checked: dtypes, shapes, numbers in range, leaves without children, confidences finite, on the grid, within
-    `MAX_CONFIDENCE` and 0 at inner nodes, and that every node lies in exactly one place of exactly one tree (so no
-    cycles, no shared and no lost nodes). `name` starts the message.
+    This checks dtypes, shapes, ranges, that leaves have no children, that confidences are finite, on the grid, within
+    `MAX_CONFIDENCE` and 0 at inner nodes, and that every node has exactly one position in exactly one tree (so there
+    are no cycles, no shared and no unreachable nodes). `name` starts the message.
     """
     for field, dtype in zip(ensemble._fields, _TYPES, strict=True):
         array = getattr(ensemble, field)
@@ -82,17 +82,17 @@ def validate(ensemble: LabelEnsemble, n_atoms: int, *, name: str = "ensemble") -
                 f"{name}: {what} at {shown}; {allowed}. The model is damaged: train or fetch it again"
             )
     depths = _depths(ensemble)
-    if len(depths) and depths.min() < 0:  # every node has one parent, so what no root reaches runs in a circle
+    if len(depths) and depths.min() < 0:  # every node has one parent, so unreachable nodes form a cycle
         raise ModelFormatError(
-            f"{name}: circle of nodes at {int(np.argmin(depths))}, or more than {MAX_DEPTH} tests before a leaf; "
+            f"{name}: cycle of nodes at {int(np.argmin(depths))}, or more than {MAX_DEPTH} tests before a leaf; "
             "following yes and no must end at leaves. The model is damaged: train or fetch it again"
         )
     return depths
 
 
 def _faults(ensemble: LabelEnsemble, n_atoms: int) -> Iterator[tuple[np.ndarray, str, str]]:
-    """What may be wrong: which nodes (or roots) have the fault, its name, and what is allowed. Each is only looked for
-    where no node has an earlier one."""
+    """Iterate over possible faults: (mask of the nodes or roots with the fault, its name, the allowed values). Each
+    assumes that no node has an earlier fault."""
     roots, atom, yes, no, value = ensemble
     n, inner = len(atom), atom >= 0
     atoms, nodes = f"atoms are 0 to {n_atoms - 1}, and -1 at a leaf", f"nodes are 0 to {n - 1}"
@@ -109,5 +109,5 @@ def _faults(ensemble: LabelEnsemble, n_atoms: int) -> Iterator[tuple[np.ndarray,
     yield (roots < 0) | (roots >= n), "root out of range", nodes
     parents = np.bincount(np.concatenate([roots, yes[inner], no[inner]]), minlength=n)
     one = "each node has one parent or is one tree's root"
-    yield parents > 1, "node reached from two places", one
+    yield parents > 1, "node reached from two nodes", one
     yield parents == 0, "node in no tree", one

@@ -1,6 +1,7 @@
-"""What a model has learnt and why it built a constituent, as rules that a person can read.
+"""Readable rules of a model, and the rules that fired for a constituent.
 
-A label's score is a sum over its rules: each is a conjunction of atoms that must be there and atoms that must not.
+A label's score is a sum over its rules; each is a conjunction of atoms that must be present and atoms that must be
+absent.
 """
 
 from collections.abc import Sequence
@@ -27,7 +28,7 @@ from .rules import conjunctions
 
 @dataclass(frozen=True)
 class Rule:
-    """`value` is added to the score when all of `present` and none of `absent` hold (names of atoms).
+    """A rule: `value` is added to the score if all of `present` and none of `absent` hold (names of atoms).
 
     A rule without conditions is the label's constant. `str(rule)` is one line of text.
     """
@@ -38,12 +39,12 @@ class Rule:
 
     @property
     def source(self) -> str:
-        """What it looks at: "reader", "words" (and tags and what was built of them), "both", or "nothing"."""
+        """Source of its features: "span model", "words" (also tags and partial trees), "both", or "nothing"."""
         read = [name.startswith(READER) or f" & {READER}" in name for name in (*self.present, *self.absent)]
         if not read:
             return "nothing"
         pure = [name.count(READER) == name.count(" & ") + 1 for name in (*self.present, *self.absent)]
-        return "words" if not any(read) else "reader" if all(pure) else "both"
+        return "words" if not any(read) else "span model" if all(pure) else "both"
 
     def __str__(self) -> str:
         tests = [*self.present, *(f"not [{name}]" for name in self.absent)]
@@ -51,20 +52,20 @@ class Rule:
 
 
 def label_rules(model: DtreeModel, label: str) -> list[Rule]:
-    """The rules of `label` (or of `*shift*`), the largest |value| first; conjunctions that come in several trees are
-    one. Raises ConfigError for a label that the model does not have."""
+    """Return the rules of `label` (or of `*shift*`), the largest |value| first; equal conjunctions in several trees are
+    merged. Raises ConfigError for a label that the model does not have."""
     return [rule for rule, _, _ in _sorted_rules(model, label)]
 
 
 def explain(parser: Any, words: Sequence[str], tags: Sequence[str], constituent: int) -> list[Rule]:
-    """The rules that fired for one constituent of `parser.parse(words, tags).tree`, the largest |value| first.
+    """Return the rules that fired for one constituent of `parser.parse(words, tags).tree`, the largest |value| first.
 
-    `parser`: a `DtreeParser`. Their values add up, exactly, to the score h of the inference that built the constituent;
-    its cost, `scores[constituent]` of the parse, is ln(1 + e^-h), and with a reader what that lets the constituent and
-    its label cost beside; where the reader leaves no other inference, or is sure (setting `sure`), only this. The list
-    is empty when no rule fired (h = 0). Raises DtparseError for a constituent that is not in the tree or that no
-    inference built: the root of a parse that fell back on joining its pieces, or one that came in when preprocessing
-    was undone.
+    `parser`: a `DtreeParser`. The values add up, exactly, to the score h of the inference that built the constituent.
+    Its cost, `scores[constituent]` of the parse, is ln(1 + e^-h), plus, with a span model, that model's cost of the
+    constituent and its label; only the latter if the span model allows no other inference, or if its probability
+    reaches the setting `sure`. The list is empty if no rule fired (h = 0). Raises DtparseError for a constituent that
+    is not in the tree or that no inference built: the root of a fallback parse, whose pieces were joined, or one that
+    was added when preprocessing was undone.
     """
     result = parser.parse(words, tags)
     m = len(result.tree.labels)
@@ -77,15 +78,16 @@ def explain(parser: Any, words: Sequence[str], tags: Sequence[str], constituent:
     n, used = count_tokens(tokens), int(nodes.used[0])
     if used - n != m:
         raise DtparseError(
-            f"this parse has {m} constituents, of which {used - n} were inferred before preprocessing was undone or "
-            "bare tokens were taken up; they cannot be matched: use a model without such steps, or whole=False"
+            f"this parse has {m} constituents, but {used - n} were inferred before preprocessing was undone or "
+            "unattached tokens were attached; they cannot be matched: use a model without such steps, or "
+            "attach_unattached=False"
         )
     if status == FALLBACK and constituent == 0:
         raise DtparseError(
             "no inference built the root of this parse: no complete tree was found, so its pieces were joined"
         )
     number, items = np.arange(n, used), nodes.item[n:used]
-    order = np.lexsort((-number, -items["end"], items["start"]))  # as in the parser: of equal spans the later is upper
+    order = np.lexsort((-number, -items["end"], items["start"]))  # as in the parser: later ones are above earlier ones
     node = int(number[order[constituent]])
     active = frozenset(atoms_of(model, tokens, nodes, n, used - (status == FALLBACK))[node].tolist())
     rules = _sorted_rules(model, model.lexicon.labels[int(nodes.item[node]["label"])])
@@ -93,25 +95,25 @@ def explain(parser: Any, words: Sequence[str], tags: Sequence[str], constituent:
 
 
 def by_source(rules: Sequence[Rule]) -> dict[str, float]:
-    """How much of a score comes from rules that look at the reader's beliefs alone, at words alone, at both, and from
-    the label's constant ("nothing"): the sums of their values, which add up to the score."""
-    sums = dict.fromkeys(("reader", "words", "both", "nothing"), 0.0)
+    """Split a score by `Rule.source`: sums of the values of rules that test span marginals only, words only, both, and
+    of the label's constant ("nothing"). They add up to the score."""
+    sums = dict.fromkeys(("span model", "words", "both", "nothing"), 0.0)
     for rule in rules:
         sums[rule.source] += rule.value
     return sums
 
 
 def reader_says(parser: Any, words: Sequence[str], tags: Sequence[str], start: int, end: int) -> str:
-    """What the reader believes of the tokens [start, end), in words.
+    """Describe the span model's probabilities of constituents over the tokens [start, end).
 
-    `parser`: a `DtreeParser`; the tokens are those that its preprocessing keeps. Raises DtparseError where the model
-    has no reader.
+    `parser`: a `DtreeParser`; the tokens are those that its preprocessing keeps. Raises DtparseError if the model has
+    no span model.
     """
     if parser.reader is None:
-        raise DtparseError("this model has no reader; its trees look at words and tags alone")
+        raise DtparseError("this model has no span model; its trees use words and tags only")
     beliefs = parser.reader.beliefs([(words, tags)])[0]
     row = next((k for k, span in enumerate(beliefs.spans.tolist()) if span == [start, end]), None)
-    place = f"the reader gives [{start}, {end})"
+    place = f"the span model gives [{start}, {end})"
     if row is None:
         return f"{place} no constituent"
     names, said = parser.reader.chain_names, []
@@ -123,11 +125,11 @@ def reader_says(parser: Any, words: Sequence[str], tags: Sequence[str], start: i
 
 
 _TOLD = 0.01
-"""Probability from which on a belief is told."""
+"""Minimum probability of the alternatives that are described."""
 
 
 def names_of(model: DtreeModel) -> tuple[str, ...]:
-    """`atom_names`, kept with the model."""
+    """Return `atom_names(model)`, cached in the model."""
     kept: dict[str, Any] = vars(model)
     if "_names_of_atoms" not in kept:
         kept["_names_of_atoms"] = atom_names(model)
@@ -135,7 +137,7 @@ def names_of(model: DtreeModel) -> tuple[str, ...]:
 
 
 def _sorted_rules(model: DtreeModel, label: str) -> list[tuple[Rule, frozenset[int], frozenset[int]]]:
-    """Rules with the numbers of their present and absent atoms."""
+    """Return rules with the ids of their present and absent atoms, the largest |value| first."""
     if label not in model.names:
         raise ConfigError(f"the model has no label {label!r}; its labels are {', '.join(model.names)}")
     found = conjunctions([model.ensembles[model.names.index(label)]])
@@ -151,20 +153,22 @@ def _sorted_rules(model: DtreeModel, label: str) -> list[tuple[Rule, frozenset[i
 
 
 def search(parser: Any, tokens: np.ndarray) -> tuple[Nodes, int]:
-    """The nodes of the parse, its items in the order of their inference, and the status."""
+    """Parse encoded tokens: return the nodes, with items in the order of their inference, and the status."""
     n, model = count_tokens(tokens), parser.compiled.search
     budget = parser.settings.budget_for(n)
     rows, firsts = (np.array([0, end], dtype=OFFSET) for end in (len(tokens), n))
     sentence = Sentences(tokens, rows, np.ascontiguousarray(tokens[:n, TAG]), firsts, np.array([budget], dtype=OFFSET))
     parses, room = search_all(
-        model, sentence, float(parser.settings.confident), parser.model.gate.least(parser.settings.gate), no_offers(),
+        model, sentence, float(parser.settings.confident),
+        parser.model.gate.least(parser.settings.gate), no_offers(),
         make_room(model, n, parser.compiled.scratch(n), budget > 0),
     )  # fmt: skip
     return room.nodes, int(parses.statuses[0])
 
 
 def _actions(model: DtreeModel, nodes: Nodes, n: int, last: int) -> tuple[np.ndarray, list[int]]:
-    """The derivation of the items n … last - 1 as int32 (a, 3) for `replay`, and each action's item (-1: a shift)."""
+    """Return the derivation of the items n … last - 1 as int32 (a, 3) for `replay`, and each action's item (-1: a
+    shift)."""
     strategy, n_labels = int(model.grammar().options[0]), len(model.lexicon.labels)
     actions: list[tuple[int, int, int]] = []
     items: list[int] = []
@@ -188,8 +192,8 @@ def _actions(model: DtreeModel, nodes: Nodes, n: int, last: int) -> tuple[np.nda
 
 
 def atoms_of(model: DtreeModel, tokens: np.ndarray, nodes: Nodes, n: int, last: int) -> dict[int, np.ndarray]:
-    """The atoms (model's numbers) of the window over which each of the items n … last - 1 was inferred, from a replay
-    of the parse."""
+    """Return the atoms (the model's ids) of the window over which each of the items n … last - 1 was inferred, by
+    replaying the parse."""
     actions, items = _actions(model, nodes, n, last)
     grammar, (table, _) = model.grammar(), compile_templates(model.templates, model.lexicon.sizes)
     windows = (n + 1) * int(grammar.options[1]) + 1
@@ -204,7 +208,8 @@ def atoms_of(model: DtreeModel, tokens: np.ndarray, nodes: Nodes, n: int, last: 
             make_nodes(n + len(actions) + 1, 2 * (n + len(actions)) + 16), np.zeros(n + 1, dtype=INDEX),
             make_feature_scratch(table, model.n_atoms), np.zeros(windows, dtype=INDEX),
             np.zeros(windows, dtype=INDEX), indptr, atoms, gold, state, np.zeros(room[0], dtype=np.int8),
-            room, np.zeros((0, PARTS_WIDTH), dtype=INDEX), np.zeros(1, dtype=np.int16), 0, np.zeros(1, dtype=OFFSET),
+            room, np.zeros((0, PARTS_WIDTH), dtype=INDEX), np.zeros(1, dtype=np.int16), 0,
+            np.zeros(1, dtype=OFFSET),
         )  # fmt: skip
         if rows >= 0:
             break

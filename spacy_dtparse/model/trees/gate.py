@@ -1,4 +1,8 @@
-"""The gate as part of a model: its weights, and which margin loses how much."""
+"""The window filter as part of a model: its weights, and the loss at each minimum margin.
+
+A window is a run of adjacent frontier items considered as the children of one inference. The filter drops unlikely
+windows before they are scored.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +17,18 @@ from ...kernels.trees.gate import VERSION
 from ..segments import ascending
 
 _FREE_ENTRIES, _ENTRIES = 2**20, 256
-"""Entries that a table of a file may have, and how many more for each weight that is not 0."""
+"""Number of entries that the table of any file may have, and additional entries for each weight that is not 0."""
 EVERYTHING = -(2**40)
-"""A least margin that every window has."""
+"""A minimum margin that every window reaches."""
 
 
 @dataclass(frozen=True)
 class Gate:
-    """`weights` int16, a power of two of them, in units of 1 / `kernels.trees.gate.UNIT`; none: there is no gate.
+    """Linear filter of windows: those below a minimum margin are dropped.
 
-    `shares`, ascending, and `margins`: at the least margin `margins[n]` (units) `shares[n]` of the right windows were
-    lost in trees held out from training. Raises ConfigError for parts that do not fit.
+    `weights` int16, a power of two of them, in units of 1 / `kernels.trees.gate.UNIT`; empty: there is no filter.
+    `shares`, ascending, and `margins`: at the minimum margin `margins[n]` (units) a fraction of `shares[n]` of the
+    correct windows was lost in held-out trees. Raises ConfigError if the parts are inconsistent.
     """
 
     weights: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int16))
@@ -33,41 +38,43 @@ class Gate:
     def __post_init__(self) -> None:
         n = len(self.weights)
         if n & (n - 1) or n == 1:
-            raise ConfigError(f"the gate has {n} weights; it must be 0 or a power of two above 1")
+            raise ConfigError(f"the window filter has {n} weights; it must be 0 or a power of two above 1")
         if len(self.shares) != len(self.margins) or list(self.shares) != sorted(self.shares):
-            counts = f"{len(self.shares)} shares and {len(self.margins)} margins"
-            raise ConfigError(f"the gate has {counts}; it must be one margin for each of the ascending shares")
+            counts = f"{len(self.shares)} losses and {len(self.margins)} margins"
+            raise ConfigError(f"the window filter has {counts}; it needs one margin for each of the ascending losses")
 
     def least(self, share: float) -> int:
-        """The least margin at which no more than `share` of the right windows are lost."""
+        """Return the minimum margin at which at most a fraction of `share` of the correct windows is lost."""
         known = zip(self.shares, self.margins, strict=True)
         return max((int(margin) for lost, margin in known if lost <= share), default=EVERYTHING)
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Plain data, and arrays: the weights that are not 0 and the distances between them."""
+        """Return plain data, and arrays: the weights that are not 0 and the distances between their indices."""
         at = np.flatnonzero(self.weights)
         meta = {"version": VERSION, "entries": len(self.weights), "shares": self.shares, "margins": self.margins}
         return meta, {"gate_at": np.diff(at, prepend=0), "gate_weight": self.weights[at]}
 
     @classmethod
     def from_parts(cls, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> Gate:
-        """What `to_parts` made. Raises ModelFormatError for another version or size."""
+        """Build from the output of `to_parts`. Raises ModelFormatError for another version or size."""
         entries = meta["entries"]
         if entries and meta["version"] != VERSION:
             raise ModelFormatError(
-                f"the model's gate has version {meta['version']!r}; this release has {VERSION}: train it again"
+                f"the model's window filter has version {meta['version']!r}; this release has {VERSION}: train it again"
             )
-        places = ascending(arrays["gate_at"], entries, "the gate's weights")
+        places = ascending(arrays["gate_at"], entries, "the window filter's weights")
         if entries > _FREE_ENTRIES + _ENTRIES * len(places):
-            raise ModelFormatError(f"the model's gate has {entries} entries for {len(places)} weights; fetch it again")
+            raise ModelFormatError(
+                f"the model's window filter has {entries} entries for {len(places)} weights; fetch it again"
+            )
         weights = np.zeros(entries, dtype=np.int16)
         weights[places] = arrays["gate_weight"]
         return cls(weights, tuple(map(float, meta["shares"])), tuple(meta["margins"]))
 
 
 def held_out_margins(right: np.ndarray, shares: Sequence[float]) -> tuple[int, ...]:
-    """For each share the least margin that loses no more than that share of `right`, the margins (units) of right
-    windows of held-out trees; EVERYTHING where there are too few of them to say."""
+    """Return, for each of the fractions `shares`, the minimum margin that loses at most that fraction of `right`, the
+    margins (units) of correct windows in held-out trees; EVERYTHING if there are too few windows."""
     right = np.sort(right)
     lost = [int(share * len(right)) for share in shares]
     return tuple(int(right[n]) if n > 0 else EVERYTHING for n in lost)

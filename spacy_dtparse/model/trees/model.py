@@ -1,4 +1,4 @@
-"""The boosted-tree parser's model: tables, templates, atoms and ensembles, and their one compiled form for search."""
+"""Model of the boosted-tree parser: tables, templates, atoms and ensembles, and the compiled form for the search."""
 
 import hashlib
 import json
@@ -28,18 +28,18 @@ from .gate import Gate
 from .rules import compile_rules
 
 SHIFT = "*shift*"
-"""Name of the shift classifier, which stands after the labels."""
+"""Name of the shift classifier, which follows the labels."""
 
 
 @dataclass(frozen=True)
 class DtreeModel:
-    """What the trainer makes and the parser reads.
+    """Data of a boosted-tree parser.
 
-    `atoms`: numbers of the atoms that some tree tests. `parts` int32 (n_atoms, PARTS_WIDTH): what hashed atoms stand
-    for. `ensembles`: one per label of `lexicon.labels`, then the shift classifier's. `recipe`: name of the
-    preprocessing recipe. `meta`: plain data (treebanks, licence, scores, date). `reader`: a model of another kind whose
-    beliefs the templates test, as bytes; none: there is no reader. `labels`: which labels it leaves to a window, see
-    `kernels.trees.pruning`.
+    `atoms`: ids of the atoms that some tree tests. `parts` int32 (n_atoms, PARTS_WIDTH): the templates and values of
+    hashed atoms. `ensembles`: one per label of `lexicon.labels`, then the shift classifier's. `recipe`: names of the
+    preprocessing steps. `meta`: metadata (treebanks, licence, scores, date). `gate`: drops unlikely windows
+    before scoring. `reader`: the bytes of the span model whose marginals the templates test; empty: there is none.
+    `labels`: the labels that the span model allows for a window, see `kernels.trees.pruning`.
     """
 
     lexicon: Lexicon
@@ -71,12 +71,12 @@ class DtreeModel:
             len(self.lexicon.chains) + 1,
         ):
             raise ConfigError(
-                f"the table of believed labels has the shape {self.labels.shape}, which does not fit "
-                f"{len(self.lexicon.chains)} chains; train the model again"
+                f"the table of the span model's labels has the shape {self.labels.shape}, which does not fit "
+                f"{len(self.lexicon.chains)} label chains; train the model again"
             )
         if self.labels.size and len(self.lexicon.labels) > LABEL_BITS:
             raise ConfigError(
-                f"{len(self.lexicon.labels)} labels with a reader; at most {LABEL_BITS} can be told apart: train "
+                f"{len(self.lexicon.labels)} labels with a span model; at most {LABEL_BITS} are possible: train "
                 "without one"
             )
 
@@ -90,13 +90,13 @@ class DtreeModel:
         return (*self.lexicon.labels.strings, SHIFT)
 
     def grammar(self) -> Grammar:
-        """The kernels' form of strategy, arity and label numbers."""
+        """Return strategy, arity and label ids in the kernels' format."""
         of_templates = self.templates.reach(), self.templates.reach_right()
         n_labels = len(self.lexicon.labels)
         return make_grammar(self.strategy, self.max_arity, self.edge_punctuation, n_labels, *of_templates)
 
     def fingerprint(self) -> str:
-        """Digest of template table, symbol tables, head rules and grammar (16 hex digits)."""
+        """Return the digest of template table, symbol tables, head rules and grammar (16 hex digits)."""
         tables = [self.templates.fingerprint(), self.lexicon.fingerprint(), self.heads.to_dict()]
         grammar = [self.strategy, self.max_arity, self.edge_punctuation, list(self.recipe)]
         return hashlib.sha256(json.dumps(tables + grammar, sort_keys=True).encode()).hexdigest()[:16]
@@ -105,22 +105,23 @@ class DtreeModel:
 def make_grammar(
     strategy: str, max_arity: int, edge_punctuation: bool, n_labels: int, reach: int, reach_right: int = -1
 ) -> Grammar:
-    """See `kernels.trees.state.Grammar`; TOP is label n_labels - 1. The templates see what the gate sees."""
+    """Build a `kernels.trees.state.Grammar`; TOP is label n_labels - 1. The window filter's reach is a lower bound of
+    the templates' reach."""
     first = [STRATEGIES.index(strategy), max_arity, int(edge_punctuation), n_labels, n_labels - 1]
     return Grammar(np.array([*first, max(reach, GATE_REACH), reach_right], dtype=INDEX))
 
 
 def hash_table(keys: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """An open-addressing table (uint64 keys, int32 values; at most half full) of the given pairs, for AtomMap."""
+    """Build an open-addressing table (uint64 keys, int32 values; at most half full) of the given pairs, for AtomMap."""
     size = max(8, 1 << (2 * len(keys)).bit_length())
     new_keys, new_values = np.zeros(size, dtype=np.uint64), np.full(size, -1, dtype=INDEX)
-    order = np.argsort(keys)  # the same table whatever order the pairs come in
+    order = np.argsort(keys)  # the table does not depend on the order of the pairs
     insert_keys(keys[order], values[order].astype(INDEX), new_keys, new_values)
     return new_keys, new_values
 
 
 def compose(atoms: AtomMap, numbers: np.ndarray) -> AtomMap:
-    """An AtomMap that gives numbers[a] (int32, -1: unused) for atom a; keys of unused atoms go."""
+    """Return an AtomMap that maps atom a to numbers[a] (int32, -1: unused); keys of unused atoms are removed."""
     direct = np.full(len(atoms.direct), -1, dtype=INDEX)
     held = np.flatnonzero(atoms.direct >= 0)
     direct[held] = numbers[atoms.direct[held]]
@@ -132,7 +133,7 @@ def compose(atoms: AtomMap, numbers: np.ndarray) -> AtomMap:
 
 
 def used_atoms(ensembles: Sequence[LabelEnsemble], n_atoms: int) -> np.ndarray:
-    """New numbers int32 (n_atoms,) of the atoms that some tree tests, -1 for the others."""
+    """Return new ids, int32 (n_atoms,), of the atoms that some tree tests, -1 for the others."""
     used = np.zeros(n_atoms, dtype=bool)
     for ensemble in ensembles:
         used[ensemble.atom[ensemble.atom >= 0]] = True
@@ -140,19 +141,19 @@ def used_atoms(ensembles: Sequence[LabelEnsemble], n_atoms: int) -> np.ndarray:
 
 
 def renumber(ensemble: LabelEnsemble, numbers: np.ndarray) -> LabelEnsemble:
-    """The ensemble with atom a written as numbers[a]."""
-    return ensemble._replace(atom=np.append(numbers, INDEX(-1))[ensemble.atom])  # -1, of a leaf, takes the last
+    """Replace each atom a of the ensemble by numbers[a]."""
+    return ensemble._replace(atom=np.append(numbers, INDEX(-1))[ensemble.atom])  # -1, at a leaf, selects the last
 
 
 @dataclass(frozen=True)
 class CompiledDtree:
-    """A model ready for search."""
+    """A model compiled for the search."""
 
     search: SearchModel
     n_stamps: int
 
     def scratch(self, n_tokens: int) -> SearchScratch:
-        """Working memory for sentences of up to `n_tokens`."""
+        """Allocate working memory for sentences of at most `n_tokens`."""
         grammar, table = self.search.grammar.options, self.search.table
         windows = int(grammar[1]) * (1 if grammar[0] == STRATEGIES.index("shift_reduce") else n_tokens + 1) + 1
         n_labels = int(grammar[3])
@@ -173,8 +174,8 @@ class CompiledDtree:
 def make_feature_scratch(
     table: TemplateTable, n_stamps: int, max_children: int = 1024, windows: int = 0, tokens: int = 2**16
 ) -> FeatureScratch:
-    """Working memory of the feature kernel for atom numbers below `n_stamps`; `windows`: how many more than one window
-    it holds the atoms of. `tokens`: of the longest sentence."""
+    """Allocate working memory of the feature kernel for atom ids below `n_stamps`. `windows`: number of windows, in
+    addition to one, whose atoms it can store. `tokens`: length of the longest sentence."""
     most = min(n_stamps + len(table.tuples) + 1, most_atoms(table, tokens))  # equal hashes may repeat a tuple's
     return FeatureScratch(
         place=np.full(len(table.places) + 1, -1, dtype=INDEX),
@@ -187,7 +188,7 @@ def make_feature_scratch(
 
 
 def compile_model(model: DtreeModel) -> CompiledDtree:
-    """Templates to codes, well-formed ensembles to rules, atom numbers to the rules' compact ones."""
+    """Compile a model: templates to codes, well-formed ensembles to rules, atom ids to compact ids of the rules."""
     table, _ = compile_templates(model.templates, model.lexicon.sizes)
     window = compile_rules(model.ensembles[:-1], model.n_atoms)
     shift = compile_rules(model.ensembles[-1:], model.n_atoms)
@@ -209,7 +210,7 @@ def compile_model(model: DtreeModel) -> CompiledDtree:
 def untrained(
     lexicon: Lexicon, templates: Templates, heads: HeadRules, strategy: str, max_arity: int, recipe: tuple[str, ...]
 ) -> DtreeModel:
-    """A model without trees, which scores every inference 0; the trainer's start and a baseline."""
+    """Return a model without trees, which scores every inference 0: the trainer's initial model, and a baseline."""
     direct = np.full(compile_templates(templates, lexicon.sizes)[1], -1, dtype=INDEX)
     none = np.zeros(0, dtype=INDEX)
     empty = AtomMap(direct, *hash_table(none, none), np.zeros(3, dtype=OFFSET))

@@ -1,7 +1,7 @@
-"""Ensembles as few, small, well-compressing arrays, and back to the very same trees.
+"""Lossless storage format of ensembles: few, small arrays that compress well.
 
-Children are stored relative to their parent, atoms by rank of frequency, values only of the leaves that have one. Every
-node keeps its number, so the tree walk over unpacked ensembles is the trainer's own.
+Children are stored relative to their parent, atoms by frequency rank, values only for leaves with a non-zero value.
+Node indices do not change, so unpacked ensembles can be evaluated by the trainer's code.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ _FIELDS = ("trees", "nodes", "root_steps", "inner", "table", "rank", "yes_step",
 
 
 def pack_ensembles(ensembles: Sequence[LabelEnsemble], n_atoms: int, *, prefix: str = "") -> dict[str, np.ndarray]:
-    """Arrays for a container, their names beginning with `prefix`; raises `ModelFormatError` on malformed ensembles."""
+    """Convert ensembles to arrays of a container, with names that begin with `prefix`; raises `ModelFormatError` for
+    malformed ensembles."""
     for number, ensemble in enumerate(ensembles):
         validate(ensemble, n_atoms, name=f"ensemble {number}")
 
@@ -53,7 +54,7 @@ def pack_ensembles(ensembles: Sequence[LabelEnsemble], n_atoms: int, *, prefix: 
 
 
 def declared(prefix: str) -> dict[str, Array]:
-    """The arrays of `pack_ensembles` in a file; how they hang together is checked by `unpack_ensembles`."""
+    """Declare the arrays of `pack_ensembles` in a file; `unpack_ensembles` checks that they are consistent."""
     flags = {name: Array("uint8", (name,)) for name in ("inner", "charged")}
     counts = {name: Array("int64", ("ensembles",), 0, below=_LIMIT) for name in ("trees", "nodes")}
     steps = {name: Array("int64", (size,), -_LIMIT, below=_LIMIT) for name, size in _STEPS.items()}
@@ -67,14 +68,14 @@ _STEPS = {
     "root_steps": "number of trees", "yes_step": "inner nodes", "no_step": "inner nodes", "units": "charged leaves",
 }  # fmt: skip
 _FREE_LEVELS, _FREE_LITERALS, _LITERALS = 2**15, 2**20, 8
-"""Levels that the trees of all labels have, and conditions of all rules, however few nodes there are; more conditions
-for each node. Trees of the trainer have 2 for each node, and 60 levels for each label."""
+"""Maximum number of levels in the trees of all labels; maximum number of conditions of all rules, plus that for each
+node. Trees of the trainer have 2 conditions for each node, and 60 levels for each label."""
 
 
 def unpack_ensembles(arrays: Mapping[str, np.ndarray], n_atoms: int, *, prefix: str = "") -> PackedEnsembles:
-    """The ensembles that `pack_ensembles` was given, validated.
+    """Restore and validate the ensembles that were passed to `pack_ensembles`.
 
-    Raises `ModelFormatError` if arrays are missing or do not fit together.
+    Raises `ModelFormatError` if arrays are missing or inconsistent.
     """
     missing = [prefix + name for name in _FIELDS if prefix + name not in arrays]
     if missing:
@@ -91,7 +92,7 @@ def unpack_ensembles(arrays: Mapping[str, np.ndarray], n_atoms: int, *, prefix: 
     require(len(trees) == len(nodes), "tree and node counts are for different numbers of labels")
     require(trees.min(initial=0) >= 0 and nodes.min(initial=0) >= 0, "a count is negative")
     require(nodes.max(initial=0) <= np.iinfo(INDEX).max, "a label has too many nodes")
-    n_nodes = sum(nodes.tolist())  # Python integers: counts from a foreign file must not wrap around
+    n_nodes = sum(nodes.tolist())  # Python integers: counts from an untrusted file must not wrap around
     require(sum(trees.tolist()) == len(part["root_steps"]), "the roots do not match the tree counts")
     require((n_nodes + 7) // 8 == len(part["inner"]), "the node kinds do not match the node counts")
     require(part["inner"].dtype == np.uint8 and part["charged"].dtype == np.uint8, "flags are not bytes")
@@ -125,23 +126,23 @@ def unpack_ensembles(arrays: Mapping[str, np.ndarray], n_atoms: int, *, prefix: 
 
 
 def _counts(flags: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """How many flags are set in each of the segments of these sizes."""
+    """Count the flags that are set in each segment; `sizes`: of the segments."""
     before = np.concatenate([[0], np.cumsum(flags)])
     return np.diff(before[np.concatenate([[0], np.cumsum(sizes)])])
 
 
 class PackedEnsembles(Sequence[LabelEnsemble]):
-    """Ensembles as a file has them, each unpacked when it is asked for: unpacked they take several times the memory,
-    and a parser needs them only to compile its rules.
+    """Ensembles in their storage format, each unpacked on access: unpacked they need several times the memory, and a
+    parser needs them only to compile its rules.
 
-    `part`: the arrays of `pack_ensembles` that fit together, flags as bool; of each label the numbers of `trees`, of
-    `nodes`, and of those that are `inner`. Raises ModelFormatError for a node number beyond 32 bits.
+    `part`: consistent arrays of `pack_ensembles`, flags as bool. `trees`, `nodes`, `inner`: the numbers of trees, nodes
+    and inner nodes of each label. Raises ModelFormatError for a node index beyond 32 bits.
     """
 
     def __init__(self, part: Mapping[str, np.ndarray], trees: np.ndarray, nodes: np.ndarray, inner: np.ndarray):
         self._part = {name: narrow(array) for name, array in part.items()}
         charged = _counts(part["charged"], nodes - inner)
-        self._from = {  # of each label, where its part of an array begins
+        self._from = {  # offsets of the labels' parts in the arrays
             name: np.concatenate([[0], np.cumsum(sizes)]).tolist()
             for name, sizes in (("tree", trees), ("node", nodes), ("inner", inner), ("units", charged))
         }

@@ -1,9 +1,8 @@
-"""The rules of a decision in groups and in plain words, beside those of the label that came second.
+"""Reasons of a decision: the rules that fired, in groups and in plain words, compared with those of the runner-up.
 
-A rule's value is shared among its conditions in equal parts, whole units of the values' grid, so that what the
-conditions have adds up to the score exactly; a condition that joins several tests shares its part among them likewise.
-Tests of the same thing are one fact: "the next word on the right is a full stop" stands for all that ask what the next
-word is.
+A rule's value is divided equally among its conditions, in integer units of the values' grid, so that the conditions'
+values add up to the score exactly; a condition with several tests divides its value among them in the same way. Tests
+of the same thing are one fact: "the next word on the right is a full stop" summarizes all tests of the next word.
 """
 
 from __future__ import annotations
@@ -35,8 +34,8 @@ from .rules import Conjunctions, conjunctions
 @stored_as("words", "value", "over")
 @dataclass(frozen=True)
 class Fact:
-    """Something that the rules looked at. `value`: its part of the score; `over`: by how much this is more than its
-    part of the runner-up's score."""
+    """One fact that the rules tested. `value`: its contribution to the score; `over`: how much more this is than its
+    contribution to the runner-up's score."""
 
     words: str
     value: float
@@ -46,7 +45,7 @@ class Fact:
 @stored_as("name", "value", "over", "facts")
 @dataclass(frozen=True)
 class Group:
-    """The facts about one thing, the largest first; their values and their differences add up to the group's."""
+    """The facts of one group, the largest first; their `value` and `over` add up to the group's."""
 
     name: str
     value: float
@@ -56,12 +55,12 @@ class Group:
 
 @dataclass(frozen=True)
 class Reasons:
-    """Why rules gave a window its label.
+    """The evidence for a window's label.
 
-    `score`: h, the sum of the rules that fired, and of the groups' values. `runner_up`: the label with the next score
-    over this window, of those that the reader leaves to it if it leaves others, None where there is none; `margin`: by
-    how much it is less, the sum of the groups' `over`. `scores`: of all labels. `n_rules`: how many fired for the
-    label.
+    `score`: h, the sum of the rules that fired, and of the groups' values. `runner_up`: the label with the next highest
+    score for this window, among those that the span model allows if it allows others; None if there is none. `margin`:
+    the difference between their scores, the sum of the groups' `over`. `scores`: of all labels. `n_rules`: number of
+    rules that fired for the label.
     """
 
     label: str
@@ -80,7 +79,7 @@ class Reasons:
 
 
 class RuleBook:
-    """A model's rules, unpacked once, and the words for its atoms. `rule_book` keeps one with its model."""
+    """A model's rules, unpacked once, and the descriptions of its atoms. `rule_book` caches one in its model."""
 
     def __init__(self, model: DtreeModel):
         self.names = model.names
@@ -97,12 +96,12 @@ class RuleBook:
         self._numbers: dict[tuple[str, str, str], int] = {}
         self._counter = count()
         self._topics: dict[int, tuple[str, str, str]] = {}
-        """Group, topic, and the value where that makes a topic of its own, by number."""
+        """Topics by id: group, topic, and the value if each value is a separate topic."""
         self._moves = cache(lambda atom: any(is_counted(test.subject) for test in self.tests(atom)))
         self._parts = lru_cache(1 << 17)(self._parts_of)
 
     def fired(self, active: np.ndarray) -> np.ndarray:
-        """bool (R,): which rules hold; `active`: the numbers of the atoms that are present."""
+        """bool (R,): whether each rule fires; `active`: ids of the atoms that are present."""
         there = np.zeros(len(self.atoms), dtype=np.int8)
         there[active] = 1
         if not len(self._rules.units):
@@ -111,17 +110,17 @@ class RuleBook:
         return np.logical_and.reduceat(there[literal >> 1] == (literal & 1), self._rules.start[:-1])
 
     def conditions(self, rule: int) -> list[int]:
-        """The conditions of a rule, each 2 · atom + present."""
+        """Return the conditions of a rule, each 2 · atom + present."""
         return self._rules.literal[self._rules.start[rule] : self._rules.start[rule + 1]].tolist()
 
     def scores(self, fired: np.ndarray) -> np.ndarray:
-        """The score of each label in units of the grid."""
+        """Return the score of each label in units of the grid."""
         units = self._rules.bias.copy()
         np.add.at(units, self._rules.label[fired], self._rules.units[fired])
         return units
 
     def shares(self, fired: np.ndarray, label: int) -> dict[int, int]:
-        """What the conditions (2 · atom + present) of a label's rules have together, in units; -1: its constant."""
+        """Sum the values of the conditions (2 · atom + present) over a label's rules, in units; -1: its constant."""
         own = fired & (self._rules.label == label)
         taken = own[self._rule_of] if len(own) else np.zeros(0, dtype=np.bool_)
         conditions, at = np.unique(self._rules.literal[taken], return_inverse=True)
@@ -131,7 +130,7 @@ class RuleBook:
         return {-1: int(self._rules.bias[label]), **found} if self._rules.bias[label] else found
 
     def rules(self, fired: np.ndarray, label: int) -> tuple[Rule, ...]:
-        """The rules of a label that fired, the largest first."""
+        """Return the rules of a label that fired, the largest |value| first."""
         found = []
         for number in np.flatnonzero(fired & (self._rules.label == label)).tolist():
             own = self.conditions(number)
@@ -142,7 +141,7 @@ class RuleBook:
         return tuple(sorted(found, key=lambda rule: -abs(rule.value)))
 
     def _parts_of(self, atom: int, held: bool, window: _Window | None) -> tuple[tuple[int, AtomTest], ...]:
-        """The tests of an atom, each with the number of its topic."""
+        """Return the tests of an atom, each with the id of its topic."""
         parts = []
         for subject, operator, value in self.tests(atom):
             name = subject if window is None else window.name(subject)
@@ -154,14 +153,14 @@ class RuleBook:
         return tuple(parts)
 
     def known(self, active: np.ndarray, window: _Window) -> dict[str, str]:
-        """What the present atoms say of each thing that they look at."""
+        """Return the values of the subjects that the present atoms test."""
         tests = (test for atom in active.tolist() for test in self.tests(atom))
         return {window.name(test.subject): test.value for test in tests if test.operator == "="}
 
     def groups(
         self, own: Mapping[int, int], other: Mapping[int, int], known: Mapping[str, str], window: _Window
     ) -> tuple[Group, ...]:
-        """Groups of facts from what conditions have in the score of a label and in that of the `other`."""
+        """Build groups of facts from the conditions' values in the score of a label and in that of the `other`."""
         topics: dict[int, list[tuple[int, int, AtomTest, bool]]] = {}
         for condition in dict.fromkeys([*own, *other]):
             value = own.get(condition, 0)
@@ -191,16 +190,16 @@ class RuleBook:
 
 
 def _size(part: tuple[int, int, AtomTest, bool]) -> int:
-    """How much a part of a fact counts at most."""
+    """Return the maximum absolute contribution of a part of a fact."""
     return max(abs(part[0]), abs(part[1]))
 
 
 _ALWAYS = ((-1, AtomTest(ALWAYS, "=", "")),)
-_CONSTANT = "what this label gets, however the span looks"
+_CONSTANT = "the constant of this label, the same for every span"
 
 
 class _Window(NamedTuple):
-    """How many children a window has, and which is the head."""
+    """The number of children of a window, and the index of its head."""
 
     arity: int
     head: int
@@ -210,7 +209,7 @@ class _Window(NamedTuple):
 
 
 def rule_book(model: DtreeModel) -> RuleBook:
-    """The model's RuleBook, made at the first call."""
+    """Return the model's RuleBook, built at the first call."""
     kept: dict[str, Any] = vars(model)
     if "_rule_book" not in kept:
         kept["_rule_book"] = RuleBook(model)
@@ -220,10 +219,11 @@ def rule_book(model: DtreeModel) -> RuleBook:
 def reasons(
     parser: Any, words: Sequence[str], tags: Sequence[str], only: tuple[int, int, str] | None = None
 ) -> dict[tuple[int, int, str], Reasons]:
-    """{(start, end, label): reasons} of each inference in the parse of a sentence by a `DtreeParser`, or of `only` one.
+    """Return {(start, end, label): reasons} for each inference in the parse of a sentence by a `DtreeParser`, or for
+    `only` one.
 
-    The spans are those of the words given. What no inference built is not among them: what the reader put there in the
-    end, what preprocessing put back, the root of pieces that were joined.
+    The spans refer to the given words. Constituents that no inference built are not included: those added by the span
+    model at the end or when preprocessing was undone, and the root of pieces that were joined.
     """
     model: DtreeModel = parser.model
     book, record = rule_book(model), parser.recipe.prepare(words, tags)
@@ -270,7 +270,7 @@ def reasons(
 
 
 def _row(tokens: np.ndarray, start: int, end: int) -> int:
-    """The row of what the reader believes of a span, -1 where it believes nothing."""
+    """Return the row of a span's marginals, -1 if the span model has none."""
     if tokens.shape[1] != b.COLUMNS or start < 0 or end < 0:
         return -1
     rows = range(int(tokens[start, b.FIRST_SPAN]), int(tokens[start, b.LAST_SPAN]))
@@ -278,7 +278,7 @@ def _row(tokens: np.ndarray, start: int, end: int) -> int:
 
 
 def _left_by_reader(model: DtreeModel, tokens: np.ndarray, row: int, unary: bool) -> set[int]:
-    """The labels that the reader leaves to a window over the span of a row (see `kernels.trees.pruning`)."""
+    """Return the labels that the span model allows for a window over a row's span (see `kernels.trees.pruning`)."""
     if row < 0:
         return set()
     level = int(tokens[row, b.SURE] >= LIKELY) + int(tokens[row, b.SURE] >= CERTAIN)
@@ -289,7 +289,7 @@ def _left_by_reader(model: DtreeModel, tokens: np.ndarray, row: int, unary: bool
 
 
 def _believed(model: DtreeModel, tokens: np.ndarray, row: int, place: str) -> dict[str, str]:
-    """What the reader believes of the span of a row, by the names of atoms about the `place`."""
+    """Return the span model's values for the span of a row, by the subjects of atoms at the position `place`."""
     names = ("chain", "second chain", "mass", "sure", "second sure", "starting", "ending", "crossing")
     if row < 0:
         return {f"{place} {name}": NOTHING for name in names}
@@ -304,7 +304,7 @@ def _believed(model: DtreeModel, tokens: np.ndarray, row: int, place: str) -> di
 
 
 def _labels_below(nodes: Nodes, node: int) -> set[int]:
-    """The labels of the unary chain below a node, which it cannot have."""
+    """Return the labels of the unary chain below a node, which the node cannot have."""
     found, item = set(), nodes.item
     while item[node]["arity"] == 1 and item[item[node]["first"]]["first"] >= 0:
         node = int(item[node]["first"])
@@ -321,7 +321,7 @@ def _plain_facts(
     words: Sequence[str],
     tags: Sequence[str],
 ) -> dict[str, str]:
-    """What is so of a node and the words beside it, by the names of atoms."""
+    """Return the values of a node and of the words next to it, by the subjects of atoms."""
     symbols, arity = model.lexicon.symbols, len(children)
     start, end = int(nodes.item[node]["start"]), int(nodes.item[node]["end"])
     labels = [symbols[int(nodes.item[child]["label"])] for child in children]
@@ -357,7 +357,7 @@ def _plain_facts(
 
 
 def _next_item(nodes: Nodes, node: int, n: int, at: int) -> int:
-    """The item of the frontier that begins at token `at` when `node` was inferred: the last built there before."""
+    """Return the frontier item that began at token `at` when `node` was inferred: the last one built there before."""
     built = np.flatnonzero(nodes.item["start"][n:node] == at)
     return n + int(built[-1]) if len(built) else at
 
@@ -365,7 +365,7 @@ def _next_item(nodes: Nodes, node: int, n: int, at: int) -> int:
 def _items_right(
     model: DtreeModel, nodes: Nodes, node: int, n: int, words: Sequence[str], tags: Sequence[str]
 ) -> dict[str, str]:
-    """What is so of the next items to the right of a node, by the names of atoms."""
+    """Return the values of the next items to the right of a node, by the subjects of atoms."""
     facts: dict[str, str] = {}
     at, count = int(nodes.item[node]["end"]), 0
     for k in range(_COUNTED):
@@ -380,4 +380,4 @@ def _items_right(
 
 
 _COUNTED = 4
-"""Items on the right, as the standard tables count them."""
+"""Number of items on the right that the standard template tables count."""

@@ -1,9 +1,9 @@
-"""From trees to rules: every non-zero leaf as a conjunction of present and absent atoms, packed for the bit scorer.
+"""Convert trees to rules: every non-zero leaf becomes a conjunction of present and absent atoms, packed for the bit
+scorer.
 
-A boosted tree pays for a split by peeling off gradient of the other sign, so trees grow as decision lists and few
+Splits in boosted trees tend to separate examples with gradients of one sign, so trees grow as decision lists and few
 leaves are non-zero. A leaf's path is a conjunction; the score of a label is the sum of the values of its true
-conjunctions. Values are whole multiples of `CONFIDENCE_GRID`, so neither merging nor summing in another order changes
-a bit.
+conjunctions. Values are integer multiples of `CONFIDENCE_GRID`, so merging and summing in another order are exact.
 """
 
 from collections.abc import Sequence
@@ -17,19 +17,18 @@ from ..segments import line_up
 from .ensemble import LabelEnsemble
 
 DENSE_SHARE = 0.1
-"""An atom that clears rules in more than this share of all words gets a dense row of masks (see bench_rules.py)."""
+"""An atom that clears rules in more than this fraction of all words gets a dense row of masks (see bench_rules.py)."""
 
 _VALUE_LIMIT = 2**30
-"""Grid units one rule may carry (they are stored as int32); a larger merged value is spread over several equal rules.
-"""
+"""Maximum value of a rule in grid units (stored as int32); a larger merged value is split over several equal rules."""
 
 
 class Conjunctions(NamedTuple):
-    """Rules in readable form, grouped by label, in the order in which their trees were trained.
+    """Rules as lists of literals, grouped by label, in the order in which their trees were trained.
 
     `label` int32 (R,): the rule's ensemble. `start` int64 (R + 1,): the rule's literals are
     `literal[start[r]:start[r + 1]]`, int32, sorted, each `2 * atom + present`. `units` int64 (R,): the rule's value in
-    units of `CONFIDENCE_GRID`, never 0. `bias` int64 (L,): summed values of the trees that are a single leaf.
+    units of `CONFIDENCE_GRID`, never 0. `bias` int64 (L,): sum of the values of trees with a single leaf.
     """
 
     label: np.ndarray
@@ -40,7 +39,8 @@ class Conjunctions(NamedTuple):
 
 
 def conjunctions(ensembles: Sequence[LabelEnsemble]) -> Conjunctions:
-    """The non-zero leaves of well-formed `ensembles` as conjunctions: simplified, merged, contradictions dropped.
+    """Convert the non-zero leaves of well-formed `ensembles` to conjunctions, simplified and merged, dropping
+    contradictions.
 
     Conjunctions of one label with equal literals become one rule with the sum of their values, or none if it is 0.
     """
@@ -65,14 +65,14 @@ def conjunctions(ensembles: Sequence[LabelEnsemble]) -> Conjunctions:
 
 
 def _merged(start: np.ndarray, codes: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(first, sums): of every different conjunction the place of its first occurrence, in rising order, and the sum of
-    its values. Conjunctions are told apart by two 64-bit sums of hashes of their literals."""
+    """Merge equal conjunctions: return (first, sums), the index of the first occurrence of each distinct conjunction,
+    ascending, and the sum of its values. Conjunctions are compared by two 64-bit sums of hashes of their literals."""
     digests = np.zeros((2, len(values)), dtype=BITS)
     filled = np.flatnonzero(np.diff(start))
     if len(filled):
         for row, seed in zip(digests, (0x9E3779B97F4A7C15, 0xD1B54A32D192ED03), strict=True):
             row[filled] = np.add.reduceat(_mix(codes.astype(BITS), BITS(seed)), start[:-1][filled])
-    order = np.lexsort((digests[1], digests[0]))  # stable: equal ones stay in the order of their trees
+    order = np.lexsort((digests[1], digests[0]))  # stable: equal ones remain in the order of their trees
     group = np.flatnonzero(_changes(digests[0][order]) | _changes(digests[1][order]))
     first = order[group]
     sums = np.add.reduceat(values[order], group) if len(group) else values[:0]
@@ -81,7 +81,7 @@ def _merged(start: np.ndarray, codes: np.ndarray, values: np.ndarray) -> tuple[n
 
 
 def _mix(values: np.ndarray, seed: np.uint64) -> np.ndarray:
-    """A 64-bit hash of each value (splitmix64's finaliser)."""
+    """Return a 64-bit hash of each value (splitmix64's finaliser)."""
     mixed = (values + BITS(1)) * seed
     mixed = (mixed ^ (mixed >> BITS(30))) * BITS(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> BITS(27))) * BITS(0x94D049BB133111EB)
@@ -89,7 +89,7 @@ def _mix(values: np.ndarray, seed: np.uint64) -> np.ndarray:
 
 
 def _paths(ensemble: LabelEnsemble) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(start, literals, units) of every non-zero leaf whose path does not contradict itself: the k-th has the sorted
+    """Return (start, literals, units) of the non-zero leaves whose paths have no contradiction; the k-th has the sorted
     literals[start[k] : start[k + 1]]."""
     atom, yes, no = ensemble.atom, ensemble.yes, ensemble.no
     inner = np.flatnonzero(atom >= 0)
@@ -112,7 +112,7 @@ def _paths(ensemble: LabelEnsemble) -> tuple[np.ndarray, np.ndarray, np.ndarray]
         node = parent[node]
     rows, codes = np.concatenate(found, axis=1)
     span = 2 * (int(atom.max(initial=-1)) + 1)
-    keys = np.sort(rows * max(span, 1) + codes)  # by rule, then literal; then doubled tests fall away
+    keys = np.sort(rows * max(span, 1) + codes)  # by rule, then literal; then remove repeated tests
     keys = keys[_changes(keys)]
     rows, codes = np.divmod(keys, max(span, 1))
     clash = (np.diff(rows) == 0) & (np.diff(codes >> 1) == 0)
@@ -126,15 +126,15 @@ def _paths(ensemble: LabelEnsemble) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 def compile_rules(ensembles: Sequence[LabelEnsemble], n_atoms: int, *, dense_share: float = DENSE_SHARE) -> RuleSet:
     """Pack the well-formed ensembles of all labels, over atoms 0 .. n_atoms - 1, for `kernels.trees.rules`.
 
-    `dense_share` only trades memory for speed.
+    `dense_share` only trades memory for speed; see `DENSE_SHARE`.
     """
     rules = _split_large(conjunctions(ensembles))
     n_labels, n_rules = len(ensembles), len(rules.label)
     owner = np.repeat(np.arange(n_rules), np.diff(rules.start))
     atom, present = rules.literal >> 1, (rules.literal & 1).astype(bool)
 
-    # Slots: one bit per rule, labels padded to whole words.
-    needs = np.flatnonzero(present)  # within a rule the atom first that most rules need
+    # Slots: one bit per rule, labels padded to full words.
+    needs = np.flatnonzero(present)  # within a rule, the atom that most rules need comes first
     counts = np.bincount(atom[needs], minlength=1)
     needs = needs[np.lexsort((atom[needs], -counts[atom[needs]], owner[needs]))]
     order = _order(rules, owner, atom, present, needs)
@@ -152,7 +152,7 @@ def compile_rules(ensembles: Sequence[LabelEnsemble], n_atoms: int, *, dense_sha
     value = np.zeros(n_words * 64, dtype=np.int32)
     value[slot] = rules.units
 
-    # Compact atoms: by falling number of words in which the atom clears rules, so dense rows come first.
+    # Compact atom ids: by descending number of words in which the atom clears rules, so dense rows come first.
     absent = np.flatnonzero(~present)
     kill_start, kill_word, kill_bits = _by_atom(atom[absent], slot[owner[absent]], n_atoms, n_words)
     words_hit = np.diff(kill_start)
@@ -165,7 +165,7 @@ def compile_rules(ensembles: Sequence[LabelEnsemble], n_atoms: int, *, dense_sha
     dense = np.full((n_dense, n_words), ~BITS(0), dtype=BITS)
     dense[np.repeat(np.arange(n_dense), np.diff(rows)), kill_word[take]] = ~kill_bits[take]
 
-    # All else that an atom clears, word by word: alive bits of sparse atoms, awaited bits of all atoms.
+    # The other bits that an atom clears, by word: alive bits of sparse atoms, awaited bits of all atoms.
     sparse = absent[atom_map[atom[absent]] >= n_dense]
     cleared = atom_map[np.concatenate([atom[sparse], atom[needs]])]
     bits = np.concatenate([slot[owner[sparse]], wait_bit])
@@ -187,11 +187,11 @@ def compile_rules(ensembles: Sequence[LabelEnsemble], n_atoms: int, *, dense_sha
 def _layers(
     slot: np.ndarray, owner: np.ndarray, label_word: np.ndarray, label: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The k-th present atom of each rule is awaited in layer k of its label, which has the words with such rules: they
-    come first, as `_order` puts rules with more of them first.
+    """Assign bits to present literals: the k-th present atom of each rule is awaited in layer k of its label. A layer
+    contains the words with such rules, which come first, as `_order` sorts rules by their number of present atoms.
 
-    `owner`: the rule of each present literal, ascending; `label` of each rule. Returns where each label's layers begin,
-    (L, K + 1), and the bit of each present literal.
+    `owner`: the rule of each present literal, ascending; `label` of each rule. Returns the offsets of each label's
+    layers, (L, K + 1), and the bit of each present literal.
     """
     turn = np.arange(len(owner)) - np.searchsorted(owner, owner)
     depth = np.zeros(label_word[-1], dtype=np.int64)
@@ -208,7 +208,7 @@ def _layers(
 
 
 def _split_large(rules: Conjunctions) -> Conjunctions:
-    """Spread a rule whose merged value does not fit the scorer's int32 over several rules with the same literals."""
+    """Split a rule whose merged value does not fit the scorer's int32 into several rules with the same literals."""
     parts = np.maximum(1, -(-np.abs(rules.units) // _VALUE_LIMIT))
     if parts.max(initial=1) == 1:
         return rules
@@ -226,8 +226,9 @@ _SORTED_NEEDS = 3
 def _order(
     rules: Conjunctions, owner: np.ndarray, atom: np.ndarray, present: np.ndarray, needs: np.ndarray
 ) -> np.ndarray:
-    """Rules in the order of their slots: by label; most present atoms first; rules that need the same atoms together,
-    so that an atom's awaited bits stand in few words; then alike conjunctions together."""
+    """Return the rules in the order of their slots: by label; then by number of present atoms, descending; then rules
+    that need the same atoms together, so that an atom's awaited bits are in few words; then similar conjunctions
+    together."""
     n_rules = len(rules.label)
     n_needs = np.bincount(owner[needs], minlength=n_rules)
     turn = np.arange(len(needs)) - np.searchsorted(owner[needs], owner[needs])
@@ -250,8 +251,8 @@ def _bitset(slots: np.ndarray, n_words: int) -> np.ndarray:
 
 
 def _by_atom(atom: np.ndarray, slot: np.ndarray, n_atoms: int, n_words: int) -> tuple[np.ndarray, ...]:
-    """(start, word, bits): for each atom its words in rising order, with the bits of the slots in them."""
-    # The bit is packed in with atom and word: sorting numbers is quicker than sorting places by them.
+    """Return (start, word, bits): for each atom its words in ascending order, with the bits of the slots in them."""
+    # The bit is packed with atom and word: sorting numbers is faster than sorting indices by them.
     packed = np.sort((atom.astype(np.int64) * max(n_words, 1) + (slot >> 6)) * 64 + (slot & 63))
     key, bit = packed >> 6, BITS(1) << (packed & 63).astype(BITS)
     first = np.flatnonzero(_changes(key))
@@ -262,5 +263,5 @@ def _by_atom(atom: np.ndarray, slot: np.ndarray, n_atoms: int, n_words: int) -> 
 
 
 def _changes(values: np.ndarray) -> np.ndarray:
-    """True where an entry differs from the one before it."""
+    """Return a mask of the entries that differ from the one before."""
     return np.append(np.ones(min(len(values), 1), dtype=bool), values[1:] != values[:-1])

@@ -1,4 +1,4 @@
-"""What a file of boosted trees holds; see `model.schema`."""
+"""Schema of files with boosted trees; see `model.schema`."""
 
 from __future__ import annotations
 
@@ -35,21 +35,22 @@ from ..schema import texts as strings
 from .packing import declared as declared_trees
 
 READER = "reader"
-"""The array that has the bytes of the reader's model."""
+"""Name of the array with the bytes of the span model."""
 MAX_LABELS, MAX_TAGS, MAX_CHAINS, MAX_CLUSTERS = 512, 2**14, 4096, 2**14
 MAX_ATOMS = 2**22
 _CLUSTER = Text(most=10**6, printable=False)
-"""Words of a cluster, with blanks."""
+"""Words of a cluster, separated by blanks."""
 _MOST_TEMPLATES, _FARTHEST, _MOST_ITEMS = 4096, 64, 1000
-"""Templates of a kind; how far a place may be; items of a group."""
+"""Maximum number of templates of a kind, maximum offset of a position, maximum number of items of a group."""
 _MOST_SCANS, _MOST_RULES, _MOST_IN_SETS = 64, 512, 4096
-"""Scans of a head rule, head rules, labels in a scan or a set."""
+"""Maximum numbers of scans of a head rule, of head rules, and of labels in a scan or a set."""
 _FAR = 2**41
-"""Margins of the gate are nearer to 0."""
+"""Bound of the absolute margins of the window filter."""
 
 
 def place(value: Any, depth: int = 0) -> str:
-    """What is wrong with a place of a template: see `features.trees.templates.Place`; beliefs have no children."""
+    """Return the error in a position of a template, "" if it is valid; see `features.trees.templates.Place`. Spans of
+    the span model have no children."""
     kind = value[0] if isinstance(value, list) and len(value) == 3 else None
     if kind == "child":
         inner = value[2][0] if isinstance(value[2], list) and value[2] else None
@@ -111,8 +112,8 @@ def _declared(fields: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> di
         "hashed_key": Array("uint64", ("hashed atoms",)),
         "hashed_atom": Array("int32", ("hashed atoms",), 0, below="atoms"),
         "parts": Array("int32", ("atoms", "width of parts"), -1),
-        "gate_at": Array("int64", ("weights of the gate",), 0),
-        "gate_weight": Array("int16", ("weights of the gate",)),
+        "gate_at": Array("int64", ("weights of the window filter",), 0),
+        "gate_weight": Array("int16", ("weights of the window filter",)),
         READER: Array("uint8", ("bytes",), needed=False),
         "believed_labels": Array("uint64", (2, LEVELS, chains), below=2**labels, needed=READER in arrays),
         **declared_trees("trees."),

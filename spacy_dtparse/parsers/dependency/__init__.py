@@ -1,4 +1,4 @@
-"""The dependency parser: linear models of links, whose best tree a chart or a spanning tree finds."""
+"""The dependency parser: linear models of links; a chart or a maximum spanning tree gives the best tree."""
 
 from .parser import DependencyParser, DependencyResult, DependencySettings
 

@@ -1,4 +1,4 @@
-"""A limit to the time that the tree of a sentence may take; see `parsers.deadline`."""
+"""A time limit per sentence for dependency parsing; see `parsers.deadline`."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from ..pieces import Cut, cuts
 from .parser import DependencyParser, DependencyResult, piece
 
 _LEAST_LEFT = 0.25
-"""Share of the deadline that is left to parsing, however long reading took."""
+"""Minimum fraction of the deadline that is reserved for parsing, however long preprocessing took."""
 
 
 class DependencyDeadline:
-    """A dependency parser that takes `deadline` seconds at most for a sentence.
+    """A dependency parser that takes at most `deadline` seconds for a sentence.
 
-    A sentence that could take longer is parsed in pieces, as long as these may take if all of them are to be done; the
-    tokens that there is no time for hang on the last piece's root. `deadline_struck` of its result says so. The machine
-    is measured at the first parse, which takes a second or some. Safe to use from several threads.
+    A sentence that could take longer is parsed in pieces, as long as possible such that there is time for all; tokens
+    that cannot be parsed in time are attached to the root of the last piece. `deadline_struck` of the result reports
+    both. The speed of the machine is measured at the first parse, which takes a few seconds. Safe to use from several
+    threads.
     """
 
     def __init__(self, parser: DependencyParser, deadline: float):
@@ -29,16 +30,16 @@ class DependencyDeadline:
         self._pace: Pace | None = None
 
     def pace(self) -> Pace:
-        """What this machine takes, measured now if it was not."""
+        """Return the speed of this machine; the first call measures it."""
         with self._lock:
             if self._pace is None:
                 self._pace = self._measured()
         return self._pace
 
     def parse(self, sentence: TokenColumns, spent: float = 0.0) -> DependencyResult:
-        """What the parser's `parse` finds, or as much of it as there is time for. `spent`: seconds that it took to read
-        the sentence. One that is cut has so much less time, but a quarter of the deadline at least: it may have been
-        other work that took them."""
+        """Return the result of the parser's `parse`, or as much of it as fits into the time. `spent`: seconds that
+        preprocessing took. A sentence that is split has this much less time, but at least a quarter of the deadline,
+        because other work on the machine may have caused the delay."""
         pace, n = self.pace(), len(sentence.words)
         if pace.seconds(n) <= SLACK * self.deadline:
             return self.parser.parse(sentence)

@@ -1,4 +1,4 @@
-"""The dependency parser: words and tags in, the tree whose links have the greatest sum of scores out."""
+"""The dependency parser: maps words and tags to the tree whose links have the greatest sum of scores."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ from ..stored import Data, StoredParser
 
 @dataclass(frozen=True, slots=True)
 class DependencyResult:
-    """A tree of n tokens. `heads`: place from 0 of each token's head, -1 for the root. `labels`: of the links, () from
-    a model without labels. `score`: sum of the links' scores in the last stage. `status`: "optimal", or "pieces" for a
-    sentence above `max_tokens` or one that a deadline cut, as `deadline_struck` tells."""
+    """A dependency tree of n tokens. `heads`: index from 0 of each token's head, -1 for the root. `labels`: labels of
+    the links (dependencies), () from a model without labels. `score`: sum of the links' scores in the last stage.
+    `status`: "optimal", or "pieces" for a sentence longer than `max_tokens` or split by a deadline. `deadline_struck`:
+    whether a deadline split it."""
 
     heads: tuple[int, ...]
     labels: tuple[str, ...]
@@ -40,7 +41,7 @@ class DependencyParser(StoredParser):
     """Parses with a DependencyModel. Immutable and safe to share between threads; the same sentence gets the same tree
     in any batch, thread or process.
 
-    Raises DtparseError on an empty sentence, or when the columns that the model reads are missing.
+    Raises DtparseError on an empty sentence, or if columns that the model needs are missing.
     """
 
     model: DependencyModel
@@ -59,26 +60,26 @@ class DependencyParser(StoredParser):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Every label that a link can have."""
+        """All labels that a link can have."""
         return self.model.label_names
 
     @property
     def source(self) -> str:
-        """Which parts of speech the model reads: "tag", "pos" or "pos+tag"."""
+        """The parts of speech that the model uses: "tag", "pos" or "pos+tag"."""
         return self.model.parts.rules.source
 
     @property
     def needs_guide(self) -> bool:
-        """Whether the model reads a guide from elsewhere, the dependencies of a constituent tree."""
+        """Whether the model needs a guide as input: the dependencies of a constituent tree."""
         return self.model.parts.rules.guide != "none"
 
     @property
     def needs_lemmas(self) -> bool:
-        """Whether the model reads lemmas."""
+        """Whether the model needs lemmas."""
         return self.model.parts.rules.stem == "lemma"
 
     def describe(self) -> dict[str, Any]:
-        """Sizes of the model and the settings in force, as plain data."""
+        """Return sizes of the model and the current settings, as plain data."""
         return {
             "stages": f"{len(self._tables)} of {len(self.model.stages)}",
             "features": [len(stage.keys) for stage in self.model.stages],
@@ -99,7 +100,7 @@ class DependencyParser(StoredParser):
         return {"score": found.score, "heads": list(found.heads), "labels": labels}
 
     def columns_of(self, words: Sequence[str], tags: Sequence[str]) -> TokenColumns:
-        """A sentence of words with `tags` as they are looked up. The guide is a tree of two dependents each."""
+        """Return a test sentence of words with `tags` as stored in the model. Its guide is a binary-branching tree."""
         rules, guide = self.model.parts.rules, self.model.parts.guide_labels.strings or ("",)
         pairs = [tag.partition("|")[::2] if rules.source == "pos+tag" else (tag, tag) for tag in tags]
         places = range(len(words))
@@ -110,7 +111,7 @@ class DependencyParser(StoredParser):
         )  # fmt: skip
 
     def parse(self, sentence: TokenColumns) -> DependencyResult:
-        """The best tree of one sentence."""
+        """Return the best tree of one sentence."""
         n = self._check(sentence)
         most = self.settings.max_tokens
         if n > most:
@@ -120,8 +121,8 @@ class DependencyParser(StoredParser):
         return self._result(atoms, *best_tree(self._scores(atoms, sentence), self._projective))
 
     def parse_k_best(self, sentence: TokenColumns, k: int) -> list[DependencyResult]:
-        """The `k` best different trees, the best first; fewer where there are no more. A guide, where stages have one,
-        is the best tree of the stage before. Raises ConfigError for k below 1, DtparseError above `max_tokens`."""
+        """Return the `k` best distinct trees, best first; fewer if there are no more. If stages have a guide, it is the
+        best tree of the stage before. Raises ConfigError for k below 1, DtparseError above `max_tokens`."""
         n = self._check(sentence)
         if k < 1:
             raise ConfigError(f"k is {k}; it must be 1 or more")
@@ -135,8 +136,8 @@ class DependencyParser(StoredParser):
         return [self._result(atoms, heads, score) for heads, score in found]
 
     def link_scores(self, sentence: TokenColumns) -> np.ndarray:
-        """The last stage's scores[h, d] of links, float64 (n + 1, n + 1), places from 1, 0 for the root; UNLIKELY for
-        links that it did not look at."""
+        """Return the last stage's scores[h, d] of links, float64 (n + 1, n + 1), indices from 1, 0 for the root;
+        UNLIKELY for links that it did not score."""
         self._check(sentence)
         return self._scores(self.model.parts.encode(sentence), sentence)
 
@@ -172,16 +173,16 @@ class DependencyParser(StoredParser):
         return scores
 
     def _result(self, atoms: np.ndarray, heads: np.ndarray, score: float) -> DependencyResult:
-        """The tree of these heads with its labels."""
+        """Return the result for these heads, with labels."""
         labels = () if self._labeller is None else self._labeller.label(atoms, heads)[1:].tolist()
         names = self.model.label_names
         return DependencyResult(tuple((heads[1:] - 1).tolist()), tuple(names[label] for label in labels), score)
 
     def joined(self, n: int, cuts: Sequence[Cut], found: Sequence[DependencyResult]) -> DependencyResult:
-        """One tree of n tokens from those of pieces, in order. The root of each but the first depends on that of the
-        piece before, with the label parataxis where the model has it, else its last; so does every token behind the
-        last piece on that one's root, with the label dep where the model has it. Without a piece all hang on the
-        first token."""
+        """Join the trees of pieces, in order, to one tree of n tokens. The root of each piece but the first depends on
+        the root of the piece before, with the label parataxis if the model has it, else the model's last label. Every
+        token after the last piece depends on the root of that piece, with the label dep if the model has it, else the
+        last. Without a piece all tokens depend on the first token."""
         names, end = self.model.label_names, cuts[len(found) - 1][1] if found else 0
         heads: list[int] = []
         labels: list[str] = []
@@ -202,14 +203,14 @@ class DependencyParser(StoredParser):
 
 
 def piece(sentence: TokenColumns, start: int, end: int) -> TokenColumns:
-    """The tokens from `start` to below `end`; what hangs on another in the guide becomes a root."""
+    """Return tokens [start, end); tokens whose head in the guide is outside become roots."""
     own = TokenColumns(*(column[start:end] for column in sentence))  # type: ignore[arg-type]
     heads = tuple(head - start if start <= head < end else -1 for head in own.guide_heads)
     return own._replace(guide_heads=heads)
 
 
 def _leads_to_roots(heads: Sequence[int]) -> bool:
-    """Whether every way up ends at -1."""
+    """Return whether every path of heads ends at -1."""
     above = np.array([0, *(head + 1 for head in heads)])
     if not ((above >= 0) & (above < len(above))).all():
         return False
@@ -219,9 +220,9 @@ def _leads_to_roots(heads: Sequence[int]) -> bool:
 
 
 def best_tree(scores: np.ndarray, projective: bool = True) -> tuple[np.ndarray, float]:
-    """(heads int32 (n + 1,) with heads[0] = -1, sum of their scores) of the best tree; see `kernels.linear.spanning`.
+    """Return (heads int32 (n + 1,) with heads[0] = -1, sum of scores) of the best tree; see `kernels.linear.spanning`.
 
-    Raises DtparseError when forbidden links leave no tree.
+    Raises DtparseError if forbidden links leave no tree.
     """
     heads = np.full(len(scores), -1, INDEX)
     if not (projective_tree if projective else spanning_tree)(scores, heads):
@@ -230,19 +231,19 @@ def best_tree(scores: np.ndarray, projective: bool = True) -> tuple[np.ndarray, 
 
 
 def best_trees(scores: np.ndarray, projective: bool, k: int) -> list[tuple[np.ndarray, float]]:
-    """The `k` best different trees as `best_tree` gives them, the best first; fewer where there are no more.
+    """Return the `k` best distinct trees in the format of `best_tree`, best first; fewer if there are no more.
 
-    By branching (Lawler 1972; Murty 1968): what is not the best tree differs from it first at some token, so each token
-    gives a part of the remaining trees, of which again the best is found; n times as long as one tree for each of k.
-    The order among equals is the decoders'.
+    It branches (Lawler 1972; Murty 1968): any other tree first differs from the best tree at some token, so each token
+    defines a subset of the remaining trees, whose best tree is found in the same way. Each of the k trees takes n times
+    as long as a single tree. Ties are ordered by the decoder.
     """
     found: list[tuple[np.ndarray, float]] = []
     queue: list[tuple] = []
     decode = projective_tree if projective else spanning_tree
 
     def offer(allowed: np.ndarray, fixed: int) -> None:
-        """Queue the best tree of those that `allowed`, bool as scores, leaves; tokens up to `fixed` have their
-        heads."""
+        """Queue the best tree within `allowed`, bool in the shape of the scores; heads of tokens up to `fixed` are
+        fixed."""
         heads = np.full(len(scores), -1, INDEX)
         if decode(np.where(allowed, scores, -np.inf), heads):
             score, tie = tree_score(scores, heads)
@@ -265,13 +266,13 @@ def best_trees(scores: np.ndarray, projective: bool, k: int) -> list[tuple[np.nd
 
 
 class Labeller:
-    """A LabelStage for `n_labels` labels at work; label 0 is the root's and no other link's."""
+    """Labels links with a LabelStage of `n_labels` labels; label 0 is only for the root."""
 
     def __init__(self, stage: LabelStage, n_labels: int):
         self._table, self._n_labels = stage.table(), n_labels
 
     def label(self, atoms: np.ndarray, heads: np.ndarray) -> np.ndarray:
-        """The number of each link's label, int32 (n + 1,) from place 1, for heads as decoders give them."""
+        """Return the label id of each link, int32 (n + 1,) from index 1, for heads in the format of the decoders."""
         found = np.zeros(len(heads), INDEX)
         label_links(atoms, make_guide(heads), self._table, self._n_labels, 0, found)
         return found

@@ -1,9 +1,10 @@
-"""The k best trees of boosted trees: the search goes on until so many parses are found that no other can be better.
+"""The k best trees of the boosted-tree parser: the search continues until it has the k best parses of its space.
 
-The first is that of a plain parse. A plain parse leaves out what is hardly ever better: where a shift is confident, or
-the reader sure, the other inferences are not looked at, and the one that is taken costs nothing or little. The other
-trees are what was left out, so the list comes from a second search, in which everything that the gate lets pass is
-scored: lists are longer, and more often have the right tree.
+The first tree is the result of a plain parse. A plain parse skips alternatives that are hardly ever better: if a shift
+scores above `shift_threshold`, or the span model is confident, it scores no other inference of the state, and the one
+that it takes costs little or nothing. The other trees are among the skipped alternatives. So the list comes from a
+second search, which scores everything that passes the window filter: its lists are longer, and contain the correct tree
+more often.
 """
 
 from __future__ import annotations
@@ -24,19 +25,19 @@ if TYPE_CHECKING:
     from .parser import DtreeParser
 
 _TRIES = 4
-"""A list of k distinct trees is looked for among so many times k: what the reader takes up makes some alike."""
+"""k distinct trees are searched among at most this many times k: attaching unattached tokens makes some equal."""
 _BUDGETS, _TREES_OF_ONE = 4, 10
-"""The budget of a list, as a multiple of that of a parse: so much at least, and 1 for so many trees."""
+"""The budget of a list as a multiple of that of a parse: the minimum multiple, and the number of trees per multiple."""
 
 
 def others_than(
     parser: DtreeParser, first: ParseResult, words: Sequence[str], tags: Sequence[str], k: int
 ) -> Iterator[tuple[float, ParseResult]]:
-    """(How much more it costs than the first tree, parse) of the k best trees, in order, among which the first may be.
+    """Yield (difference of cost from the first tree, parse) of the k best trees, in order; they may include the first.
 
-    Costs are those of the second search, the first tree's too, unless that is not among them: then they are compared
-    with the least. A tree may come twice: when what the reader takes up makes two alike. Pieces that had to be joined
-    are none.
+    All costs are those of the second search. If the first tree is not among its results, costs are compared with the
+    smallest cost. A tree may occur twice, if attaching unattached tokens makes two trees equal. Parses joined from
+    pieces are left out.
     """
     if k == 1:
         return
@@ -52,11 +53,11 @@ def others_than(
 
 
 def _search(parser: DtreeParser, words: Sequence[str], tags: Sequence[str], k: int) -> tuple[list[ParseResult], bool]:
-    """(The parses of up to k derivations, cheapest first; whether there may be more)."""
+    """Return (parses of up to k derivations, cheapest first; whether there may be more)."""
     record, kept_words, kept_tags = parser._prepared(words, tags)
     n, settings = len(kept_words), parser.settings.with_changes(confident=math.inf, sure=1.0)
     budget = max(1, settings.budget_for(n) * max(_BUDGETS, k // _TREES_OF_ONE))
-    with kernels_for(parser.name, SHORT + 1):  # interpreted it would take minutes
+    with kernels_for(parser.name, SHORT + 1):  # without compiled kernels it would take minutes
         tokens = parser.encode(kept_words, kept_tags, settings)
         ends = np.array([0, len(tokens)]), np.array([0, n])
         parses = parser._search_all(tokens, *ends, [budget], settings, k=k)

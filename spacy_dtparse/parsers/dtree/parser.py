@@ -1,4 +1,4 @@
-"""The boosted-tree parser: words and tags in, a tree that covers every token out."""
+"""The boosted-tree parser: maps words and tags to a tree that covers every token."""
 
 from __future__ import annotations
 
@@ -42,23 +42,23 @@ from .kbest import others_than
 from .steered import steered
 
 Prepared = tuple[Removal, list[str], list[str]]
-"""What preprocessing did to a sentence, the words that it kept, their tags."""
+"""A preprocessed sentence: the record of the changes, the remaining words, their tags."""
 _KEPT_STATES, _KEPT_ENTRIES = 1 << 18, 1 << 15
-"""An agenda of more states, or a cache of more entries, is given up after a batch, so that memory stays small."""
+"""A larger agenda (states) or cache (entries) is freed after a batch, so that memory stays small."""
 EXHAUSTIVE = SearchSettings(confident=math.inf, gate=0, sure=1.0)
-"""Nothing is left out."""
+"""Settings that skip nothing."""
 
 
 class DtreeParser(RecipeParser):
     """Parses with a DtreeModel. Safe to use from several threads; the same input gives the same bits in any of them.
 
-    Raises DtparseError on words and tags of different number or on an empty word.
+    Raises DtparseError if the numbers of words and tags differ, or if a word is empty.
     """
 
     model: DtreeModel
     name = KIND
     PROOF = SearchSettings(confident=math.inf, gate=0.002, sure=1.0)
-    """Greedy, through the gate if there is one."""
+    """Greedy parsing, with the window filter if the model has one."""
 
     FORMAT = read_model, write_model
 
@@ -72,18 +72,20 @@ class DtreeParser(RecipeParser):
             data = bytes(model.reader)
             if container_kind(data) not in READERS:
                 raise ModelFormatError(
-                    f"the reader in the model is of kind {container_kind(data)!r}; it must be one of "
+                    f"the span model inside the model is of kind {container_kind(data)!r}; it must be one of "
                     f"{', '.join(READERS)}: fetch or write the model again"
                 )
-            self.reader = read_as(data, CONSTITUENTS, prove=False)  # the trees' proofs go through it
+            # no self-test: that of the trees covers it
+            self.reader = read_as(data, CONSTITUENTS, prove=False)
         if self.reader is not None and self.reader.chain_names != model.lexicon.chains.strings:
             raise ModelFormatError(
-                "the reader in the model has other label chains than its trees were trained with; fetch or write the "
-                "model again"
+                "the span model inside the model has other label chains than its trees were trained with; fetch or "
+                "write the model again"
             )
         self.compiled = compiled or compile_model(model)
         names = model.lexicon.labels.strings
-        self._own_labels = self._readers_labels = np.zeros(0, dtype=INDEX)  # numbers in the other's labels
+        # maps of label ids: from the span model's labels to the model's, and back
+        self._own_labels = self._readers_labels = np.zeros(0, dtype=INDEX)
         if self.reader is not None and set(self.reader.labels) <= set(names):
             self._own_labels = np.array([names.index(label) for label in self.reader.labels], dtype=INDEX)
             known = {label: number for number, label in enumerate(self.reader.labels)}
@@ -104,7 +106,7 @@ class DtreeParser(RecipeParser):
 
     @property
     def head_rules(self) -> HeadRules | None:
-        """The model's head rules; None where they are those of its language."""
+        """The head rules of the model; None if they are the standard ones of its language."""
         return self._own_heads
 
     def _known(self) -> tuple[Strings, Strings]:
@@ -127,8 +129,8 @@ class DtreeParser(RecipeParser):
         return {"items": items.tolist(), "cost": cost}
 
     def encode(self, words: Sequence[str], tags: Sequence[str], settings: SearchSettings | None = None) -> np.ndarray:
-        """The token matrix of a sentence, with the reader's beliefs where there is a reader; settings None: the
-        parser's."""
+        """Return the token matrix of a sentence, with span marginals if there is a span model; settings None: those of
+        the parser."""
         columns = self.model.lexicon.encode(words, tags)
         if self.reader is None:
             return columns
@@ -136,18 +138,18 @@ class DtreeParser(RecipeParser):
         return with_beliefs(columns, self.reader.beliefs([(words, tags)])[0], used.trust, used.sure)
 
     def span_posteriors(self, words: Sequence[str], tags: Sequence[str]) -> dict[tuple[int, int, str], float]:
-        """The reader's probabilities of constituents: see `SpanParser.span_posteriors`. Raises DtparseError where the
-        model has no reader."""
+        """Return the span model's probabilities of constituents; see `SpanParser.span_posteriors`. Raises DtparseError
+        if the model has no span model."""
         if self.reader is None:
             raise DtparseError(
-                "this model has no probabilities of constituents, as it has no reader; take one with a reader"
+                "this model has no probabilities of constituents because it has no span model; use a model with one"
             )
         return self.reader.span_posteriors(words, tags)
 
     def _search(
         self, tokens: np.ndarray, budget: int, settings: SearchSettings = EXHAUSTIVE, pruning: Pruning | None = None
     ) -> tuple[np.ndarray, float, str, np.ndarray]:
-        """(items int32 (m, 3): start, end, label in pre-order; cost; status; counts) of one token matrix."""
+        """Parse one token matrix: (items int32 (m, 3): start, end, label in pre-order; cost; status; counts)."""
         parses = self._search_all(
             tokens, np.array([0, len(tokens)]), np.array([0, count_tokens(tokens)]), [budget], settings, pruning
         )
@@ -158,10 +160,12 @@ class DtreeParser(RecipeParser):
         settings: SearchSettings, pruning: Pruning | None = None, k: int = 1, constraints: np.ndarray | None = None,
         symbols: np.ndarray | None = None,
     ) -> Parses:  # fmt: skip
-        """The k best parses of token matrices, the rows [rows[s], rows[s + 1]) of `tokens`; `firsts`: numbers of their
-        tokens, added up from 0. Either all or none of the budgets are 0, for k = 1 alone. `pruning`, `constraints` (as
-        `kernels.trees.constraints` has them): of a single sentence. `symbols` int32 (tokens,): numbers of all tags,
-        where they are known already."""
+        """Return the k best parses of token matrices, the rows [rows[s], rows[s + 1]) of `tokens`.
+
+        `firsts`: cumulative numbers of their tokens, from 0. Either all or none of the budgets are 0; k > 1 needs a
+        positive budget. `pruning`, `constraints` (in the format of `kernels.trees.constraints`): for a single sentence
+        only. `symbols` int32 (tokens,): ids of all tags, if they are computed already.
+        """
         local, keep = self._local, budgets[0] > 0
         n = int(np.diff(firsts).max())
         if getattr(local, "room", 0) < n:
@@ -192,19 +196,20 @@ class DtreeParser(RecipeParser):
 
     @property
     def reads_spines(self) -> bool:
-        """Whether `parse` can make use of spines: not with a model of very many labels, nor with a reader, which prunes
-        more."""
+        """Whether `parse` uses supertags (spines): not if the model has very many labels, nor if it has a span model,
+        which prunes more."""
         return self._spines.usable and self.reader is None
 
     def parse(self, words: Sequence[str], tags: Sequence[str], spines: Offered = ()) -> ParseResult:
         """Parse one sentence of raw words with their tags.
 
-        Never fails on a non-empty sentence: `status` says whether the parse is proven optimal, the best found within
-        the budget ("complete"), greedy, or glued together because no inference was left ("fallback").
+        Never fails on a non-empty sentence: `status` is "optimal" if the parse is proven optimal, "complete" if it is
+        the best found within the budget, "greedy", or "fallback" if it was joined because no inference was possible.
 
-        `spines`: for each word those that it may have (see Offered), with their probabilities. The search is then
-        pruned to those within the first of the settings' `betas` of a word's likeliest, and where that gives no whole
-        parse, to those within the next; at last it is not pruned. A status of "optimal" is then of what was left.
+        `spines`: for each word its supertag candidates (see Offered) with their probabilities. The search allows those
+        whose probability is at least the first of the settings' `betas` times that of the word's most probable one. If
+        that gives no complete parse, it uses the next of `betas`; the last search is not pruned. A status of "optimal"
+        then refers to the pruned search space.
         """
         if not spines:
             return self.parse_batch([(words, tags)])[0]
@@ -220,12 +225,12 @@ class DtreeParser(RecipeParser):
         )  # fmt: skip
 
     def parse_under(self, words: Sequence[str], tags: Sequence[str], constraints: Constraints) -> ParseResult:
-        """See `SteeredParser`, and `parsers.dtree.steered`. Spines are not used."""
+        """Parse under constraints; see `SteeredParser` and `parsers.dtree.constrained`. Spines are not used."""
         constraints.check(len(words), self.labels, words)
         return constraints.enforce(steered(self, words, tags, constraints), self.labels)
 
     def parse_batch(self, sentences: Sequence[TaggedWords]) -> list[ParseResult]:
-        """`parse` of each (words, tags), the same results in less time."""
+        """Parse all sentences (words, tags): the same results as `parse` in less time."""
         prepared = [self._prepared(*sentence) for sentence in sentences]
         results: list[ParseResult] = []
         with kernels_for(KIND, sum(len(one[1]) for one in prepared)):
@@ -234,14 +239,14 @@ class DtreeParser(RecipeParser):
         return results
 
     def parse_k(self, words: Sequence[str], tags: Sequence[str], k: int) -> list[ParseResult]:
-        """The k best parses; see `KBestParser` and, for what is searched, `parsers.dtree.kbest`. Spines are not
+        """Return the k best parses; see `KBestParser` and, for the search space, `parsers.dtree.kbest`. Spines are not
         used."""
         check_k(k)
         first = self.parse(words, tags)
         return ranked(first, others_than(self, first, words, tags, k), k)
 
     def _parse_all(self, prepared: Sequence[Prepared]) -> list[ParseResult]:
-        """The parses of prepared sentences, of which either all or none are parsed greedily."""
+        """Parse preprocessed sentences; either all or none of them are parsed greedily."""
         words, tags = [text for one in prepared for text in one[1]], [text for one in prepared for text in one[2]]
         lengths = [len(one[1]) for one in prepared]
         firsts = np.cumsum([0, *lengths], dtype=OFFSET)
@@ -277,7 +282,7 @@ class DtreeParser(RecipeParser):
     def _changed(
         self, parses: Parses, tokens: np.ndarray, rows: np.ndarray, firsts: np.ndarray, tags: Sequence[str]
     ) -> set[int]:
-        """Which sentences of a batch may have a label twice over a span, or have orphans to be taken up."""
+        """Return which sentences of a batch may need a repeated label over a span or have unattached tokens."""
         if not (self.settings.whole and len(self._own_labels)):
             return set()
         theirs = parses.items.copy()
@@ -286,17 +291,18 @@ class DtreeParser(RecipeParser):
         changed = set(np.flatnonzero(orphans).tolist())
         if self._repeated:
             likely = np.flatnonzero(tokens[:, SURE] >= LIKELY)
-            likely = likely[self._repeats.take(tokens[likely, BELIEVED_CHAIN], mode="clip")]  # rows of tokens go next
+            likely = likely[self._repeats.take(tokens[likely, BELIEVED_CHAIN], mode="clip")]
             if len(likely):
                 own = np.searchsorted(rows, likely, side="right") - 1
-                changed |= set(own[likely - rows[own] >= np.diff(firsts)[own]].tolist())  # rows of beliefs
+                # the rows of a sentence after those of its tokens are its marginals
+                changed |= set(own[likely - rows[own] >= np.diff(firsts)[own]].tolist())
         return changed
 
     def _mended(
         self, record: Removal, words: list[str], tags: list[str], items: np.ndarray, costs: np.ndarray, cost: float,
         status: str, counts: list[int], tokens: np.ndarray, tried: int = 1, ambiguity: float | None = None,
     ) -> ParseResult:  # fmt: skip
-        """The parse of a sentence whose items the reader may change; where the search found no parse, the reader's."""
+        """Return the parse after repairs by the span model; its own parse if the search found none."""
         if status == "fallback" and self.reader is not None:
             read = self.reader.parse(words, tags)
             if set(read.tree.labels) <= set(self.model.lexicon.labels):
@@ -314,13 +320,13 @@ class DtreeParser(RecipeParser):
         self, tree: Tree, scores: list[float], record: Removal, cost: float, status: str, counts: list[int],
         tried: int = 1, ambiguity: float | None = None,
     ) -> ParseResult:  # fmt: skip
-        """The result over all words of a tree over those kept; `counts`: as in `Parses`."""
+        """Return the result over all words, from a tree over the preprocessed words; `counts`: as in `Parses`."""
         tree, restored = self._restored(tree, tuple(scores), record)
         proven = bool(counts[2]) if status == "optimal" else None
         return ParseResult(tree, restored, cost, status, counts[0], counts[1], proven, tried, ambiguity)
 
     def _repeating_chains(self) -> dict[int, list[int]]:
-        """The reader's chains with a label twice, which no inferences build, as numbers of the model's labels."""
+        """Return the span model's chains with a repeated label, which no inferences build, as the model's label ids."""
         known = self.model.lexicon.labels
         chains = [name.split() for name in self.model.lexicon.chains]
         return {
@@ -330,7 +336,7 @@ class DtreeParser(RecipeParser):
         }
 
     def _with_repeats(self, tokens: np.ndarray, items: np.ndarray, costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Items and costs with a label twice over a span that has it once, where the reader takes that for likely."""
+        """Return items and costs with a repeated label over each span for which the span model finds it likely."""
         n = count_tokens(tokens)
         likely = np.flatnonzero(tokens[n:, SURE] >= LIKELY)
         for row, number in zip(likely.tolist(), tokens[n + likely, BELIEVED_CHAIN].tolist(), strict=True):
@@ -350,10 +356,10 @@ class DtreeParser(RecipeParser):
     def _taken_up(
         self, words: list[str], tags: list[str], items: np.ndarray, costs: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Items and costs with the tokens taken up that the reader's treebanks never leave bare."""
+        """Attach the tokens that the span model's treebanks never leave unattached; return items and costs."""
         theirs = items[1:].copy()
         theirs[:, 2] = self._readers_labels[theirs[:, 2]]
-        if len(theirs) and theirs[:, 2].min() < 0:  # a label that the reader does not have
+        if len(theirs) and theirs[:, 2].min() < 0:  # a label that the span model does not have
             return items, costs
         found = self.reader.take_up(words, tags, theirs, costs[1:])
         if found is None:
@@ -363,15 +369,15 @@ class DtreeParser(RecipeParser):
         return np.concatenate([items[:1], more]), np.concatenate([costs[:1], found[1]])
 
     def _passes(self, tokens: np.ndarray, offered: Offered) -> tuple[Parses, list[int], int, float | None]:
-        """The parse of a sentence with offers, the counts of all searches together, their number, and the spines that a
-        token had in the last, None for all."""
+        """Search with supertags: (parse, total counts of all searches, number of searches, mean spines per token in the
+        last search, None if it allowed all)."""
         n = len(tokens)
         ends, budgets = (np.array([0, n]),) * 2, [self.settings.budget_for(n)]
         before = np.zeros(4, dtype=OFFSET)
         tried = number = 0
         for beta in self.settings.betas:
             found = self._spines.pruning(offered, beta)
-            if found is not None and found.number != number:  # of two betas one offers all that the other does
+            if found is not None and found.number != number:  # the number differs if and only if the spines do
                 tried, number = tried + 1, found.number
                 parses = self._search_all(tokens, *ends, budgets, self.settings, found)
                 before[2] = 0
@@ -387,15 +393,15 @@ __all__ = ["KIND", "DtreeParser"]
 
 
 class Pruning(NamedTuple):
-    """What is left of the offers: `levels` as in `kernels.trees.spines.Offers`, and the `number` of spines that all
-    tokens have together."""
+    """The supertags after pruning: `levels` as in `kernels.trees.spines.Offers`, and the total `number` of spines of
+    all tokens."""
 
     levels: np.ndarray
     number: int
 
 
 class SpineReader:
-    """Reads offers for a model with these `labels`, TOP the last."""
+    """Prunes supertags for a model with these `labels`, TOP the last."""
 
     def __init__(self, labels: Sequence[str]):
         self._reader = OfferReader([*labels[:-1], None])
@@ -403,8 +409,8 @@ class SpineReader:
         self.usable = len(labels) <= MOST_LABELS
 
     def pruning(self, offered: Offered, beta: float) -> Pruning | None:
-        """What the search takes of the spines that are at least `beta` times as likely as a token's likeliest; None
-        when a token is left without one. Of more than MOST_SPINES spines the least likely are left out."""
+        """Return the spines that are at least `beta` times as probable as a token's most probable one; None if a token
+        has none. A token keeps at most its `MOST_SPINES` most probable spines."""
         spines = self._reader.spines(offered, beta, MOST_SPINES)
         if spines is None:
             return None

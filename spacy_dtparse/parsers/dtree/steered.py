@@ -1,4 +1,4 @@
-"""Boosted trees under constraints: the search leaves out what breaks them, and a reader reads as if they were known."""
+"""The boosted-tree parser under constraints: the search skips what violates them; the span model conditions on them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def steered(parser: DtreeParser, words: Sequence[str], tags: Sequence[str], constraints: Constraints) -> ParseResult:
-    """The best parse that the search finds; where it finds none, the reader's. Nothing is dropped by the gate."""
+    """Return the best parse of the search, else that of the span model. The window filter drops nothing."""
     record, kept_words, kept_tags = parser._prepared(words, tags)
     own, reader, settings = constraints.on(record.kept), parser.reader, parser.settings
     with kernels_for(parser.name, len(kept_words)):
@@ -44,7 +44,7 @@ def steered(parser: DtreeParser, words: Sequence[str], tags: Sequence[str], cons
 
 
 def constraint_rows(constraints: Constraints, labels: Sequence[str]) -> np.ndarray:
-    """int32 (c, 4), as `kernels.trees.constraints` takes them; `labels`: by number."""
+    """Return the constraints as int32 (c, 4) in the format of `kernels.trees.constraints`; `labels`: by id."""
     numbers = {label: number for number, label in enumerate(labels)}
     listed = [(one.start, one.end, numbers[one.label] if one.label else ANY, one.wanted) for one in constraints]
     return np.array(listed, dtype=INDEX).reshape(-1, 4)

@@ -1,4 +1,4 @@
-"""The chart parser of treebank grammars."""
+"""The chart parser for treebank grammars."""
 
 from ..settings import PcfgSettings
 from .parser import PcfgParser

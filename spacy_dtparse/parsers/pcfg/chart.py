@@ -1,4 +1,4 @@
-"""One thread's buffers for the chart kernels, and the calls of the kernels."""
+"""Buffers of one thread for the chart kernels, and the calls of the kernels."""
 
 import math
 from typing import Any, NamedTuple
@@ -13,11 +13,11 @@ from ...model.pcfg.model import KernelGrammar, PcfgGrammar
 EVERYTHING = np.zeros((0, 1), dtype=np.uint8)
 NO_GROUPS = np.zeros(2, dtype=INDEX)
 KEPT_BYTES, KEPT_ROOM = 2**26, 2**23
-"""Buffers of items, and others, above this size in bytes are not kept between sentences."""
+"""Maximum size in bytes of buffers retained between sentences: for items, and for others."""
 
 
 class Chart(NamedTuple):
-    """A filled chart: `items` ITEM, `cells` int64 (cells, 2), and how many rules were tried."""
+    """A filled chart: `items` ITEM, `cells` int64 (cells, 2), `tried`: number of rules tried."""
 
     grammar: KernelGrammar
     items: np.ndarray
@@ -25,12 +25,12 @@ class Chart(NamedTuple):
     tried: int
 
     def score(self, start: int, end: int, symbol: int) -> float:
-        """The log probability of a symbol's best derivation over [start, end), -inf if it has none."""
+        """Return the log probability of a symbol's best derivation over [start, end), -inf if it has none."""
         at = find_item(self.items, self.cells, end * (end - 1) // 2 + start, symbol)
         return float(self.items[at]["score"]) if at >= 0 else -np.inf
 
     def derivation(self, start: int, end: int, symbol: int) -> np.ndarray:
-        """The steps (STEP) of that derivation in pre-order, none if there is none."""
+        """Return the steps (STEP) of that derivation in pre-order, none if there is no derivation."""
         length = 8 * (end - start) + 64
         while True:
             steps, stack = np.zeros(length, dtype=STEP), np.zeros((length, 3), dtype=OFFSET)
@@ -42,15 +42,15 @@ class Chart(NamedTuple):
 
 
 class Buffers:
-    """Scratch of one thread; grows with the sentences it meets."""
+    """Workspace of one thread; it grows with the length of the sentences."""
 
     def __init__(self) -> None:
         self.items = np.zeros(2**14, dtype=ITEM)
         self._rooms: dict[str, np.ndarray] = {}
 
     def room(self, name: str, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-        """An array with anything in it, the caller's until the next call with this name. New memory is handed out page
-        by page, which takes longer than a small chart does to fill, so what there is is used again."""
+        """Return an uninitialised array, valid until the next call with this name. Arrays are reused, because the
+        operating system provides new memory page by page, which takes longer than filling a small chart."""
         length = math.prod(shape)
         kept = self._rooms.get(name)
         if kept is None or kept.dtype != dtype or len(kept) < length:
@@ -62,7 +62,7 @@ class Buffers:
     def fill(
         self, grammar: KernelGrammar, leaves: np.ndarray, leaf_from: np.ndarray, allowed: np.ndarray, groups: np.ndarray
     ) -> Chart:
-        """The chart of a sentence; its arrays are valid until the next call."""
+        """Fill and return the chart of a sentence; its arrays are valid until the next call."""
         n, n_symbols = len(leaf_from) - 1, len(grammar.ranges)
         cells = np.zeros((n * (n + 1) // 2, 2), dtype=OFFSET)
         rows = np.empty((n, n_symbols), dtype=SCORE)
@@ -82,8 +82,8 @@ class Buffers:
         self, of: PcfgGrammar, leaves: np.ndarray, leaf_from: np.ndarray, root: int, beam: float, threshold: float,
         given: np.ndarray = EVERYTHING,
     ) -> tuple[float, np.ndarray]:  # fmt: skip
-        """(log probability of the sentence, `allowed` uint8 (cells, S)) under a small grammar. `given` uint8 (cells,
-        S): what may be there at all, or EVERYTHING."""
+        """Return (log probability of the sentence, `allowed` uint8 (cells, S)) under a small grammar. `given` uint8
+        (cells, S): mask of the symbols that may be used at all, or EVERYTHING."""
         grammar, pairs_of = of.probabilities, (of.pair_from, of.joins, of.closure)
         n, n_symbols = len(leaf_from) - 1, len(grammar.ranges)
         n_cells = n * (n + 1) // 2

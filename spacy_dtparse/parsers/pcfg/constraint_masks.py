@@ -1,4 +1,4 @@
-"""From constraints to the symbols that a chart may have."""
+"""Masks of the symbols that constraints allow in a chart."""
 
 from collections.abc import Iterator
 
@@ -10,10 +10,10 @@ from .latent import spans_of_cells
 
 
 def constraint_masks(model: PcfgModel, n: int, constraints: Constraints) -> Iterator[np.ndarray]:
-    """uint8 (cells, coarse symbols): what the constraints leave a sentence of n tokens, in turn: a wanted label alone
-    over its tokens, and with any others.
+    """Yield two masks uint8 (cells, coarse symbols) for a sentence of n tokens: in the first a required label is the
+    only one over its span, the second allows other labels in addition.
 
-    Nothing crosses a constituent that is wanted, and no part of a constituent has just its tokens.
+    No symbol crosses a required constituent, and no part symbol has exactly the span of a required constituent.
     """
     kind, base = model.coarse.kind, model.coarse.base
     labels = {label: number for number, label in enumerate(model.labels)}

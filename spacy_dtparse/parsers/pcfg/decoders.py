@@ -18,9 +18,9 @@ NO_RULE = -2
 
 
 def viterbi(rules: LatentRules, vectors: Vectors, allowed: np.ndarray, root: int) -> Decoded | None:
-    """The most probable tree together with its latent values, which are then left out; None where there is no tree.
+    """Return the most probable tree together with its latent values (not part of the result); None if there is no tree.
 
-    `allowed` uint8 (cells, S): which symbols may stand where. The scores of steps are log probabilities.
+    `allowed` uint8 (cells, S): allowed symbols of each cell. The scores of steps are log probabilities.
     """
     words, chart = leaves_of(vectors), chart_of(rules, allowed)
     step = np.empty((len(chart.whole), 2), dtype=INDEX)
@@ -39,9 +39,9 @@ def viterbi(rules: LatentRules, vectors: Vectors, allowed: np.ndarray, root: int
 
 
 class Observed:
-    """Exact probabilities, under a grammar with latent annotations, of trees that another grammar made.
+    """Computes exact probabilities, under a grammar with latent annotations, of trees of another grammar.
 
-    `candidates`: that grammar, whose coarse symbols are the symbols of `rules`.
+    `candidates`: the other grammar, whose coarse symbols are the symbols of `rules`.
     """
 
     def __init__(self, rules: LatentRules, candidates: PcfgGrammar):
@@ -56,7 +56,7 @@ class Observed:
         self._coarse, self._most = coarse.astype(INDEX), int(rules.sizes.max())
 
     def words(self, vectors: Vectors) -> tuple[Leaves, np.ndarray]:
-        """(the words' vectors, where those of each word and symbol begin int64 (n, S), -1: nowhere)."""
+        """Return (the vectors of the words, the offset of each word and symbol in them int64 (n, S), -1: none)."""
         leaves = leaves_of(vectors)
         places = np.full((leaves.n_words, len(self.rules.sizes)), -1, dtype=OFFSET)
         word = np.repeat(np.arange(leaves.n_words), np.diff(leaves.leaf_from))
@@ -64,8 +64,8 @@ class Observed:
         return leaves, places
 
     def log(self, steps: np.ndarray, words: tuple[Leaves, np.ndarray]) -> float:
-        """The log probability of a tree of the candidates' grammar (steps STEP in pre-order) and its words, summed over
-        all annotations; -inf if the latent grammar does not have one of its rules."""
+        """Return the log probability of a tree of the candidate grammar (steps STEP in pre-order) and its words, summed
+        over all annotations; -inf if the latent grammar lacks one of its rules."""
         leaves, places = words
         is_word = steps["rule"] == LEXICAL
         rule = np.where(is_word, -1, self._rule[np.maximum(steps["rule"], 0)]).astype(INDEX)
@@ -78,14 +78,14 @@ class Observed:
 
 
 class Candidate(NamedTuple):
-    """A tree of the candidates' grammar: steps STEP in pre-order, its log probability there."""
+    """A tree of the candidate grammar: `steps` STEP in pre-order, `log`: its log probability under that grammar."""
 
     log: float
     steps: np.ndarray
 
 
 def distinct(derivations: Iterator[tuple[float, np.ndarray]], grammar: PcfgGrammar, k: int) -> list[Candidate]:
-    """The first k derivations of different trees; derivations of one tree differ in its parts and in annotations."""
+    """Return the first k derivations of distinct trees; derivations of one tree differ in parts and annotations."""
     seen: set[bytes] = set()
     found: list[Candidate] = []
     for tries, (log, steps) in enumerate(derivations):
@@ -103,10 +103,10 @@ def distinct(derivations: Iterator[tuple[float, np.ndarray]], grammar: PcfgGramm
 def rerank(
     candidates: Sequence[Candidate], grammar: PcfgGrammar, observed: Sequence[Observed], vectors: Sequence[Vectors]
 ) -> Iterator[Decoded]:
-    """The candidates from the most probable one down, by the sum over the latent grammars of their exact log
-    probabilities; those of probability 0 last, in the order in which they came and at the cost that they came with.
+    """Yield the candidates in order of the sum, over the latent grammars, of their exact log probabilities, best first.
 
-    Scores of steps are log probabilities of the candidates' rules.
+    Candidates of probability 0 come last, in their original order and with their original cost. Scores of steps are log
+    probabilities of the rules of the candidate grammar.
     """
     weights = grammar.kernel.rules["weight"]
     words = [made.words(vector) for made, vector in zip(observed, vectors, strict=True)]

@@ -1,4 +1,4 @@
-"""What a chart parse comes to: constituents with scores, and pieces where no derivation covers the sentence."""
+"""The result of a chart parse: constituents with scores, or joined pieces if no derivation covers the sentence."""
 
 import itertools
 from collections.abc import Iterable, Sequence
@@ -14,11 +14,11 @@ from ..kbest import TRIES
 from .chart import Chart
 
 GLUE_COST = 1000.0
-"""Added for each piece when no derivation covers the sentence and pieces are joined under TOP."""
+"""Cost added for each piece if no derivation covers the sentence and pieces are joined under TOP."""
 
 
 class Found(NamedTuple):
-    """A parse of the kept tokens: constituents in pre-order, the root first, with their scores."""
+    """A parse of the preprocessed tokens: constituents in pre-order, the root first, with their scores."""
 
     spans: list[tuple[int, int, str]]
     scores: list[float]
@@ -31,7 +31,7 @@ class Found(NamedTuple):
 
 
 def first_different(found: Iterable[Found], k: int) -> list[Found]:
-    """The first k of different trees, looked for among TRIES * k."""
+    """Return the first k parses with distinct trees, searched among `TRIES` * k."""
     chosen: dict[tuple, Found] = {}
     for one in itertools.islice(found, TRIES * k if k > 1 else 1):
         chosen.setdefault(tuple(one.spans), one)
@@ -43,9 +43,10 @@ def first_different(found: Iterable[Found], k: int) -> list[Found]:
 def constituents(
     steps: Iterable[tuple[int, int, int, float]], grammar: PcfgGrammar, labels: Sequence[str]
 ) -> tuple[list[tuple[int, int, str]], list[float]]:
-    """(constituents in pre-order, their scores) of the steps (symbol, start, end, weight) of a derivation in pre-order.
+    """Return (constituents in pre-order, their scores), given the steps (symbol, start, end, weight) of a derivation in
+    pre-order.
 
-    A constituent's score is minus the sum of the weights of its own step and of its parts' steps; tags have none.
+    A constituent's score is minus the sum of the weights of its step and of the steps of its parts; tags have none.
     """
     kinds, bases = grammar.kind, grammar.base
     spans: list[tuple[int, int, str]] = []
@@ -69,7 +70,7 @@ def constituents(
 def chart_constituents(
     steps: np.ndarray, grammar: PcfgGrammar, labels: Sequence[str]
 ) -> tuple[list[tuple[int, int, str]], list[float]]:
-    """`constituents` of steps STEP, whose weights are their rules'; a word's own probability is not in them."""
+    """Return `constituents` of steps STEP with the weights of their rules; word probabilities are not included."""
     weights = grammar.kernel.rules["weight"][np.maximum(steps["rule"], 0)]
     weights[steps["rule"] == LEXICAL] = 0.0
     columns = (steps[name].tolist() for name in ("symbol", "start", "end"))
@@ -77,7 +78,7 @@ def chart_constituents(
 
 
 def glue(chart: Chart, n: int, grammar: PcfgGrammar, root: int, labels: Sequence[str]) -> Found:
-    """The fewest pieces of a chart that cover the n words, of these the most probable ones, under TOP."""
+    """Join pieces of a chart that cover the n words under TOP: as few as possible, the most probable of those."""
     kinds = grammar.kind
     best: list[tuple[int, float, int, int]] = [(0, 0.0, 0, -1)]  # pieces, cost, start of the last, its symbol
     for end in range(1, n + 1):
@@ -89,7 +90,7 @@ def glue(chart: Chart, n: int, grammar: PcfgGrammar, root: int, labels: Sequence
                 if symbol != root and (kinds[symbol] == PHRASE or (kinds[symbol] != PART and end == start + 1)):
                     pieces, cost, _, _ = best[start]
                     choices.append((pieces + 1, cost - float(item["score"]), start, symbol))
-        if not choices:  # of no trained grammar
+        if not choices:  # no trained grammar has this
             raise DtparseError(f"the grammar allows no symbol for word {end} of a sentence; train it again")
         best.append(min(choices))
     pieces, cost, _, _ = best[n]
@@ -107,8 +108,8 @@ def glue(chart: Chart, n: int, grammar: PcfgGrammar, root: int, labels: Sequence
 
 
 def joined(pieces: Sequence[Found], cuts: Sequence[tuple[int, int]]) -> Found:
-    """Parses of the pieces [start, end) of a sentence, under TOP; `n_searches` is the most that a piece took,
-    `ambiguity` the mean over all words, None where a piece was not pruned by spines."""
+    """Join parses of the pieces [start, end) of a sentence under TOP; `n_searches` is the maximum over the pieces,
+    `ambiguity` the mean over all words, None if a piece was not pruned by supertags."""
     spans, scores = [(0, cuts[-1][1], TOP)], [0.0]
     for (start, _), found in zip(cuts, pieces, strict=True):
         spans += [(s + start, e + start, label) for s, e, label in found.spans[1:]]

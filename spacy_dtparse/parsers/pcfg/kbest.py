@@ -1,4 +1,4 @@
-"""The k best derivations of the forests and charts of grammars, by `parsers.kbest`."""
+"""The k best derivations of forests and charts of grammars, by `parsers.kbest`."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from .latent import Decoded, Forest, spans_of_cells
 
 
 def _sorted_edges(total: np.ndarray, first: int) -> tuple[np.ndarray, list[float]]:
-    """(Order, totals in that order): from the highest down, edge `first` before all others, none that is -inf."""
+    """Return (order, totals in that order): edge `first`, then the others by decreasing total, without -inf."""
     total = total.copy()
     total[first] = total.max()
     order = np.argsort(-total, kind="stable")
@@ -23,7 +23,7 @@ def _sorted_edges(total: np.ndarray, first: int) -> tuple[np.ndarray, list[float
 
 
 def forest_trees(found: Forest) -> Iterator[Decoded]:
-    """The trees of a forest of a latent grammar from the best one down; the first is that of `latent.best`."""
+    """Yield the trees of a forest of a latent grammar, best first; the first is the tree of `latent.best`."""
     anchors, n_symbols = found.anchors, found.score.shape[1]
     rule, split = anchors["rule"], anchors["split"]
     is_word, is_binary = split == WORD, split >= 0
@@ -54,8 +54,8 @@ def forest_trees(found: Forest) -> Iterator[Decoded]:
 def chart_trees(
     chart: Chart, leaves: np.ndarray, leaf_from: np.ndarray, root: int
 ) -> Iterator[tuple[float, np.ndarray]]:
-    """(Log probability, steps STEP in pre-order) of the derivations of a filled chart from the best one down; none if
-    the root has none. The chart's arrays must not change meanwhile."""
+    """Yield (log probability, steps STEP in pre-order) of the derivations of a filled chart, best first; nothing if the
+    root has no derivation. The chart's arrays must not change meanwhile."""
     n, rules, ranges = len(leaf_from) - 1, chart.grammar.rules, chart.grammar.ranges
     cells: list[list[int]] = spans_of_cells(n).tolist()
     held: dict[Item, list[tuple[int, int, int, int]]] = {}  # rule, split, left, right

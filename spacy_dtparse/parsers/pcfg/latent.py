@@ -21,16 +21,16 @@ from ...kernels.pcfg.latent import (
 )
 
 LEAST = 1e-7
-"""Rules with a smaller posterior are left out of trees; in a product such a rule has this posterior."""
+"""Minimum posterior of rules in trees; in a product, rules below it count with this posterior."""
 
 NO_TREE = -2
 _Word = Sequence[tuple[int, np.ndarray]]
-"""The symbols that a word may have, with its probabilities under their latent values."""
+"""The possible symbols of a word, each with the probabilities of the word under its latent values."""
 
 
 class Step(NamedTuple):
-    """A symbol of a tree over [start, end), and the log of what its expansion counts: its posterior, or, by decoder,
-    its share of the symbol's expansions or its probability."""
+    """A symbol of a tree over [start, end), and the log of the score of its expansion: its posterior, or, depending on
+    the decoder, its fraction of the symbol's expansions or its probability."""
 
     symbol: int
     start: int
@@ -39,7 +39,7 @@ class Step(NamedTuple):
 
 
 class Decoded(NamedTuple):
-    """The steps of a tree in pre-order, the log of what its decoder makes greatest, and how many rules it was chosen
+    """A tree: its steps in pre-order, the log of the decoder's objective, and the number of rules it was chosen
     from."""
 
     steps: list[Step]
@@ -49,7 +49,7 @@ class Decoded(NamedTuple):
 
 @lru_cache(maxsize=256)
 def spans_of_cells(n: int) -> np.ndarray:
-    """int32 (cells, 2), not to be written to: the span of each cell of a sentence of n words."""
+    """int32 (cells, 2), read-only: the span of each cell of a sentence of n words."""
     ends = np.repeat(np.arange(1, n + 1), np.arange(1, n + 1))
     starts = np.arange(len(ends)) - ends * (ends - 1) // 2
     cells = np.stack([starts, ends], axis=1).astype(INDEX)
@@ -58,11 +58,11 @@ def spans_of_cells(n: int) -> np.ndarray:
 
 
 class Forest(NamedTuple):
-    """What a tree is chosen from: places of rules, and the best tree of every symbol over every cell.
+    """A packed forest: anchored rules (anchors), and the best tree of every symbol over every cell.
 
     `parent`, `left`, `right` int32 (R,): rules. `anchors` ANCHOR, cells from wide to narrow. `cells` int32 (cells, 2):
-    spans. `score` float64 (cells, S): greatest log product, `back` int32 (cells, S): the anchor on top of it, -1 none.
-    `root`: its symbol.
+    spans. `score` float64 (cells, S): greatest log product, `back` int32 (cells, S): the anchor at its top, -1 none.
+    `root`: the root symbol.
     """
 
     parent: np.ndarray
@@ -75,7 +75,7 @@ class Forest(NamedTuple):
     root: int
 
     def parts(self, cell: int, anchor: int) -> tuple[tuple[int, int], ...]:
-        """(cell, symbol) of the children that an anchor of a cell names."""
+        """Return (cell, symbol) of the children of an anchor of a cell."""
         split, rule = int(self.anchors["split"][anchor]), int(self.anchors["rule"][anchor])
         if split == WORD:
             return ()
@@ -88,14 +88,14 @@ class Forest(NamedTuple):
         )
 
     def step(self, cell: int, symbol: int, anchor: int) -> Step:
-        """A symbol that an anchor expands."""
+        """Return the step of a symbol that an anchor expands."""
         start, end = self.cells[cell].tolist()
         return Step(symbol, start, end, float(self.anchors["posterior"][anchor]))
 
 
 class Leaves(NamedTuple):
-    """Words as the kernels take them. `leaves` int32 (L, 2): symbols and where their vectors begin in `emissions`
-    float64; those of word t at [leaf_from[t], leaf_from[t + 1])."""
+    """Words in the format of the kernels. `leaves` int32 (L, 2): symbols and offsets of their vectors in `emissions`
+    float64; the leaves of word t are [leaf_from[t], leaf_from[t + 1])."""
 
     leaves: np.ndarray
     leaf_from: np.ndarray
@@ -103,13 +103,13 @@ class Leaves(NamedTuple):
 
     @property
     def n_words(self) -> int:
-        """How many words there are."""
+        """The number of words."""
         return len(self.leaf_from) - 1
 
 
 class PackedWord(NamedTuple):
-    """The leaves of a word as bytes, which are joined faster than arrays: how many symbols, how many values they have
-    together, the symbols and where their values begin int32 (symbols, 2), the values float64."""
+    """The leaves of a word as bytes, which are faster to join than arrays: number of symbols, total number of their
+    values, the symbols and the offsets of their values int32 (symbols, 2), the values float64."""
 
     n_symbols: int
     n_values: int
@@ -118,7 +118,7 @@ class PackedWord(NamedTuple):
 
 
 def pack(word: _Word) -> PackedWord:
-    """The symbols that a word may have, with its probabilities under their latent values, for `join`."""
+    """Pack the possible symbols of a word, with its probabilities under their latent values, for `join`."""
     leaves = np.zeros((len(word), 2), dtype=INDEX)
     leaves[:, 0] = [symbol for symbol, _ in word]
     leaves[1:, 1] = np.cumsum([len(vector) for _, vector in word[:-1]])
@@ -127,7 +127,7 @@ def pack(word: _Word) -> PackedWord:
 
 
 def join(words: Sequence[PackedWord]) -> Leaves:
-    """The leaves of a sentence, from those of its words."""
+    """Join the leaves of words to those of a sentence."""
     counts, lengths, leaves_of, values_of = zip(*words, strict=True)
     leaf_from = np.zeros(len(words) + 1, dtype=INDEX)
     np.cumsum(counts, out=leaf_from[1:])
@@ -137,21 +137,21 @@ def join(words: Sequence[PackedWord]) -> Leaves:
 
 
 def flatten(vectors: Sequence[_Word]) -> Leaves:
-    """For each word its symbols with the word's probabilities under their latent values, one after the other."""
+    """Concatenate the symbols of all words, with the word's probabilities under their latent values."""
     return join([pack(word) for word in vectors])
 
 
 Vectors = Leaves | Sequence[_Word]
-"""For each word the symbols that it may have, with its probabilities under their latent values."""
+"""For each word its possible symbols, with its probabilities under their latent values."""
 
 
 def leaves_of(vectors: Vectors) -> Leaves:
-    """Vectors as the kernels take them."""
+    """Return vectors in the format of the kernels."""
     return vectors if isinstance(vectors, Leaves) else flatten(vectors)
 
 
 def chart_of(rules: LatentRules, allowed: np.ndarray) -> LatentChart:
-    """A chart to be filled. `allowed` uint8 (cells, S): which symbols may stand where."""
+    """Allocate a chart. `allowed` uint8 (cells, S): allowed symbols of each cell."""
     where, symbol_from = np.empty(allowed.shape, dtype=INDEX), np.empty(len(allowed) + 1, dtype=INDEX)
     symbols = np.empty(int(np.count_nonzero(allowed)), dtype=INDEX)
     length = int(lay_out(allowed, rules.sizes, where, symbols, symbol_from))
@@ -162,10 +162,10 @@ def chart_of(rules: LatentRules, allowed: np.ndarray) -> LatentChart:
 def posteriors(
     rules: LatentRules, vectors: Vectors, allowed: np.ndarray, root: int, least: float = LEAST
 ) -> tuple[np.ndarray, float] | None:
-    """(rules at their places with log posteriors (ANCHOR), log probability of the sentence); None: there is no tree.
+    """Return (anchored rules with log posteriors (ANCHOR), log probability of the sentence); None if there is no tree.
 
     `vectors`: for each word its symbols with the word's probabilities under their latent values. `allowed` uint8
-    (cells, S): which symbols may stand where.
+    (cells, S): allowed symbols of each cell.
     """
     words = leaves_of(vectors)
     n, chart = words.n_words, chart_of(rules, allowed)
@@ -186,26 +186,26 @@ def posteriors(
 
 
 def symbol_mass(rules: LatentRules, anchors: np.ndarray, n_cells: int) -> np.ndarray:
-    """float64 (cells, S): the expected number of times that a tree has a symbol over a cell."""
+    """float64 (cells, S): expected number of occurrences of each symbol over each cell."""
     mass = np.zeros((n_cells, len(rules.sizes)), dtype=SCORE)
     np.add.at(mass, (anchors["cell"], expanded(rules, anchors)), np.exp(anchors["posterior"]))
     return mass
 
 
 def expanded(rules: LatentRules, anchors: np.ndarray) -> np.ndarray:
-    """int (A,): the symbols that anchors expand."""
+    """int (A,): the symbol that each anchor expands."""
     words = anchors["split"] == WORD
     return np.where(words, anchors["rule"], rules.parent[np.where(words, 0, anchors["rule"])])
 
 
 def narrowed(rules: LatentRules, anchors: np.ndarray, allowed: np.ndarray, least: float) -> np.ndarray:
-    """`allowed` without the symbols whose posterior in a cell is below `least`."""
+    """Return `allowed` without the symbols whose posterior in a cell is below `least`."""
     mass = symbol_mass(rules, anchors, len(allowed))
     return (allowed.astype(bool) & (mass >= least)).astype(np.uint8)
 
 
 def _product(parts: Sequence[tuple[LatentRules, np.ndarray]], cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(rules int32 (R, 3), anchors with the sums of log posteriors): each anchor that some grammar has."""
+    """Return (rules int32 (R, 3), the union of all anchors with sums of log posteriors)."""
     keys, logs = [], []
     for grammar, anchors in parts:
         number = anchors["rule"]
@@ -227,14 +227,14 @@ def _product(parts: Sequence[tuple[LatentRules, np.ndarray]], cells: np.ndarray)
 
 
 def shares(rules: LatentRules, anchors: np.ndarray, n_symbols: int) -> np.ndarray:
-    """The anchors with the logs of Matsuzaki et al.'s q (2005, section 3.2) in place of posteriors.
+    """Return the anchors with the logs of q (Matsuzaki et al. 2005, section 3.2) instead of posteriors.
 
-    An item of the packed forest is a symbol over a cell, and q of one of its expansions is how often trees are expected
-    to expand the item so, divided by how often they are expected to have it: the closed form of the distribution of
-    this shape that is nearest to the trees' own (least KL(p || q)). In a chain of unary rules one item follows another
-    in the same cell; a tree that comes by an item twice (a cycle) counts twice, in both numbers, which is still the
-    closed form of q as a process from item to item. What has too small a posterior to be among the anchors is not in
-    the forest.
+    An item of the packed forest is a symbol over a cell. q of one of its expansions is the expected number of times
+    that trees expand the item this way, divided by the expected number of times that trees have the item: the closed
+    form of the distribution of this shape that is nearest to that of the trees (minimum KL(p || q)). In a chain of
+    unary rules one item follows another in the same cell; a tree that has an item twice (a cycle) counts twice, in both
+    numbers, which is still the closed form of q as a process from item to item. Expansions whose posterior is too small
+    for an anchor are not in the forest.
     """
     symbol = expanded(rules, anchors)
     items, of = np.unique(anchors["cell"].astype(np.int64) * n_symbols + symbol, return_inverse=True)
@@ -247,8 +247,8 @@ def shares(rules: LatentRules, anchors: np.ndarray, n_symbols: int) -> np.ndarra
 def all_posteriors(
     parts: Sequence[tuple[LatentRules, Vectors]], allowed: np.ndarray, root: int, narrow: float = 0.0
 ) -> list[np.ndarray] | None:
-    """The anchors of every grammar; None where one of them has no tree. `narrow`: what has a smaller posterior under
-    one is left out of those after it."""
+    """Return the anchors of every grammar; None if one of them has no tree. `narrow`: symbols with a smaller posterior
+    under one grammar are skipped in the next ones."""
     found: list[np.ndarray] = []
     for rules, vectors in parts:
         made = posteriors(rules, vectors, allowed, root)
@@ -267,8 +267,8 @@ def forest(
     narrow: float = 0.0,
     decoder: str = "max-rule",
 ) -> Forest | None:
-    """The rules at their places with the product, over grammars, of posteriors ("max-rule") or of `shares` ("q"), and
-    the best trees; None where one of the grammars has no tree. `narrow`: see `all_posteriors`."""
+    """Build the forest of anchored rules with the product, over grammars, of posteriors ("max-rule") or of `shares`
+    ("q"), and the best trees; None if one of the grammars has no tree. `narrow`: see `all_posteriors`."""
     found = all_posteriors(parts, allowed, root, narrow)
     if found is None:
         return None
@@ -289,7 +289,7 @@ def forest(
 
 
 def best(found: Forest) -> Decoded:
-    """The best tree of a forest."""
+    """Return the best tree of a forest."""
     top = len(found.cells) - int(found.cells[-1, 1])
     length = 4 * int(found.cells[-1, 1]) + 64
     while True:

@@ -1,4 +1,4 @@
-"""A model's grammars with latent annotations, with the decoder that the settings name."""
+"""Decoding with the latent grammars of a model and the decoder of the settings."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -27,11 +27,11 @@ from .latent import (
 )
 
 PRUNER_SHARE, NARROW_SHARE = 10.0, 0.1
-"""A pruner's threshold, and that of one grammar of a product for the next, as multiples of the setting `prune`."""
+"""Thresholds as multiples of the setting `prune`: of a pruner, and of one grammar of a product for the next."""
 
 
 def check_decoder(model: PcfgModel, decoder: str) -> None:
-    """Raises ConfigError when a decoder cannot work with a model."""
+    """Raise ConfigError if the model does not support the decoder."""
     if not model.latent and decoder not in ("max-rule", "viterbi"):
         raise ConfigError(
             f"decoder {decoder!r} needs a grammar with latent annotations, and this model has none; leave the setting "
@@ -44,13 +44,13 @@ def check_decoder(model: PcfgModel, decoder: str) -> None:
         )
     if decoder == "rerank" and model.candidates is None:
         raise ConfigError(
-            "decoder 'rerank' needs a grammar of candidates, and this model has none; train it with "
+            "decoder 'rerank' needs a candidate grammar, and this model has none; train it with "
             "`python -m training pcfgla --candidates`, or use another decoder"
         )
 
 
 class LatentDecoder:
-    """Decodes with the latent grammars of a model; `check_decoder` has let the settings' decoder pass."""
+    """Decodes with the latent grammars of a model; `check_decoder` must have accepted the settings' decoder."""
 
     def __init__(self, model: PcfgModel, settings: PcfgSettings):
         self.model, self.settings = model, settings
@@ -60,11 +60,12 @@ class LatentDecoder:
     def trees(
         self, classes: np.ndarray, given: np.ndarray | None, allowed: np.ndarray, narrow: bool, k: int, buffers: Buffers
     ) -> Iterator[Decoded]:
-        """Trees from the best one down, none if there is none; with k = 1 only the best, with more at least k (several
-        may be alike) where there are so many.
+        """Yield trees, best first, none if there is no tree; with k = 1 only the best, otherwise at least k if there
+        are that many (some may be equal).
 
         `classes` int32 (n,); `given`: see `PcfgGrammar.leaves`. `allowed` uint8 (cells, coarse symbols). `narrow`:
-        whether what a pruner, or one grammar of a product, finds unlikely is left out of what comes after.
+        whether symbols that are improbable under a pruner, or under one grammar of a product, are skipped in later
+        grammars.
         """
         decoder, root = self.settings.decoder, self._root
         if decoder == "rerank":
@@ -86,8 +87,8 @@ class LatentDecoder:
     def mass(
         self, classes: np.ndarray, given: np.ndarray | None, allowed: np.ndarray, narrow: bool
     ) -> list[np.ndarray] | None:
-        """For each grammar how often a tree is expected to have each symbol over each cell, float64 (cells, S); None
-        where one of them has no tree. Arguments as for `trees`."""
+        """Return, for each grammar, the expected number of occurrences of each symbol over each cell, float64 (cells,
+        S); None if one of them has no tree. Arguments as for `trees`."""
         parts, left = self._parts(classes, given, allowed, narrow)
         found = None if left is None else all_posteriors(parts, left, self._root)
         if found is None:
@@ -97,7 +98,7 @@ class LatentDecoder:
     def _parts(
         self, classes: np.ndarray, given: np.ndarray | None, allowed: np.ndarray, narrow: bool
     ) -> tuple[list[tuple[LatentRules, Leaves]], np.ndarray | None]:
-        """(The grammars, each with its words' vectors; what the pruners leave of `allowed`, None: one has no tree)."""
+        """Return (the grammars with the word vectors; `allowed` after pruning, None if a pruner has no tree)."""
         pruners = self.model.pruners
         for number, part in enumerate(pruners if narrow else ()):
             made = posteriors(part.kernel, self._words(number, classes, given), allowed, self._root)
@@ -108,7 +109,7 @@ class LatentDecoder:
         return [(part.kernel, self._words(number, classes, given)) for number, part in latent], allowed
 
     def _words(self, number: int, classes: np.ndarray, given: np.ndarray | None) -> Leaves:
-        """The vectors of words under a grammar (pruners first)."""
+        """Return the vectors of words under a grammar, given by index (pruners first)."""
         coarse, words = self.model.coarse, []
         part = (*self.model.pruners, *self.model.latent)[number]
         tags = [-1] * len(classes) if given is None else given.tolist()

@@ -1,4 +1,4 @@
-"""The PCFG parser: words and tags in, the most probable tree out."""
+"""The PCFG parser: maps words and tags to the most probable tree."""
 
 from __future__ import annotations
 
@@ -31,14 +31,15 @@ from .latent_model import LatentDecoder, check_decoder
 from .spine_masks import Mask, SpineMasks, label_posteriors, plain_mass
 
 RETRY_TOKENS, LATENT_RETRY_TOKENS = 80, 25
-"""A sentence of more tokens is not parsed once more without pruning when pruning leaves no tree: that would take
-seconds. The second: with latent annotations."""
+"""Maximum number of tokens for a retry without pruning if pruning leaves no tree; it would take seconds for longer
+sentences. The second: with latent annotations."""
 
 
 class _Try(NamedTuple):
-    """Something to parse with: a `grammar` and the words' `leaves`, or the latent grammars (None). `given`: the tags
-    that words must have, or None. `allowed` uint8 (cells, coarse symbols): what may stand where, or EVERYTHING where it
-    is not `pruned`. `status`: of a parse found. `n_searches`, `ambiguity`: see `ParseResult`."""
+    """One attempt to parse a sentence: with a `grammar` and the words' `leaves`, or with the latent grammars (None).
+    `given`: the tags that words must have, or None. `allowed` uint8 (cells, coarse symbols): the allowed symbols of
+    each cell, or EVERYTHING if not `pruned`. `status`: the status of the parse, if there is one. `n_searches`,
+    `ambiguity`: see `ParseResult`."""
 
     grammar: PcfgGrammar | None
     leaves: tuple[np.ndarray, np.ndarray]
@@ -53,19 +54,19 @@ class _Try(NamedTuple):
 class PcfgParser(RecipeParser):
     """Parses with a PcfgModel by CKY. Safe to use from several threads; the same input gives the same bits in any.
 
-    The cost of a parse is −ln P(tree, words), words being known by their classes; a constituent's score is −ln of the
-    probability of its expansion into its children (so scores and the words' own probabilities add up to the cost).
-    With latent annotations the cost is −ln of what the setting `decoder` makes greatest, the product of posteriors or
-    of q, or the probability of the complete ("viterbi") or of the observed tree ("rerank"), and scores are of the same
-    kind, but for "rerank", whose scores are the candidates' grammar's.
-    Status: "optimal" without pruning (or where pruning left no tree, so that everything was tried), "complete" with it
-    or with spines.
-    "fallback": the grammar has no tree for the sentence with these tags, so tags were left open, or the coarse
-    grammar's tree was taken, or, when that has none either, the fewest pieces that it has were joined under TOP, each
-    at GLUE_COST; or the sentence is longer than `max_tokens` and was parsed in pieces.
+    The cost of a parse is −ln P(tree, words), where words are represented by their classes; a constituent's score is
+    −ln of the probability of its expansion into its children (so the scores and the word probabilities add up to the
+    cost). With latent annotations the cost is −ln of the objective of the setting `decoder`: the product of posteriors
+    or of q, or the probability of the complete ("viterbi") or of the observed tree ("rerank"). Scores are of the same
+    kind, except for "rerank", whose scores are those of the candidate grammar.
+    Status: "optimal" without pruning (or if pruning left no tree, so that everything was tried), "complete" with
+    pruning or with supertags (spines).
+    "fallback": the grammar has no tree for the sentence with these tags, so the tags were left open; or the tree is
+    that of the coarse grammar; or, if that has none either, the fewest possible pieces were joined under TOP, each at
+    GLUE_COST; or the sentence is longer than `max_tokens` and was parsed in pieces.
 
-    Raises DtparseError on words and tags of different number or on no words; ConfigError for a decoder that the model
-    is not made for.
+    Raises DtparseError if the numbers of words and tags differ, or if there are no words; ConfigError for a decoder
+    that the model does not support.
     """
 
     model: PcfgModel
@@ -92,17 +93,17 @@ class PcfgParser(RecipeParser):
 
     @cached_property
     def known_tags(self) -> frozenset[str]:
-        """The parts of speech of the grammar's trees."""
+        """The parts of speech of the grammar."""
         return frozenset(self.model.tags.strings)
 
     @property
     def needs_tags(self) -> bool:
-        """Whether a word may only have the tag that it comes with; else tags are not looked at."""
+        """Whether a word may only have its input tag; otherwise the parser ignores input tags."""
         return self._given
 
     def describe(self) -> dict[str, Any]:
-        """Sizes of the model and the settings in force, as plain data: symbols, rules, word classes and tags of the
-        observable grammar; of each latent grammar, and of those that prune, its latent values and rules of them."""
+        """Return sizes of the model and the current settings, as plain data: symbols, rules, word classes and tags of
+        the observable grammar; latent values and their rules for each latent grammar and each pruning grammar."""
         model, settings = self.model, self.settings
 
         def sizes(parts: Sequence[LatentPart]) -> dict[str, Any]:
@@ -125,35 +126,36 @@ class PcfgParser(RecipeParser):
         }
 
     def _known(self) -> tuple[Sequence[str], Sequence[str]]:
-        return self.model.words.classes.strings, ()  # another tag leaves the word's tag open, so that there is a tree
+        return self.model.words.classes.strings, ()  # an unknown tag is left open, so that a tree exists
 
     def _proof(self, words: list[str], tags: list[str]) -> Proof:
         return {"cost": self.parse(words, tags).cost}
 
     @property
     def reads_spines(self) -> bool:
-        """Whether `parse` can make use of spines."""
+        """Whether `parse` uses supertags (spines)."""
         return True
 
     def parse(self, words: Sequence[str], tags: Sequence[str], spines: Offered = ()) -> ParseResult:
-        """Parse one sentence of raw words with their tags; never fails on a non-empty one. A tag that the grammar has
-        never seen leaves the word's tag open.
+        """Parse one sentence of raw words with their tags; never fails on a non-empty one. A tag that the grammar does
+        not have leaves the word's tag open.
 
-        `spines`: for each word the categories that it may have (see Offered), with their probabilities. The chart then
-        only has what those support that are within the first of the settings' `betas` of a word's likeliest, and where
-        that gives no tree, those within the next; at last all. Raises DtparseError for spines of another number, or
-        that are no pairs of text and probability. Of a sentence in pieces `n_searches` is the most that a piece took.
+        `spines`: for each word its supertag candidates (see Offered) with their probabilities. The chart only allows
+        symbols supported by spines whose probability is at least the first of the settings' `betas` times that of the
+        word's most probable one. If that gives no tree, it uses the next of `betas`; the last chart allows everything.
+        Raises DtparseError if the number of spines differs from the number of words, or if they are not pairs of text
+        and probability. For a sentence in pieces `n_searches` is the maximum over the pieces.
         """
         check_offered(spines, len(words))
         return self._results(words, tags, 1, spines)[0]
 
     def parse_k(self, words: Sequence[str], tags: Sequence[str], k: int) -> list[ParseResult]:
-        """The k best parses; see `KBestParser`. A margin is a difference of costs.
+        """Return the k best parses; see `KBestParser`. A margin is a difference of costs.
 
-        There are fewer where there are no more among 20 k derivations (a tree may have several), and only one where
-        pieces had to be joined or a sentence was cut. A chain of unary rules may go around a cycle. Raises DtparseError
-        as `parse` does; ConfigError for k above 1 with decoder "viterbi" of a latent grammar, which finds the best tree
-        alone, too.
+        There are fewer than k if 20 k derivations contain no more distinct trees (a tree may have several derivations),
+        and only one if pieces were joined or the sentence was split. A chain of unary rules may go around a cycle.
+        Raises DtparseError as `parse` does; ConfigError for k above 1 with decoder "viterbi" of a latent grammar, which
+        finds only the best tree.
         """
         check_k(k)
         if self._latent is not None and self.settings.decoder == "viterbi" and k > 1:
@@ -161,16 +163,16 @@ class PcfgParser(RecipeParser):
         found = self._results(words, tags, k)
         first = found[0]
         if self.settings.decoder == "rerank" and k > self.settings.candidates_n:
-            first = self.parse(words, tags)  # of fewer candidates
+            first = self.parse(words, tags)  # with fewer candidates
         return ranked(first, ((one.cost - first.cost, one) for one in found), k)
 
     def span_posteriors(self, words: Sequence[str], tags: Sequence[str]) -> dict[tuple[int, int, str], float]:
-        """{(start, end, label): probability that the sentence's tree has such a constituent}, from 1e-7 on.
+        """Return {(start, end, label): probability that the sentence's tree has such a constituent}, at least 1e-7.
 
-        Over all trees that pruning leaves; of several latent grammars the mean; the decoder makes no difference. A tree
-        that has a label twice over one span counts twice, up to 1 in all. Where `parse` falls back to the coarse
-        grammar, that grammar's; without any tree TOP alone; a long sentence goes by its pieces. Raises DtparseError as
-        `parse` does.
+        Probabilities are over all trees that remain after pruning, the mean if there are several latent grammars; the
+        decoder does not matter. A tree with a label twice over one span counts twice; the total is capped at 1. If
+        `parse` falls back to the coarse grammar, the probabilities are those of that grammar; without any tree there is
+        only TOP; a long sentence is treated piece by piece. Raises DtparseError as `parse` does.
         """
         record, kept_words, kept_tags = self._prepared(words, tags)
         if len(kept_words) <= self.settings.max_tokens:
@@ -187,8 +189,8 @@ class PcfgParser(RecipeParser):
         }
 
     def parse_under(self, words: Sequence[str], tags: Sequence[str], constraints: Constraints) -> ParseResult:
-        """See `SteeredParser`: the chart only has what the constraints leave. Spines are not used. Raises DtparseError
-        as `parse` does."""
+        """Parse under constraints, which restrict the chart; see `SteeredParser`. Spines are not used. Raises
+        DtparseError as `parse` does."""
         constraints.check(len(words), self.labels, words)
         return constraints.enforce(self._results(words, tags, 1, constraints=constraints)[0], self.labels)
 
@@ -215,9 +217,12 @@ class PcfgParser(RecipeParser):
     def _tries(
         self, classes: np.ndarray, numbers: np.ndarray, offered: Offered = (), under: Constraints | None = None
     ) -> Iterator[_Try]:
-        """What to parse with, in turn until something has a tree: what constraints leave, or what the offered spines
-        allow; then with all spines tags as given, then open, each time the finer grammars pruned, then unpruned, and
-        then the coarse one, which derives whatever a finer one does."""
+        """Yield attempts, to be made in turn until one gives a tree.
+
+        First come charts restricted by the constraints, or by the supertags. Then come unrestricted charts, first with
+        the tags as given, then with open tags: each time the finer grammars with pruning, the finer grammars without
+        pruning, and the coarse grammar, which derives everything that a finer one does.
+        """
         model, n, prune = self.model, len(classes), self.settings.prune
         target = None if self._latent else model.fine
 
@@ -252,7 +257,7 @@ class PcfgParser(RecipeParser):
             allowed = pruned(coarse) if self._prunes else None
             if allowed is not None:
                 yield _Try(target, fine, given, allowed, True, status or "complete", n_searches)
-            # without a beam nothing that the coarse grammar derives was pruned away
+            # without a beam, pruning removes nothing that the coarse grammar derives
             if not self._prunes or (n <= RETRY_TOKENS and (allowed is not None or self.settings.beam > 0)):
                 if target is not None:
                     yield _Try(target, fine, given, EVERYTHING, False, status or "optimal", n_searches)
@@ -261,7 +266,7 @@ class PcfgParser(RecipeParser):
             yield _Try(model.coarse, coarse, given, EVERYTHING, False, "fallback", n_searches)
 
     def _masks_of(self, offered: Offered) -> Iterator[Mask]:
-        """What the spines allow within each of the `betas`, without those that give no more than the one before."""
+        """Yield the mask of the supertags within each of the `betas`, skipping masks equal to the one before."""
         number = 0
         for beta in self.settings.betas if offered else ():
             mask = self._masks.mask(offered, beta)
@@ -273,7 +278,7 @@ class PcfgParser(RecipeParser):
         self, words: Sequence[str], tags: Sequence[str], k: int = 1, offered: Offered = (),
         under: Constraints | None = None,
     ) -> list[Found]:  # fmt: skip
-        """The best parses, at most k and at least one, of tokens that are few enough for a chart."""
+        """Return the best parses, at most k and at least one, of a sentence that is short enough for a chart."""
         model, n_items, n_tried = self.model, 0, 0
         classes = model.words.encode(words)
         for one in self._tries(classes, model.tags.encode(tags), offered, under):
@@ -299,7 +304,7 @@ class PcfgParser(RecipeParser):
         ]
 
     def _cells(self, one: _Try, n: int) -> np.ndarray:
-        """What may stand where, cell by cell."""
+        """Return the allowed symbols of each cell, uint8 (cells, coarse symbols)."""
         return one.allowed if one.pruned else np.ones((n * (n + 1) // 2, len(self.model.coarse.names)), np.uint8)
 
     def _shown(self, found: Decoded, status: str) -> Found:
@@ -314,7 +319,7 @@ class PcfgParser(RecipeParser):
     def _read(
         self, chart: Chart, grammar: PcfgGrammar, words: tuple[np.ndarray, np.ndarray], status: str, k: int
     ) -> list[Found]:
-        """The k best parses of different trees, none if the root has no derivation. `words`: the grammar's leaves."""
+        """Return the k best parses with distinct trees, [] if the root has no derivation. `words`: the leaves."""
         root, n = self.model.root(grammar), len(words[1]) - 1
         steps = chart.derivation(0, n, root)
         if not len(steps):
@@ -324,12 +329,12 @@ class PcfgParser(RecipeParser):
         return first_different(trees, k)
 
     def _parse_pieces(self, words: Sequence[str], tags: Sequence[str], offered: Offered = ()) -> Found:
-        """Pieces, each parsed, joined under TOP."""
+        """Parse a sentence in pieces and join them under TOP."""
         cuts = cut(tags, self.settings.max_tokens)
         return joined([self._parse(words[a:b], tags[a:b], 1, offered[a:b])[0] for a, b in cuts], cuts)
 
     def _posteriors(self, words: Sequence[str], tags: Sequence[str]) -> dict[tuple[int, int, str], float]:
-        """The posteriors of constituents of few tokens, by the first grammar that has a tree."""
+        """Return the posteriors of constituents of a short sentence, by the first grammar that has a tree."""
         model, n = self.model, len(words)
         classes = model.words.encode(words)
         for one in self._tries(classes, model.tags.encode(tags)):

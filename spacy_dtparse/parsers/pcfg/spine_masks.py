@@ -1,4 +1,4 @@
-"""From the categories that a tagger offers to the symbols that a chart may have."""
+"""Masks of the symbols that supertags allow in a chart."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -15,14 +15,14 @@ from .latent import Leaves, posteriors, spans_of_cells, symbol_mass
 
 
 class Mask(NamedTuple):
-    """`allowed`: uint8 (cells, S) over the coarse grammar's symbols; `number`: categories of all tokens together."""
+    """`allowed`: uint8 (cells, S) over the coarse grammar's symbols; `number`: total supertags of all tokens."""
 
     allowed: np.ndarray
     number: int
 
 
 class SpineMasks:
-    """Makes masks for a model's charts. Parts are left alone where they are not made from the head outward."""
+    """Builds masks for a model's charts. Part symbols are only masked if the binarisation is from the head outward."""
 
     def __init__(self, model: PcfgModel):
         self._coarse, self._root = model.coarse, model.root(model.coarse)
@@ -38,8 +38,8 @@ class SpineMasks:
         self._root_has_parts = bool(is_part[of_root].any())
 
     def mask(self, offered: Offered, beta: float) -> Mask | None:
-        """What the spines allow that are at least `beta` times as likely as a token's likeliest; None when a token is
-        left without one."""
+        """Return the mask of the spines that are at least `beta` times as probable as a token's most probable one; None
+        if a token has none."""
         spines = self._reader.spines(offered, beta)
         if spines is None:
             return None
@@ -60,7 +60,7 @@ class SpineMasks:
 
 
 def one_value_each(grammar: PcfgGrammar) -> LatentRules:
-    """A grammar without latent annotations as one with one latent value for each symbol; rules keep their numbers."""
+    """Convert a grammar without latent annotations to one with one latent value per symbol; rule ids stay the same."""
     rules, ranges, left = grammar.probabilities
     parent, right, values = (np.ascontiguousarray(rules[name]) for name in ("parent", "right", "weight"))
     sizes = np.ones(len(ranges), dtype=INDEX)
@@ -70,7 +70,7 @@ def one_value_each(grammar: PcfgGrammar) -> LatentRules:
 
 
 def leaf_vectors(leaves: np.ndarray, leaf_from: np.ndarray) -> Leaves:
-    """The leaves of `PcfgGrammar.leaves` as vectors of one number each."""
+    """Convert the leaves of `PcfgGrammar.leaves` to vectors of one number each."""
     places = np.stack([leaves["symbol"], np.arange(len(leaves))], axis=1).astype(INDEX)
     return Leaves(places, leaf_from, np.exp(leaves["score"]))
 
@@ -78,8 +78,8 @@ def leaf_vectors(leaves: np.ndarray, leaf_from: np.ndarray) -> Leaves:
 def plain_mass(
     grammar: PcfgGrammar, leaves: tuple[np.ndarray, np.ndarray], allowed: np.ndarray, root: int
 ) -> list[np.ndarray] | None:
-    """One array float64 (cells, S): how often a tree of a grammar without latent annotations is expected to have each
-    symbol over each cell; None: there is no tree. `leaves`: of the grammar. `allowed` uint8 (cells, coarse symbols)."""
+    """Return one array float64 (cells, S): the expected number of occurrences of each symbol over each cell in a tree
+    of a grammar without latent annotations; None if there is no tree. `allowed` uint8 (cells, coarse symbols)."""
     rules = one_value_each(grammar)
     made = posteriors(rules, leaf_vectors(*leaves), np.ascontiguousarray(allowed[:, grammar.coarse]), root)
     return None if made is None else [symbol_mass(rules, made[0], len(allowed))]
@@ -88,8 +88,8 @@ def plain_mass(
 def label_posteriors(
     mass: Sequence[np.ndarray], grammar: PcfgGrammar, labels: Sequence[str], n: int
 ) -> dict[tuple[int, int, str], float]:
-    """{(start, end, label): probability} of constituents, the mean over grammars, whose symbols are those of `grammar`;
-    what has none is left out."""
+    """Return {(start, end, label): probability} of constituents with positive probability, the mean over grammars. The
+    symbols of all grammars are those of `grammar`."""
     mean = sum(mass[1:], mass[0]) / len(mass)
     cells = spans_of_cells(n)
     found: dict[tuple[int, int, str], float] = {}

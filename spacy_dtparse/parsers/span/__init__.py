@@ -1,4 +1,4 @@
-"""The span parser: a small network scores spans, a chart finds the tree."""
+"""The span parser: a small network scores spans, and a chart finds the best tree."""
 
 from ..settings import SpanSettings
 from .parser import SpanParser

@@ -1,9 +1,9 @@
-"""The k best trees of a span parser: sets of spans that cross none of each other, each with a chain of labels.
+"""The k best trees of a span parser: sets of non-crossing spans, each span with a label chain.
 
-The chart makes the binary tree whose constituents gain most, and a span that gains nothing stands for none. So its best
-tree is a best set of spans, and the list is of sets: no two of them are one tree. Every span of a sentence that is
-noticeably probable is an item, and so are the spans from a place to the end of such a one; the k best derivations of
-these are the k best sets (`parsers.kbest`).
+The chart finds the binary tree with the greatest total gain, in which a span without gain is no constituent. So its
+best tree is a best set of spans, and the list consists of sets: no two of them are the same tree. Each span of
+noticeable probability is an item of a forest, and so is each range from a position to the end of such a span; the k
+best derivations of the forest are the k best sets (`parsers.kbest`).
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from .parser import SpanParser
 
 CANDIDATE = 0.02
-"""Posterior probability from which on a span may take up a token which would be left bare, and may be in a list of the
-best trees; single tokens always may the former."""
+"""Minimum posterior probability of spans to which a token may be attached, and of spans in a k-best list; a token may
+always get a constituent of its own."""
 
 
 def others_than(
     parser: SpanParser, made: Made, words: Sequence[str], tags: Sequence[str], k: int
 ) -> Iterator[tuple[float, ParseResult]]:
-    """(How much less it gains than what the chart made, parse) of the best sets of constituents, in order, those of the
-    chart among them; enough of them that k of different trees are likely there."""
+    """Yield (difference of gain from the tree of the chart, parse) of the best sets of constituents, in order; they
+    include the tree of the chart. There are `TRIES` * k, so that k distinct trees are likely."""
     least = min(parser._least(), CANDIDATE)
     told = made.told or parser._probabilities(made.parts, least)
     made = made._replace(told=told)
@@ -52,11 +52,11 @@ def others_than(
 
 
 class Options(NamedTuple):
-    """What may be in a tree: O chains of labels over spans, in the order of the spans.
+    """The possible constituents of a tree: O label chains over spans, in the order of the spans.
 
-    `rows`, `chains` int32 (O,): span and chain of each; `gains` float64 (O,): what each adds to the constituents that
-    are expected to be right, less the penalty of each; `starts`, `ends` int32 (O,). `unseen`: by how much a tree is
-    worse, at least, that has something else.
+    `rows`, `chains` int32 (O,): index of the span and id of the chain; `gains` float64 (O,): expected number of correct
+    constituents that each adds, minus the penalty per constituent; `starts`, `ends` int32 (O,). `unseen`: a tree with
+    any other constituent is worse by at least this.
     """
 
     rows: np.ndarray
@@ -70,11 +70,11 @@ class Options(NamedTuple):
 def options(
     spans: np.ndarray, posteriors: np.ndarray, logs: np.ndarray, sizes: np.ndarray, penalty: float, least: float
 ) -> Options:
-    """The options of a sentence, each with a probability of `least` or more.
+    """Return the options of a sentence with a probability of at least `least`.
 
-    `spans`, `posteriors`, `logs`: all spans of a posterior from `least` on, as `span_probabilities` gives them. `sizes`
-    (chains,): labels of each chain. The likeliest chain gains what the chart lets it gain, another one less by as much
-    as it is less probable.
+    `spans`, `posteriors`, `logs`: all spans with a posterior of at least `least`, in the format of
+    `span_probabilities`. `sizes` (chains,): number of labels of each chain. The most probable chain of a span has the
+    same gain as in the chart; the gain of another chain is smaller by the difference of their probabilities.
     """
     probable = np.exp(logs.astype(SCORE)) * posteriors[:, None]
     likeliest = 1 + logs[:, 1:].argmax(axis=1)
@@ -92,8 +92,7 @@ def options(
 
 
 def best_sets(found: Options, n: int) -> Iterator[tuple[float, list[int]]]:
-    """(What it gains, its options from left to right, those around others before them) of the sets of options over n
-    tokens, from the best down; at last of the empty one."""
+    """Yield (gain, options in pre-order) of the sets of options over n tokens, best first, the empty set last."""
     forest = _Forest(found, n)
     if not forest.places:
         yield 0.0, []
@@ -103,10 +102,10 @@ def best_sets(found: Options, n: int) -> Iterator[tuple[float, list[int]]]:
 
 
 class _Forest:
-    """Items are places and ends of spans: (p, e) stands for all sets within [p, e), (p, -e) for those without a span
-    over all of it. At the place either nothing begins, which is edge -1, or an option, whose number the edge is.
+    """The forest of all sets of options. Item (p, e) stands for all sets within [p, e), item (p, -e) for those without
+    a span over all of [p, e). The edge of an item is the index of the option that begins at p, or -1 if none does.
 
-    `places`: where options begin.
+    `places`: the positions at which options begin.
     """
 
     def __init__(self, found: Options, n: int):
@@ -115,13 +114,13 @@ class _Forest:
         starts: list[int] = found.starts.tolist()
         self.places = sorted(set(starts))
         self._at: dict[int, list[int]] = {place: [] for place in self.places}
-        most: dict[int, dict[int, float]] = {place: {} for place in self.places}  # of a span's options, by its end
+        most: dict[int, dict[int, float]] = {place: {} for place in self.places}  # per span, by its end
         low: dict[int, int] = {n: 0}
         for number, (start, end, gain) in enumerate(zip(starts, self.ends, self.gains, strict=True)):
             self._at[start].append(number)
             most[start][end] = max(most[start].get(end, gain), gain)
             low[end] = min(low.get(end, start), start)
-        self._next = [n] * (n + 2)  # the place from a token on, or n
+        self._next = [n] * (n + 2)  # the first position at or after a token, or n
         for token in range(n - 1, -1, -1):
             self._next[token] = token if token in self._at else self._next[token + 1]
         self._best: dict[Item, float] = {}
@@ -129,9 +128,9 @@ class _Forest:
             self._fill(end, self.places[bisect_left(self.places, low[end]) : bisect_left(self.places, end)], most)
 
     def _fill(self, end: int, places: list[int], most: dict[int, dict[int, float]]) -> None:
-        """Find the best sets from each of the places to an end, those to ends before it being known."""
+        """Find the best set from each position to an end; the sets for smaller ends are computed already."""
         best, after = self._best, self._next
-        behind = {end: 0.0}  # the best set from a place to the end
+        behind = {end: 0.0}  # the best set from a position to the end
         for place in reversed(places):
             inside = behind.get(after[place + 1], 0.0)
             for last, gain in most[place].items():
@@ -143,13 +142,13 @@ class _Forest:
             best[place, -end], best[place, end], behind[place] = inside, whole, whole
 
     def edges(self, item: Item) -> Edges:
-        """The edges of an item, best first."""
+        """Return the edges of an item, best first."""
         totals = self._totals(item)
         order = sorted(totals, key=lambda edge: -totals[edge])
         return Edges([totals[edge] for edge in order], order)
 
     def parts(self, item: Item, edge: int) -> tuple[Item, ...]:
-        """What an edge joins: the sets within its option, and those behind it."""
+        """Return the items that an edge combines: the sets within its option, and those after it."""
         place, end = item[0], abs(item[1])
         if edge < 0:
             return self._from(place + 1, end)
@@ -161,7 +160,7 @@ class _Forest:
         return ((place, end),) if place < end else ()
 
     def _totals(self, item: Item) -> dict[int, float]:
-        """What the best set with each edge gains."""
+        """Return the gain of the best set with each edge."""
         (place, signed), best = item, self._best
         end = abs(signed)
         totals = {-1: sum(best[part] for part in self._from(place + 1, end))}

@@ -1,9 +1,9 @@
-"""Long sentences: charts over windows, sure spans made units, and again, until one chart over all units is left.
+"""Long sentences: repeated charts over windows; confident spans become units, until one chart covers all units.
 
-A chart's time grows with the cube of the length, but whether a few words are a constituent hardly depends on what is
-far from them. So charts over overlapping windows say what spans are probable, the most probable become units, and the
-next charts are over units: the same scores, of the gaps that are left. Every round leaves half of the units, so that
-time is linear in the length of the sentence.
+The time of a chart grows with the cube of the length, but whether a few words are a constituent hardly depends on
+distant words. So charts over overlapping windows compute the probabilities of spans, the most probable spans become
+units, and the next charts are over units: they use the same scores, at the remaining gaps between tokens. Every round
+halves the number of units, so that time is linear in the length of the sentence.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from ...kernels.span.network import LEFT, RIGHT, probable_spans
 from ...kernels.span.spans import without_crossing
 
 Told = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""Spans, their posteriors, log-probabilities of their labels, as `span_probabilities` gives them."""
+"""Spans, their posteriors, log-probabilities of their labels, in the format of `span_probabilities`."""
 
 
 class Made(NamedTuple):
-    """What the chart made of a sentence: items (start, end, label) in pre-order, their scores, the number of spans that
-    were labelled, a status; and from what: `numbers` of its tokens, what networks read, what was told of a long one."""
+    """The decoded tree of a sentence: items (start, end, label) in pre-order, their scores, the number of labelled
+    spans, the status; and the inputs: `numbers` (ids of its tokens), `parts` (output of the networks), `told` (spans
+    with posteriors, for a long sentence)."""
 
     items: list[list[int]]
     costs: list[float]
@@ -34,20 +35,21 @@ class Made(NamedTuple):
 
 
 WINDOW = 100
-"""Units of a window, at most; the next window begins half a window later."""
+"""Maximum number of units of a window; the next window begins half a window later."""
 _MARGIN = 8
-"""A span is looked at in windows that reach beyond it by at least their length divided by this on either side."""
+"""A window scores only spans that are at least the window's length divided by this away from both of its ends."""
 _LISTED = 1e-3
-"""Posterior probability from which on windows list spans."""
+"""Minimum posterior probability of spans that a window lists."""
 
 
 def long_posteriors(gaps: np.ndarray, own: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """The posterior probabilities of spans of a sentence of any length, by charts over at most `most` (≥ 2) units.
+    """Compute posterior probabilities of spans of a sentence of any length, by charts over at most `most` (≥ 2) units.
 
-    `gaps`, `own` as `kernels.span.network` has them. Returns (spans int32 (c, 2), ordered by start, then end, none
-    twice, among them all single tokens, whose posterior is 1; posteriors float64 (c,)). A span's is that of the last
-    chart which has both of its ends, times those of the units at its ends: a span over units is there only where they
-    are, unless units that cross them make it up as well. Of one chart over all tokens it is what that chart says.
+    `gaps`, `own`: in the format of `kernels.span.network`. Returns (spans int32 (c, 2), ordered by start, then end,
+    without duplicates, including all single tokens, whose posterior is 1; posteriors float64 (c,)). The posterior of a
+    span is that in the last chart that has both of its ends, times those of the units at its ends, because a span over
+    units exists only if they do (unless units that cross them cover it as well). With one chart over all tokens it is
+    the posterior of that chart.
     """
     n = own.shape[1] - 1
     ends, sure = np.arange(n + 1, dtype=INDEX), np.ones(n)
@@ -66,7 +68,7 @@ def long_posteriors(gaps: np.ndarray, own: np.ndarray, most: int) -> tuple[np.nd
         left = _left(found, probable, max(most, -(-units // 2)), units)
         number = np.cumsum(left) - 1
         length = np.where(left[starts] & left[stops], number[stops] - number[starts], 0)
-        spans.append(ends[found[length < 2]])  # the others are looked at again
+        spans.append(ends[found[length < 2]])  # later rounds compute the others again
         posteriors.append(probable[length < 2])
         single, new = left[:-1] & left[1:], length == 1
         before, sure = sure, np.full(number[-1], _LISTED)
@@ -79,7 +81,7 @@ def long_posteriors(gaps: np.ndarray, own: np.ndarray, most: int) -> tuple[np.nd
 
 
 def _windows(units: int, most: int) -> list[tuple[int, int]]:
-    """The windows [first, last) over so many units: one where these are at most `most`."""
+    """Return the windows [first, last) over `units` units: a single one if these are at most `most`."""
     if units <= most:
         return [(0, units)]
     size = min(WINDOW, most)
@@ -89,8 +91,8 @@ def _windows(units: int, most: int) -> list[tuple[int, int]]:
 
 
 def _in_windows(gaps: np.ndarray, own: np.ndarray, units: int, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """(Spans of two or more units int32 (c, 2), their posteriors), each from the window that reaches furthest beyond
-    it."""
+    """Return (spans of two or more units int32 (c, 2), their posteriors), each from the window with the largest margin
+    around it."""
     windows = _windows(units, most)
     spans, posteriors = [], []
     for k, (first, last) in enumerate(windows):
@@ -107,8 +109,8 @@ def _in_windows(gaps: np.ndarray, own: np.ndarray, units: int, most: int) -> tup
 
 
 def _margin(spans: np.ndarray, window: tuple[int, int], units: int) -> np.ndarray:
-    """How many units the window reaches beyond spans on the shorter side, below 0 where it does not have them; the ends
-    of the sentence are as good as far away."""
+    """Return how many units the window extends beyond each span on the shorter side, below 0 if the span is not inside;
+    the ends of the sentence count as far away."""
     first, last = window
     before = spans[:, 0] - (first if first else -units)
     after = (last if last < units else 2 * units) - spans[:, 1]
@@ -116,9 +118,9 @@ def _margin(spans: np.ndarray, window: tuple[int, int], units: int) -> np.ndarra
 
 
 def _left(spans: np.ndarray, posteriors: np.ndarray, wanted: int, units: int) -> np.ndarray:
-    """Which gaps are left, bool (units + 1,), when the most probable spans become units until there are `wanted`, half
-    of them or more; of equally probable spans (to six digits) the first. Where spans are too few, neighbours are
-    paired."""
+    """Return which gaps remain, bool (units + 1,), when the most probable spans are merged until `wanted` units remain
+    (at least half of them). Among equally probable spans (to six digits) the first is merged first. If there are too
+    few spans, neighbours are paired."""
     left, count = [True] * (units + 1), units
     order = np.lexsort((spans[:, 1], spans[:, 0], -posteriors.round(6)))
     for start, end in zip(spans[order, 0].tolist(), spans[order, 1].tolist(), strict=True):
@@ -135,7 +137,7 @@ def _left(spans: np.ndarray, posteriors: np.ndarray, wanted: int, units: int) ->
 def decode_long(
     told: Told, chain_from: np.ndarray, chain_labels: np.ndarray, penalty: float, items: np.ndarray, costs: np.ndarray
 ) -> int:
-    """`decode` of what was told of a long sentence: what gains most is taken, and then whatever crosses nothing."""
+    """Decode a long sentence greedily: take spans in order of gain if they cross none that is taken; see `decode`."""
     spans, posteriors, logs = told
     chains = logs[:, 1:].argmax(axis=1) + 1
     gains = np.diff(chain_from)[chains] * (posteriors * (1.0 - np.exp(logs[:, 0].astype(SCORE))) - penalty)
@@ -149,8 +151,8 @@ def write_items(
     told: Told, taken: np.ndarray, chains: np.ndarray, chain_from: np.ndarray, chain_labels: np.ndarray,
     items: np.ndarray, costs: np.ndarray,
 ) -> int:  # fmt: skip
-    """Write the items of chains over the spans of what was told that were taken, in pre-order, as `decode` does;
-    returns their number."""
+    """Write the items of the chains over the chosen spans, in pre-order, in the format of `decode`; return their
+    number. `taken`: indices of the spans in `told`."""
     spans, posteriors, logs = told
     sizes = np.diff(chain_from)[chains]
     count = int(sizes.sum())

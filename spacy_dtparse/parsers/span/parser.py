@@ -1,4 +1,4 @@
-"""The span parser: words and tags in, the tree with the most labels expected to be right out."""
+"""The span parser: maps words and tags to the tree with the greatest expected number of correct labels."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ from .together import parse_together
 from .whole import PIECE, take_up_in_pieces
 
 _LEAST = 0.01
-"""Posterior probability from which on a span is labelled."""
+"""Minimum posterior probability of spans that are labelled."""
 _BELIEVED = 1e-3
-"""Posterior probability from which on a constituent is told."""
+"""Minimum posterior probability of constituents in `span_posteriors`."""
 _READ = 0.002
-"""Posterior probability from which on boosted trees are told of a constituent."""
+"""Minimum posterior probability of constituents in the marginals for boosted trees."""
 
 _TOGETHER = 256
-"""Rows that networks read at once: enough to fetch their weights once for several sentences, and still in the cache."""
+"""Rows per batch of the networks: enough to load the weights once for several sentences, and still in the cache."""
 
 
 def _batches(sentences: Sequence[TaggedWords]) -> Iterator[list[TaggedWords]]:
-    """The sentences in order, in parts of at most _TOGETHER rows, two more than words each, or of one sentence."""
+    """Yield the sentences in batches of at most `_TOGETHER` rows (words + 2 each), or of one sentence, in order."""
     part: list[TaggedWords] = []
     rows = 0
     for sentence in sentences:
@@ -66,19 +66,19 @@ def _batches(sentences: Sequence[TaggedWords]) -> Iterator[list[TaggedWords]]:
 class SpanParser(StoredParser):
     """Parses with a SpanModel. Safe to use from several threads; the same sentence gets the same bits in any batch.
 
-    A constituent's score is -ln of the probability that the sentence's tree has it: that of its span among all binary
-    trees (in a long sentence as `parsers.span.long` has it) times that of its labels there. The cost of a parse is the
-    sum of its scores. Status: "optimal" from a chart over the whole sentence, "complete" where settings leave networks
-    out, "greedy" where the sentence was too long for one chart. Raises DtparseError on words and tags of
-    different number or on no words.
+    A constituent's score is -ln of the probability that the sentence's tree contains it: the probability of its span
+    among all binary trees (in a long sentence as computed by `parsers.span.long`) times that of its labels there. The
+    cost of a parse is the sum of its scores. Status: "optimal" from a chart over the whole sentence, "complete" if the
+    settings leave out networks, "greedy" if the sentence was too long for one chart. Raises DtparseError if the numbers
+    of words and tags differ, or if there are no words.
     """
 
     model: SpanModel
     name = KIND
     PROOF = SpanSettings(max_tokens=200, confident=0.0, penalty=0.0, whole=False)
-    """Without a penalty, so that every span of a binary tree shows its score."""
+    """Without a penalty, so that the output contains the score of every span of a binary tree."""
     TOLERANCE = 1e-4
-    """Sums of float32: another processor's differ by less than 1e-6."""
+    """Sums of float32: they differ between processors by less than 1e-6."""
 
     FORMAT = read_model, write_model
 
@@ -92,7 +92,7 @@ class SpanParser(StoredParser):
         self._networks = model.networks[:used]
         sure = self.settings.budget != 0 and self.settings.confident > 0
         self._first = 1 if sure else used
-        """Networks that read first; the others where these leave doubts."""
+        """Number of networks that are run first; the others run only if these leave doubts."""
         self._weights = np.stack([network.labels for network in self._networks])
         self._bias = np.stack([network.label_bias for network in self._networks])
         self._labels = model.labels
@@ -109,7 +109,7 @@ class SpanParser(StoredParser):
         self._local = threading.local()
 
     def _bare_tables(self) -> BareTables | None:
-        """The model's, with a tag more for those that are not listed."""
+        """Return the tables of the model, extended by one tag for all unlisted tags."""
         if self.model.bare is None:
             return None
         never, one_root = self.model.bare
@@ -117,7 +117,7 @@ class SpanParser(StoredParser):
         return BareTables(np.concatenate([never, other], axis=2), one_root)
 
     def _orphan_tables(self) -> BareTables | None:
-        """Those of `_bare_tables` that are about orphans."""
+        """Return `_bare_tables` restricted to the cases of `trees.unattached`, for trees of other parsers."""
         tables = self._bare_tables()
         if tables is None:
             return None
@@ -136,11 +136,11 @@ class SpanParser(StoredParser):
 
     @property
     def head_rules(self) -> HeadRules | None:
-        """The model's head rules; None where they are those of its language."""
+        """The head rules of the model; None if they are the standard ones of its language."""
         return self._own_heads
 
     def describe(self) -> dict[str, Any]:
-        """Sizes of the model and the settings in force, as plain data."""
+        """Return sizes of the model and the current settings, as plain data."""
         network = self.model.networks[0]
         numbers = sum(array.size for packed in self.model.packed for array in packed.arrays.values())
         return {
@@ -163,7 +163,7 @@ class SpanParser(StoredParser):
         return {"scores": list(self.parse(words, tags).scores)}
 
     def _room(self, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """(items, costs) for a sentence of n tokens, this thread's."""
+        """Return this thread's arrays (items, costs) for a sentence of n tokens."""
         local = self._local
         if getattr(local, "tokens", 0) < n:
             local.tokens = max(64, 2 * n) if n <= 4096 else n
@@ -176,7 +176,7 @@ class SpanParser(StoredParser):
         return self.parse_batch([(words, tags)])[0]
 
     def parse_batch(self, sentences: Sequence[TaggedWords]) -> list[ParseResult]:
-        """`parse` of each (words, tags), the same results in less time: the networks read some sentences at once."""
+        """Parse all sentences (words, tags): the same results as `parse` in less time; networks run on batches."""
         for words, tags in sentences:
             check_sentence(words, tags)
         results: list[ParseResult] = []
@@ -193,7 +193,7 @@ class SpanParser(StoredParser):
         return results
 
     def _read_part(self, part: Sequence[TaggedWords]) -> list[tuple[np.ndarray, ...]]:
-        """What all networks make of the sentences of one of `_batches`."""
+        """Run all networks on the sentences of one of `_batches`."""
         encoded = [self.model.words.encode(*sentence) for sentence in part]
         used = len(self._networks)
         if used != self._first or len(part) == 1:
@@ -203,13 +203,13 @@ class SpanParser(StoredParser):
     def _parse(
         self, words: Sequence[str], tags: Sequence[str], numbers: np.ndarray, parts: tuple[np.ndarray, ...]
     ) -> ParseResult:
-        """The parse of a sentence that the first networks have read."""
+        """Return the parse of a sentence, given the output of the first networks."""
         made = self._made(numbers, parts)
         items, costs = self._whole(made, made.items, made.costs)
         return self._result(words, tags, items, costs, made.status, made.tried)
 
     def _made(self, numbers: np.ndarray, parts: tuple[np.ndarray, ...]) -> Made:
-        """What the chart makes of a sentence that the first networks have read."""
+        """Decode a sentence, given the output of the first networks; run the others if needed."""
         n, used, first = len(numbers) - 2, len(self._networks), self._first
         sure = self.settings.confident
         told = self._told_long(parts)
@@ -232,41 +232,42 @@ class SpanParser(StoredParser):
         self, words: Sequence[str], tags: Sequence[str], columns: Sequence[Sequence[int]], costs: Sequence[float],
         status: str, tried: int,
     ) -> ParseResult:  # fmt: skip
-        """The result of constituents, their starts, ends and labels in pre-order, without TOP."""
+        """Return the result for constituents, given their starts, ends and labels in pre-order, without TOP."""
         (starts, ends, labels), names, n = columns, self._labels, len(words)
         tree = Tree.trusted(words, tags, (TOP, *[names[label] for label in labels]), (0, *starts), (n, *ends))
         return ParseResult(tree, (0.0, *costs), sum(costs), status, 0, tried)
 
     def parse_k(self, words: Sequence[str], tags: Sequence[str], k: int) -> list[ParseResult]:
-        """The k best parses; see `KBestParser`. A margin is in constituents that are expected to be right, as the chart
-        counts them, before bare tokens are taken up; costs of trees need not be in order.
+        """Return the k best parses; see `KBestParser`. A margin is a difference of the expected number of correct
+        constituents, the objective of the chart, before unattached tokens are attached; costs need not be in order.
 
-        There are fewer where there are no more among 20 k (where tokens are taken up trees become alike), or none of
-        constituents that have a probability of 0.02 at least. Status: "optimal" where nothing less probable could be
-        better, and the tree is from one chart, else "complete". Raises DtparseError as `parse` does.
+        There are fewer than k if 20 k candidates contain no more distinct trees (attaching tokens can make trees
+        equal), or if no more trees consist of constituents with a probability of at least 0.02. Status: "optimal" if no
+        less probable constituent could give a better tree, and the tree is from one chart, else "complete". Raises
+        DtparseError as `parse` does.
         """
         check_k(k)
         check_sentence(words, tags)
         numbers = self.model.words.encode(words, tags)
-        with kernels_for(KIND, len(words) if k == 1 else SHORT + 1):  # interpreted a list would take minutes
+        with kernels_for(KIND, len(words) if k == 1 else SHORT + 1):  # uncompiled, a list would take minutes
             made = self._made(numbers, self._read(numbers, self._first))
             items, costs = self._whole(made, made.items, made.costs)
             first = self._result(words, tags, items, costs, made.status, made.tried)
             return ranked(first, others_than(self, made, words, tags, k), k)
 
     def parse_under(self, words: Sequence[str], tags: Sequence[str], constraints: Constraints) -> ParseResult:
-        """See `SteeredParser`, and `parsers.span.steered`; all networks read. Status: "optimal" from a chart over the
-        whole sentence, else as of `parse`. Raises DtparseError as `parse` does."""
+        """Parse under constraints with all networks; see `SteeredParser` and `parsers.span.constrained`. Status:
+        "optimal" from a chart over the whole sentence, else as in `parse`. Raises DtparseError as `parse` does."""
         check_sentence(words, tags)
         constraints.check(len(words), self.labels, words)
         with kernels_for(KIND, len(words)):
             return constraints.enforce(steered(self, words, tags, constraints), self.labels)
 
     def span_posteriors(self, words: Sequence[str], tags: Sequence[str]) -> dict[tuple[int, int, str], float]:
-        """{(start, end, label): probability that the sentence's tree has such a constituent}, from 0.001 on.
+        """Return {(start, end, label): probability that the sentence's tree has such a constituent}, at least 0.001.
 
-        Over all trees, with all networks, in a long sentence as `parsers.span.long` has it. Labels over one span count
-        each for itself. Raises DtparseError as `parse` does.
+        Probabilities are over all trees, with all networks, in a long sentence as computed by `parsers.span.long`. Each
+        label over a span counts separately. Raises DtparseError as `parse` does.
         """
         check_sentence(words, tags)
         found: dict[tuple[int, int, str], float] = {(0, len(words), TOP): 1.0}
@@ -282,11 +283,11 @@ class SpanParser(StoredParser):
 
     @property
     def _most(self) -> int:
-        """Tokens of the longest sentence that one chart parses."""
+        """Maximum number of tokens that one chart parses."""
         return max(self.settings.max_tokens, 2)
 
     def _probabilities(self, parts: tuple[np.ndarray, ...], least: float) -> Told:
-        """`span_probabilities` of a whole sentence that was read, of any length."""
+        """Return `span_probabilities` of a whole sentence of any length, given the output of the networks."""
         gaps, own, weights, bias = parts
         n = own.shape[1] - 1
         if n <= self._most:
@@ -300,11 +301,11 @@ class SpanParser(StoredParser):
 
     @property
     def chain_names(self) -> tuple[str, ...]:
-        """The chains of labels by number, each written with blanks, from top to bottom."""
+        """The label chains by id, labels separated by blanks, from top to bottom."""
         return tuple(" ".join(chain) for chain in self.model.chains)
 
     def beliefs(self, sentences: Sequence[TaggedWords]) -> list[Beliefs]:
-        """What the networks believe of each sentence's spans; see `features.trees.beliefs`."""
+        """Return the span marginals of each sentence; see `Beliefs`."""
         if not sentences:
             return []
         found, begins = self.beliefs_together(sentences)
@@ -314,7 +315,7 @@ class SpanParser(StoredParser):
         ]
 
     def beliefs_together(self, sentences: Sequence[TaggedWords]) -> tuple[Beliefs, np.ndarray]:
-        """`beliefs` of all sentences, at least one, in one piece, and where those of each begin, int64 (S + 1,)."""
+        """Return the concatenated `beliefs` of S ≥ 1 sentences, and the offset of each sentence, int64 (S + 1,)."""
         parts = []
         for is_long, group in groupby(sentences, lambda sentence: len(sentence[0]) > self._most):
             if len(self._networks) == self._first == 1 and not is_long:
@@ -328,7 +329,7 @@ class SpanParser(StoredParser):
         return Beliefs(*map(np.concatenate, zip(*(found for found, _ in parts), strict=True))), begins
 
     def _believe(self, sentences: Sequence[TaggedWords]) -> tuple[Beliefs, np.ndarray]:
-        """`beliefs_together` of the only network about sentences none of which is too long for a chart."""
+        """Return `beliefs_together` with a single network, for sentences that are short enough for one chart."""
         numbers, firsts = self.model.words.encode_all(sentences)
         room, done, ends = 8 * len(numbers), 0, np.zeros(len(sentences) + 1, dtype=OFFSET)
         made = Beliefs(np.empty((room, 2), INDEX), np.empty(room), np.empty((room, 2), INDEX), np.empty((room, 2)))
@@ -341,11 +342,11 @@ class SpanParser(StoredParser):
         return Beliefs(*(array[: ends[-1]] for array in made)), ends
 
     def beliefs_under(self, words: Sequence[str], tags: Sequence[str], constraints: Constraints) -> Beliefs:
-        """`beliefs` of a sentence over the trees in which the constraints hold."""
+        """Return the `beliefs` of a sentence over the trees in which the constraints hold."""
         return self._beliefs_of(told_under(self, self.read(words, tags), constraints, _READ))
 
     def _beliefs(self, parts: tuple[np.ndarray, ...]) -> Beliefs:
-        """The beliefs of a sentence that was read."""
+        """Return the marginals of a sentence, given the output of the networks."""
         return self._beliefs_of(self._probabilities(parts, _READ))
 
     def _beliefs_of(self, told: Told) -> Beliefs:
@@ -356,14 +357,14 @@ class SpanParser(StoredParser):
         return Beliefs(*(array[:count] for array in made))
 
     def read(self, words: Sequence[str], tags: Sequence[str]) -> tuple[np.ndarray, ...]:
-        """What the networks make of a sentence, as the kernels of `kernels.span.network` take it: gaps, own, label
-        weights, label bias."""
+        """Run all networks on a sentence and return their output in the format of `kernels.span.network`: gaps, own,
+        label weights, label bias."""
         return self._read(self.model.words.encode(words, tags), len(self._networks))
 
     def _read(
         self, numbers: np.ndarray, used: int, before: tuple[np.ndarray, ...] | None = None
     ) -> tuple[np.ndarray, ...]:
-        """`read` by the first `used` networks, of which some may have read `before`."""
+        """Run the first `used` networks; `before`: output of those that have run already."""
         size, done = len(numbers) - 1, 0
         gaps = np.empty((used, 4, size, self._weights.shape[1]), dtype=REAL)
         own = np.empty((used, size), dtype=REAL)
@@ -376,7 +377,7 @@ class SpanParser(StoredParser):
         return gaps, own, self._weights[:used], self._bias[:used]
 
     def _read_batch(self, encoded: Sequence[np.ndarray]) -> list[tuple[np.ndarray, ...]]:
-        """`_read` of several sentences by the first networks."""
+        """Run the first networks on several sentences; see `_read`."""
         used, m = self._first, self._weights.shape[1]
         firsts = np.cumsum([0, *map(len, encoded)]).astype(INDEX)
         numbers, size = np.concatenate(encoded), int(firsts[-1]) - len(encoded)
@@ -393,16 +394,16 @@ class SpanParser(StoredParser):
         return found
 
     def _least(self) -> float:
-        """Posterior probability from which on a span may gain: what is less probable than the penalty cannot."""
+        """Return the minimum posterior probability of useful spans: those below the penalty never gain."""
         return max(_LEAST, float(self.settings.penalty))
 
     @property
     def _chart_status(self) -> str:
-        """Of a tree from a chart over the whole sentence."""
+        """The status of a tree from a chart over the whole sentence."""
         return "optimal" if len(self._networks) == len(self.model.networks) else "complete"
 
     def _told_long(self, parts: tuple[np.ndarray, ...]) -> Told | None:
-        """`_probabilities` of what may be in the tree of a long sentence; None where one chart makes the tree."""
+        """Return `_probabilities` of the possible constituents of a long sentence; None if one chart suffices."""
         if parts[1].shape[1] - 1 <= self._most:
             return None
         return self._probabilities(parts, min(self._least(), CANDIDATE))
@@ -410,7 +411,7 @@ class SpanParser(StoredParser):
     def _decode(
         self, parts: tuple[np.ndarray, ...], n: int, told: Told | None
     ) -> tuple[list[list[int]], list[float], int, str]:
-        """(Items start, end, label in pre-order; their scores; spans that were labelled; status)."""
+        """Find the best tree: (items start, end, label in pre-order; their scores; labelled spans; status)."""
         room, penalty = self._room(n), float(self.settings.penalty)
         if told is None:
             count, tried = decode(*parts, *self._chain_table, 0, n, self._least(), penalty, *room)
@@ -420,7 +421,7 @@ class SpanParser(StoredParser):
         return room[0][:count].tolist(), room[1][:count].tolist(), tried, status
 
     def _whole(self, made: Made, items: list[list[int]], costs: list[float]) -> tuple[list[list[int]], list[float]]:
-        """Items and scores, which are in the room, with every token taken up that the treebank never leaves bare."""
+        """Attach all tokens that the treebank never leaves unattached; items and scores are also in the workspace."""
         if self._bare is None:
             return items, costs
         tags, count = self.model.words.tags_of(made.numbers[1:-1]), len(items)
@@ -430,13 +431,13 @@ class SpanParser(StoredParser):
         return self._taken_up(count, candidates, tags, self._bare)
 
     def _candidates(self, parts: tuple[np.ndarray, ...]) -> Told:
-        """What may take up bare tokens."""
+        """Return the spans to which unattached tokens may be attached."""
         return self._probabilities(parts, CANDIDATE)
 
     def _taken_up(
         self, count: int, candidates: Told, tags: np.ndarray, bare: BareTables
     ) -> tuple[list[list[int]], list[float]]:
-        """The items in the room with the tokens taken up that the tables do not allow to be bare."""
+        """Return the workspace's items and scores after attaching the tokens that must not be unattached."""
         room, scores = self._room(len(tags))
         if len(tags) > PIECE:
             return take_up_in_pieces(room[:count], scores[:count], tags, bare, candidates, *self._chain_table)
@@ -444,7 +445,7 @@ class SpanParser(StoredParser):
         return room[:count].tolist(), scores[:count].tolist()
 
     def _hangs_together(self, count: int, n: int, tags: np.ndarray, bare: BareTables) -> bool:
-        """Whether the items in the room leave no token bare that the tables do not allow to be."""
+        """Return whether the workspace's items leave no token unattached that the tables do not allow to be."""
         room = self._room(n)[0]
         if bare.one_root and count and (room[0, 0] > 0 or room[0, 1] < n):
             return False
@@ -453,10 +454,10 @@ class SpanParser(StoredParser):
     def take_up(
         self, words: Sequence[str], tags: Sequence[str], items: np.ndarray, costs: np.ndarray
     ) -> tuple[list[list[int]], list[float]] | None:
-        """The constituents of another parser's tree with every orphan taken up (`trees.orphans`) that the treebank
-        never leaves bare, and their costs, -ln of its probability for one that is new; None where there is none.
+        """Attach unattached tokens (`trees.unattached`) in another parser's tree if the treebank never leaves them so.
 
-        `items` int32 (c, 3): start, end, number in `labels`, in pre-order, without TOP; `costs` float64 (c,).
+        Returns (constituents, costs), -ln of its probability as the cost of a new constituent; None if there is nothing
+        to attach. `items` int32 (c, 3): start, end, id in `labels`, in pre-order, without TOP; `costs` float64 (c,).
         """
         n, count = len(words), len(items)
         room, scores = self._room(n)
@@ -471,11 +472,11 @@ class SpanParser(StoredParser):
     def has_orphans(
         self, tags: Sequence[str], firsts: np.ndarray, items: np.ndarray, item_firsts: np.ndarray
     ) -> np.ndarray:
-        """bool (S,): of which of S sentences `take_up` would find something to take up.
+        """bool (S,): whether `take_up` would attach a token in each of S sentences.
 
-        `tags`: of all their tokens, those of a sentence from `firsts[s]`, int64 (S + 1,). `items` int32 (c, 3): start,
-        end, number in `labels` (-1: not in it), in pre-order, each sentence's TOP first, from `item_firsts[s]`, int64
-        (S + 1,).
+        `tags`: tags of all tokens, those of sentence s from `firsts[s]`, int64 (S + 1,). `items` int32 (c, 3): start,
+        end, id in `labels` (-1: not in it), in pre-order, each sentence's TOP first, those of sentence s from
+        `item_firsts[s]`, int64 (S + 1,).
         """
         found = np.zeros(len(firsts) - 1, dtype=np.bool_)
         if self._orphans is not None:

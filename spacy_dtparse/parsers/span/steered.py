@@ -1,4 +1,4 @@
-"""The span parser under constraints: what a chart believes of the spans that are left, and the best tree of those."""
+"""The span parser under constraints: posteriors of the allowed spans, and the best tree of these spans."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from .parser import SpanParser
 
 _NEVER = -1e4
-"""The score of a span that must not be in the tree."""
+"""The score of a forbidden span."""
 _IMPOSSIBLE = REAL(-100)
-"""The logarithm of the probability of labels that must not be there."""
+"""The log-probability of forbidden labels."""
 _WANTED = 1e6
-"""What a constituent that is wanted gains beside what it is worth: more than all others together."""
+"""Bonus to the gain of a required constituent: more than all others together."""
 
 
 def told_under(parser: SpanParser, parts: tuple[np.ndarray, ...], constraints: Constraints, least: float) -> Told:
-    """`span_probabilities` over the trees in which the constraints hold, as far as the networks' spans and chains can
-    say so: of what is `least` probable or more, and of all that is wanted.
+    """Return `span_probabilities` over the trees in which the constraints hold, as far as spans and chains of the model
+    can express them: for spans with a posterior of at least `least`, and for all required spans.
 
-    No span crosses one that is wanted, so each of these is in every binary tree. Labels are those of the chains that
-    are left, or all where none is.
+    No span crosses a required one, so every binary tree contains all required spans. Label probabilities are over the
+    allowed chains, or over all chains if none is allowed.
     """
     gaps, own, weights, bias = parts
     n = own.shape[1] - 1
@@ -68,7 +68,7 @@ def told_under(parser: SpanParser, parts: tuple[np.ndarray, ...], constraints: C
 
 
 def steered(parser: SpanParser, words: Sequence[str], tags: Sequence[str], constraints: Constraints) -> ParseResult:
-    """The best tree in which the constraints hold, as far as chains of the model can say so."""
+    """Return the best tree in which the constraints hold, as far as chains of the model can express them."""
     numbers = parser.model.words.encode(words, tags)
     parts, least = parser._read(numbers, len(parser._networks)), min(parser._least(), CANDIDATE)
     told = told_under(parser, parts, constraints, least)

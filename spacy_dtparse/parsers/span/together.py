@@ -1,4 +1,4 @@
-"""Sentences that one network reads and one chart each parses, in one call of a kernel."""
+"""Batch parsing with a single network and one chart per sentence, in one call of a kernel."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 def parse_together(parser: SpanParser, sentences: Sequence[TaggedWords], together: int) -> list[ParseResult]:
-    """The parses of sentences by a parser that uses one network, none of them too long for a chart; `together`: rows
-    that are read at once."""
+    """Parse sentences, none of them too long for a chart, with a parser that uses one network; `together`: rows per
+    batch of the network."""
     numbers, firsts = parser.model.words.encode_all(sentences)
     n, m, longest = len(sentences), parser._weights.shape[1], int(np.diff(firsts).max())
     size, most = max(map(len, parser._chains)), max(together, longest)
@@ -57,7 +57,7 @@ def parse_together(parser: SpanParser, sentences: Sequence[TaggedWords], togethe
 
 
 def _taken_up(parser: SpanParser, batch: Batch, s: int, bare: BareTables) -> tuple[list[list[int]], list[float]]:
-    """Items and scores of sentence s, the last that was parsed, a long one, with its bare tokens taken up."""
+    """Return items and scores of sentence s, the last one parsed, after attaching tokens; for long sentences."""
     first, last = batch.firsts[batch.read[0]], batch.firsts[s]
     n, m, gap = int(batch.firsts[s + 1] - last) - 2, parser._weights.shape[1], last - first - (s - batch.read[0])
     gaps = batch.gaps[4 * m * gap : 4 * m * (gap + n + 1)].reshape((1, 4, n + 1, m))

@@ -1,4 +1,4 @@
-"""Bare tokens of long sentences are taken up piece by piece, so that time stays linear in the length."""
+"""Attaching unattached tokens of long sentences piece by piece, so that time stays linear in the length."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ...model.span.model import BareTables
 from .long import Told
 
 PIECE = 50
-"""Tokens of a piece, at most."""
+"""Maximum number of tokens of a piece."""
 
 
 class _Piece(NamedTuple):
-    """Neighbours of one parent: its tokens [start, end) that are whole children, their constituents [first, last)."""
+    """Adjacent complete children of one parent: their tokens [start, end) and their constituents [first, last)."""
 
     start: int
     end: int
@@ -35,10 +35,10 @@ def take_up_in_pieces(
     chain_from: np.ndarray,
     chain_labels: np.ndarray,
 ) -> tuple[list[list[int]], list[float]]:
-    """What `kernels.span.whole.take_up_bare` does, of a sentence of any length: (items, costs).
+    """Attach unattached tokens like `take_up_bare`, in a sentence of any length; return (items, costs).
 
-    A constituent of at most PIECE tokens is a piece, and so are neighbouring children of a longer one; each is taken
-    by itself. So what is taken up never reaches from one piece to another.
+    A constituent of at most PIECE tokens is a piece, and so are adjacent children of a longer one. Each piece is
+    processed separately, so no new constituent crosses the border of a piece.
     """
     n, n_labels = len(tags), len(bare.never) - 1
     spans, posteriors, logs = candidates
@@ -46,7 +46,7 @@ def take_up_in_pieces(
         items, costs = _with_root(items, costs, n, candidates, chain_from, chain_labels)
     order = np.argsort(spans[:, 0], kind="stable")
     begins = spans[order, 0]
-    sometimes = np.any(bare.never, axis=1, keepdims=True)[:, 0]  # [parent, tag]: beside some child
+    sometimes = np.any(bare.never, axis=1, keepdims=True)[:, 0]  # [parent, tag]: next to some child
     found, found_costs = items.tolist(), costs.tolist()
     kept, new, new_costs = [True] * len(items), [], []
     for piece in _pieces(found, n):
@@ -82,7 +82,7 @@ def take_up_in_pieces(
 def _with_root(
     items: np.ndarray, costs: np.ndarray, n: int, candidates: Told, chain_from: np.ndarray, chain_labels: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """With the most probable chain over all n tokens, if there is such a candidate."""
+    """Return items and costs with the most probable chain over all n tokens on top, if there is such a candidate."""
     spans, _, logs = candidates
     rows = np.flatnonzero((spans[:, 0] == 0) & (spans[:, 1] == n))
     if not len(rows) or not np.isfinite(logs[rows, 1:]).any():
@@ -95,7 +95,7 @@ def _with_root(
 
 
 def _pieces(items: list[list[int]], n: int) -> Iterator[_Piece]:
-    """The pieces of a sentence of n tokens, from left to right. `items`: start, end, label, in pre-order."""
+    """Yield the pieces of a sentence of n tokens, from left to right. `items`: start, end, label, in pre-order."""
     count, t, c = len(items), 0, 0
     begin, first = 0, 0
     open_ones = [(-1, n)]  # constituents that are longer than a piece, and where they end

@@ -1,4 +1,4 @@
-"""Taggers: of spines and other labels, log-linear; of parts of speech, recurrent."""
+"""Taggers: log-linear for spines and other labels, recurrent for parts of speech."""
 
 from .recurrent import RecurrentTagger
 from .tagger import SequenceTagger, TaggerSettings

@@ -1,4 +1,4 @@
-"""The recurrent tagger: the tokens of a text in, their tags and the beginnings of sentences out."""
+"""The recurrent tagger: maps the tokens of a text to their tags and sentence starts."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ..settings import ReadingSettings
 from ..stored import Data, StoredParser
 
 OVERLAP = 50
-"""Tokens on either side of a piece of a long text that are read along."""
+"""Number of context tokens on either side of a piece of a long text."""
 _TOGETHER = 400
-"""Rows that are read at once: enough to fetch the weights once for several texts, and still in the cache."""
+"""Rows per batch: enough to load the weights once for several texts, and still in the cache."""
 
 
 class Piece(NamedTuple):
-    """Tokens [start, end) of text `text`, read from `first` to `last`."""
+    """Tokens [start, end) of text `text`, with context [first, last)."""
 
     text: int
     first: int
@@ -34,7 +34,7 @@ class Piece(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """Rows that it takes, one around each end included."""
+        """Number of rows of the piece, including one at each end."""
         return self.last - self.first + 2
 
 
@@ -45,14 +45,14 @@ class RecurrentTagger(StoredParser):
     name = KIND
     PROOF = ReadingSettings()
     TOLERANCE = 1e-4
-    """Sums of float32: another processor's differ by less than 1e-6."""
+    """Sums of float32: they differ between processors by less than 1e-6."""
     FORMAT = read_model, write_model
 
     def __init__(self, model: RecurrentModel, settings: ReadingSettings | None = None, data: Data = None):
         super().__init__(model, settings, data)
         decided = dict.fromkeys([*(tag for _, tag in model.forms), *([model.space] if model.space else [])])
         self.names = (*model.tags, *(tag for tag in decided if tag not in model.tags))
-        """The tags by number."""
+        """The tags by id."""
         self._forms = [(re.compile(form), self.names.index(tag)) for form, tag in model.forms]
         any_of = "|".join(f"(?:{form})" for form, _ in model.forms)
         self._any_form = re.compile(any_of) if any_of else None
@@ -60,11 +60,11 @@ class RecurrentTagger(StoredParser):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Every tag that a token can get."""
+        """All tags that a token can get."""
         return self.names
 
     def describe(self) -> dict[str, Any]:
-        """Sizes of the model and the settings in force, as plain data."""
+        """Return sizes of the model and the current settings, as plain data."""
         network = self.model.network
         return {
             "tags": len(self.model.tags),
@@ -84,8 +84,8 @@ class RecurrentTagger(StoredParser):
         return {"tags": best[1:-1].tolist(), "starts": starts[1:-1].tolist()}
 
     def _decide(self, text: str) -> int:
-        """Twice one more than the number of the tag that a token's form alone decides (-1: none does), and one more for
-        white space."""
+        """Return 2 * (t + 1), where t is the id of the tag that the form of a token alone decides (-1: none), plus 1
+        for white space."""
         if not text.strip():
             return 2 * (self.names.index(self.model.space) + 1 if self.model.space else 0) + 1
         if self._any_form is None or not self._any_form.search(text):
@@ -93,9 +93,11 @@ class RecurrentTagger(StoredParser):
         return 2 * (1 + next(number for form, number in self._forms if form.search(text)))
 
     def tag(self, texts: Sequence[Sequence[str]]) -> list[tuple[np.ndarray, np.ndarray]]:
-        """For each text, a list of tokens, (tags int32 (n,), places in `names`; starts bool (n,), whether a sentence
-        begins there: at the first token, with which white space goes that comes before the first word, and else never
-        at white space)."""
+        """Tag texts, which are lists of tokens: for each (tags int32 (n,), indices into `names`; starts bool (n,)).
+
+        `starts`: whether a sentence begins at the token. It does at the first token, which may be white space before
+        the first word, and otherwise never at white space.
+        """
         encoded = [self.model.parts.encode(text) for text in texts]
         found = [(np.empty(len(text), INDEX), np.empty(len(text), REAL)) for text in texts]
         lengths = [len(text) for text in texts]
@@ -112,7 +114,7 @@ class RecurrentTagger(StoredParser):
         return [self._finished(text, *one) for text, one in zip(texts, found, strict=True)]
 
     def _finished(self, text: Sequence[str], tags: np.ndarray, odds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Tags with those that forms decide, and starts."""
+        """Return the tags after those that forms decide are set, and the starts."""
         starts, told = odds > 0, [*map(self._decided.__getitem__, text)]
         if any(told):
             facts = np.array(told, dtype=INDEX)
@@ -124,7 +126,7 @@ class RecurrentTagger(StoredParser):
         return tags, starts
 
     def _pieces(self, lengths: Sequence[int]) -> Iterator[Piece]:
-        """The pieces of texts, in order."""
+        """Yield the pieces of texts, in order."""
         most = self.settings.max_tokens
         for text, length in enumerate(lengths):
             for start in range(0, length, most):
@@ -132,13 +134,13 @@ class RecurrentTagger(StoredParser):
                 yield Piece(text, max(0, start - OVERLAP), start, end, min(length, end + OVERLAP))
 
     def _rows(self, encoded: np.ndarray, piece: Piece) -> np.ndarray:
-        """The rows of a piece, with one around each end."""
+        """Return the rows of a piece, with one at each end."""
         if piece.rows == len(encoded):
             return encoded
         return np.concatenate([encoded[:1], encoded[piece.first + 1 : piece.last + 1], encoded[-1:]])
 
     def _score(self, rows: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """The best tags and the log odds of starts of the rows of several pieces, one behind the other."""
+        """Return the best tags and the log odds of starts for the concatenated rows of several pieces."""
         firsts = np.cumsum([0, *map(len, rows)]).astype(INDEX)
         numbers = rows[0] if len(rows) == 1 else np.concatenate(rows)
         best, starts = np.empty(len(numbers), INDEX), np.empty(len(numbers), REAL)

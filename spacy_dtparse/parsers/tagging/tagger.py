@@ -1,4 +1,4 @@
-"""The tagger: words and tags in, labels out."""
+"""The sequence tagger: maps words and tags to labels."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SequenceTagger(StoredParser):
     """Labels words with a TaggerModel. Immutable and safe to share between threads; the same sentence gets the same
     labels in any batch, thread or process.
 
-    Raises DtparseError on an empty sentence, and when there is not one tag for each word, for a model that reads tags.
+    Raises DtparseError on an empty sentence, or if a model that uses tags is not given one tag per word.
     """
 
     model: TaggerModel
@@ -34,16 +34,16 @@ class SequenceTagger(StoredParser):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Every label that a word can get."""
+        """All labels that a word can get."""
         return self.model.parts.labels.strings
 
     @property
     def needs_tags(self) -> bool:
-        """Whether the model reads tags."""
+        """Whether the model uses tags."""
         return len(self.model.parts.tags) > 0
 
     def describe(self) -> dict[str, Any]:
-        """Sizes of the model and the settings in force, as plain data."""
+        """Return sizes of the model and the current settings, as plain data."""
         parts, weights = self.model.parts, self.model.weights
         return {
             "labels": len(parts.labels),
@@ -65,14 +65,14 @@ class SequenceTagger(StoredParser):
         return {"probabilities": np.maximum.reduceat(marginals, np.append(0, ends[:-1])).tolist()}
 
     def tag(self, words: Sequence[str], tags: Sequence[str] = ()) -> list[str]:
-        """The labels of the most probable sequence."""
+        """Return the labels of the most probable sequence."""
         _, _, _, path = self._run(words, tags)
         names = self.labels
         return [names[label] for label in path.tolist()]
 
     def multitag(self, words: Sequence[str], tags: Sequence[str] = (), beta: float = 0.01) -> list[Offer]:
-        """For each word the labels whose probability is at least `beta` times that of its best one, best first, labels
-        of the same probability in the order of `labels`. Raises ConfigError unless 0 <= beta <= 1."""
+        """Return for each word the labels whose probability is at least `beta` times that of its best one, best first,
+        ties in the order of `labels`. Raises ConfigError unless 0 <= beta <= 1."""
         if not 0.0 <= beta <= 1.0:
             raise ConfigError(f"beta is {beta!r}; it must be a number from 0 to 1")
         atoms, marginals, ends, _ = self._run(words, tags)
@@ -83,7 +83,7 @@ class SequenceTagger(StoredParser):
         return [offered[start:end] for start, end in pairwise([0, *ends.tolist()])]
 
     def _run(self, words: Sequence[str], tags: Sequence[str]) -> tuple[np.ndarray, ...]:
-        """(Atoms, marginals, their ends, best path) of a sentence; see `kernels.linear.tagging.tag_sentence`."""
+        """Return (atoms, marginals, their ends, best path) of a sentence; see `kernels.linear.tagging.tag_sentence`."""
         check_sentence(words, tags if self.needs_tags else words)
         parts = self.model.parts
         atoms = parts.encode(words, tags if self.needs_tags else ())

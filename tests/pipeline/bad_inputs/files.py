@@ -58,9 +58,9 @@ TREEBANKS = [
     bracketed(
         "text beside leaves",
         b"(TOP (NP (DT the) cat))\n",
-        Raises(TreeFormatError, "stands beside constituents or leaves"),
+        Raises(TreeFormatError, "stands next to constituents or leaves"),
     ),
-    bracketed("empty constituent", b"(TOP (NP ) (NN cat))\n", Raises(TreeFormatError, "'(NP)' holds no word")),
+    bracketed("empty constituent", b"(TOP (NP ) (NN cat))\n", Raises(TreeFormatError, "'(NP)' has no word")),
     bracketed(
         "constituent without a label", b"(TOP ( (NN a)) (NN b))\n", Raises(TreeFormatError, "has no label; give it one")
     ),

@@ -11,14 +11,19 @@ from spacy.vocab import Vocab
 
 import spacy_dtparse
 from spacy_dtparse.cli import main
-from spacy_dtparse.errors import ConfigError, DtparseError, ModelFormatError, TrainingDataError
+from spacy_dtparse.errors import (
+    ConfigError,
+    DtparseError,
+    MissingAnnotationError,
+    ModelFormatError,
+    NotParsedError,
+    TrainingDataError,
+)
 from spacy_dtparse.features.linear.linkparts import TokenColumns
 from spacy_dtparse.model.container import container_to_bytes
 from spacy_dtparse.parsers import load_dependency_parser
 from spacy_dtparse.pipeline.component import DtParse
-from spacy_dtparse.pipeline.constituents import NotParsedError
 from spacy_dtparse.pipeline.dependencies import BpmParser
-from spacy_dtparse.pipeline.sentences import MissingAnnotationError
 from training.data.dependencies import read_conllu, tree_problem
 from training.dependency.options import DependencyOptions
 from training.dependency.running import fit_dependency, read_treebank_file

@@ -94,9 +94,9 @@ SETTINGS = [
     ),
     Case(
         "spines",
-        "sided, wrongly written",
+        "directional, malformed",
         lambda bench: read_sided(".NP><"),
-        Raises(TreeError, "'.NP><' is no sided spine"),
+        Raises(TreeError, "'.NP><' is not a directional spine"),
     ),
     Case(
         "spines",

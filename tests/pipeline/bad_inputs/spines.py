@@ -9,9 +9,9 @@ from typing import Any
 import spacy
 from spacy.tokens import Doc
 
-from spacy_dtparse.errors import ConfigError
+from spacy_dtparse.errors import ConfigError, MissingAnnotationError
 from spacy_dtparse.parsers.tagging import SequenceTagger
-from spacy_dtparse.pipeline.sentences import MissingAnnotationError, is_blank
+from spacy_dtparse.pipeline.sentences import is_blank
 from spacy_dtparse.pipeline.spine_tagger import SpineTagger
 
 from ...tagger_models import random_tagger

@@ -9,10 +9,8 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.vocab import Vocab
 
 import spacy_dtparse
-from spacy_dtparse.errors import TreeError
+from spacy_dtparse.errors import MissingAnnotationError, NonConstituentError, NotParsedError, TreeError
 from spacy_dtparse.pipeline.component import DtParse
-from spacy_dtparse.pipeline.constituents import NonConstituentError, NotParsedError
-from spacy_dtparse.pipeline.sentences import MissingAnnotationError
 
 from .cases import TREES, Bench, Case, Raises, Returns, has, statuses, whole
 

@@ -130,7 +130,7 @@ def test_taggers_learn_from_shards(tmp_path: Path) -> None:
     (folder / "train.mrg").write_text("(TOP (NP (NN cat)))\n")
     assert [s.words for s in Treebank.read(str(folder)).train] == [("cat",)], "trees of a folder go before shards"
     (tmp_path / "empty").mkdir()
-    with pytest.raises(FileNotFoundError, match=r"empty: neither train\.mrg nor shards in this folder; give"):
+    with pytest.raises(FileNotFoundError, match=r"empty has neither train\.mrg nor shards; give"):
         Treebank.read(str(tmp_path / "empty"))
 
 
@@ -192,7 +192,7 @@ def test_a_pipeline_tags_shards_and_trees(nlp, tmp_path: Path) -> None:
     (tmp_path / "dev.mrg").write_text("(TOP (NP (DT the) (JJ old) (NN cat)))\n(TOP (NP (NN cat)))\n")
     said = run_task(pipeline, RetagTask(tmp_path / "dev.mrg", out / "tiny.dev.tags"))
     assert (out / "tiny.dev.tags").read_text() == "DT NN NN\nNN\n"
-    assert said == f"{out / 'tiny.dev.tags'}: 75.00 % of the tags are right"
+    assert said == f"{out / 'tiny.dev.tags'}: 75.00 % of the tags are correct"
 
 
 def test_the_command_tags_again(nlp, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -98,7 +98,7 @@ def test_templates_and_clusters_must_fit(tmp_path: Path) -> None:
     trees = TreebankFile.parse(f"{SAMPLE / 'train.mrg'},limit=5").read()
     with pytest.raises(TrainingDataError, match=r"test clusters of words; give some"):
         Fit(FitRecipe.from_dict({"templates": "standard_clusters"}), trees, [], tmp_path / "a")
-    with pytest.raises(TrainingDataError, match=r"test no clusters of words; take standard_clusters"):
+    with pytest.raises(TrainingDataError, match=r"test no clusters of words; set the recipe's templates"):
         Fit(FitRecipe(), trees, [], tmp_path / "b", clusters=["the a"])
 
 

@@ -115,12 +115,12 @@ def test_a_bundle_holds_the_gate():
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"version": 99, "entries": 64}, "the model's gate has version 99"),
-        ({"version": 1, "entries": 63}, "do not fit together.*the gate has 63 weights"),
+        ({"version": 99, "entries": 64}, "the model's window filter has version 99"),
+        ({"version": 1, "entries": 63}, "do not fit together.*the window filter has 63 weights"),
         ({"version": 1, "entries": -4}, r"gate\.entries is -4; it must be a whole number from 0"),
         ({"version": 1, "entries": 2**40}, "gate.entries is 1099511627776; it must be"),
-        ({"version": 1, "entries": 16}, "the places of the gate's weights do not ascend to below 16"),
-        ({"shares": [0.5, 0.1]}, "do not fit together.*one margin for each of the ascending shares"),
+        ({"version": 1, "entries": 16}, "the positions of the window filter's weights do not ascend below 16"),
+        ({"shares": [0.5, 0.1]}, "do not fit together.*one margin for each of the ascending losses"),
         ({"margins": [1]}, "do not fit together.*one margin for each"),
         ({"margins": None}, "gate.margins is None; it must be a list"),
         ("much", "data.gate is 'much'; it must be a dict"),
@@ -138,7 +138,7 @@ def test_a_changed_weight_is_noticed():
     data = gated(3).to_bytes()
     _, arrays = container_from_bytes(data, KIND)
     changes = {"gate_weight": -arrays["gate_weight"] * 50, "digest": GONE}
-    refuses(DtreeParser.from_bytes, data, changes, "proof . of the model scores")
+    refuses(DtreeParser.from_bytes, data, changes, "self-test . of the model scores")
 
 
 @compiled
@@ -225,7 +225,7 @@ def test_learning_from_what_the_gate_lets_pass(strategy, tmp_path):
 
 
 def test_a_share_without_a_gate():
-    with pytest.raises(ConfigError, match="'gate_bits' is 0, so there is no gate"):
+    with pytest.raises(ConfigError, match="'filter_bits' is 0, so there is no window filter"):
         FitRecipe(gate_share=0.001, gate_bits=0)
     with pytest.raises(ConfigError, match=r"'gate_share' is 0\.5; it must be a number from 0 to 0\.05"):
         FitRecipe(gate_share=0.5)

@@ -84,13 +84,13 @@ def test_where_the_trees_find_no_way_the_readers_tree_is_given(parser: DtreePars
 
 def test_a_model_and_its_reader_belong_together(parser: DtreeParser, reader) -> None:
     other = replace(parser.model.lexicon, chains=type(parser.model.lexicon.chains)(("", "X")))
-    with pytest.raises(Exception, match=r"table of believed labels|other label chains"):
+    with pytest.raises(Exception, match=r"table of the span model's labels|other label chains"):
         DtreeParser(replace(parser.model, lexicon=other))
     data = bytearray(parser.to_bytes())
     data[len(data) // 2] ^= 255
     with pytest.raises(ModelFormatError):
         DtreeParser.from_bytes(bytes(data))
-    with pytest.raises(ModelFormatError, match="a reader is one of 'span'"):
+    with pytest.raises(ModelFormatError, match="the span model must be of kind 'span'"):
         open_reader(_written(parser))
 
 
@@ -104,9 +104,9 @@ def _written(parser: DtreeParser) -> Path:
 
 def test_templates_and_reader_must_fit(reader, tmp_path: Path) -> None:
     sentences = TreebankFile.parse(TRAIN).read()
-    with pytest.raises(TrainingDataError, match="test beliefs; give a reader"):
+    with pytest.raises(TrainingDataError, match="test span marginals; give a span model"):
         Fit(FitRecipe.from_dict(RECIPE), sentences, [], tmp_path / "a")
-    with pytest.raises(TrainingDataError, match="test no beliefs; take standard_read"):
+    with pytest.raises(TrainingDataError, match="test no span marginals; set the recipe's templates=standard_read"):
         Fit(FitRecipe.from_dict({**RECIPE, "templates": "standard"}), sentences, [], tmp_path / "b", reader=reader)
 
 
@@ -115,8 +115,8 @@ def test_explanations_name_beliefs(parser: DtreeParser) -> None:
     parser = parser.with_settings(trust=0.0, sure=1.0)
     result = parser.parse(words, tags)
     said = reader_says(parser, words, tags, 0, 3)
-    assert said.startswith("the reader gives [0, 3) NP 0.9") or said == "the reader gives [0, 3) NP 1.00"
-    assert reader_says(parser, words, tags, 2, 5) == "the reader gives [2, 5) no constituent"
+    assert said.startswith("the span model gives [0, 3) NP 0.9") or said == "the span model gives [0, 3) NP 1.00"
+    assert reader_says(parser, words, tags, 2, 5) == "the span model gives [2, 5) no constituent"
     scored = 0
     for constituent in range(len(result.tree)):
         rules = explain(parser, words, tags, constituent)
@@ -127,13 +127,13 @@ def test_explanations_name_beliefs(parser: DtreeParser) -> None:
             assert math.log1p(math.exp(-h)) == pytest.approx(result.scores[constituent], rel=1e-9)
             scored += 1
     assert scored
-    names = "reader: window mass < 0.98", "first label = NP & reader: window chain = NP", "first label = NP"
-    assert [Rule((name,), (), 1.0).source for name in names] == ["reader", "both", "words"]
+    names = "span model: window mass < 0.98", "first label = NP & span model: window chain = NP", "first label = NP"
+    assert [Rule((name,), (), 1.0).source for name in names] == ["span model", "both", "words"]
     assert Rule((), (), 1.0).source == "nothing" and Rule(names[:1], names[2:], 1.0).source == "both"
     assert parser.span_posteriors(words, tags) == parser.reader.span_posteriors(words, tags)
-    with pytest.raises(DtparseError, match="no probabilities of constituents, as it has no reader"):
+    with pytest.raises(DtparseError, match="no probabilities of constituents because it has no span model"):
         DtreeParser(replace(parser.model, reader=b""), reader=None).span_posteriors(words, tags)
-    with pytest.raises(DtparseError, match="has no reader"):
+    with pytest.raises(DtparseError, match="has no span model"):
         reader_says(DtreeParser(replace(parser.model, reader=b""), reader=None), words, tags, 0, 1)
 
 

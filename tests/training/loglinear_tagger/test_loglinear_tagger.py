@@ -167,7 +167,7 @@ def test_what_cannot_be_learned_is_said(tmp_path) -> None:
     with pytest.raises(TrainingDataError, match="some sentences have tags and some have none"):
         fit_tagger(mixed, SENTENCES, QUICK, tmp_path / "mixed", {})
     many = [LabelledSentence(tuple("ab" * 3000), (), tuple(map(str, range(6000))))]
-    with pytest.raises(TrainingDataError, match="6000 labels; a tagger tells at most 4094 apart"):
+    with pytest.raises(TrainingDataError, match="6000 labels; a tagger can have at most 4094"):
         fit_tagger(many, SENTENCES, QUICK, tmp_path / "many", {})
 
 

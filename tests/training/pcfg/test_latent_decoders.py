@@ -89,7 +89,7 @@ def test_posteriors_are_means_over_grammars(model, single):
 def test_decoders_that_do_not_fit_the_model(model, single):
     with pytest.raises(ConfigError, match=r"takes one grammar with latent annotations, and this model is .* of 2"):
         PcfgParser(model, PcfgSettings(decoder="viterbi"))
-    with pytest.raises(ConfigError, match=r"'rerank' needs a grammar of candidates, .* pcfgla --candidates"):
+    with pytest.raises(ConfigError, match=r"'rerank' needs a candidate grammar, .* pcfgla --candidates"):
         PcfgParser(replace(single, candidates=None), PcfgSettings(decoder="rerank"))
     with pytest.raises(ConfigError, match="'viterbi' gives one tree, but k is 2"):
         PcfgParser(single, PcfgSettings(decoder="viterbi")).parse_k(["a"], ["DT"], 2)
@@ -129,7 +129,7 @@ def test_the_commands(tmp_path, capsys):
     command = ["pcfgla", "--train", f"{SAMPLE / 'train.mrg'},limit=60", "--cycles", "1", "--iterations", "4"]
     assert main([*command, "--workdir", str(tmp_path / "work"), "--out", str(out)]) == 0
     assert main(["evaluate", str(out), dev, "--decoder", "rerank"]) == 1
-    assert "needs a grammar of candidates" in capsys.readouterr().err
+    assert "needs a candidate grammar" in capsys.readouterr().err
     assert main([*command, "--workdir", str(tmp_path / "work"), "--candidates", "--out", str(out)]) == 0
     printed = capsys.readouterr().out
     assert "candidates: " in printed and "step em" not in printed  # the EM cycles were there already

@@ -57,7 +57,7 @@ def test_fewer_numbers_keep_what_tells_words_apart() -> None:
     full = reduced(vectors, 12, np.random.default_rng(2))
     other = reduced(vectors, 12, np.random.default_rng(3))
     assert not np.allclose(full, other) and np.allclose(full @ full.T, other @ other.T, atol=1e-2)
-    with pytest.raises(TrainingDataError, match=r"have 12 numbers, the table 13; set shape\.width lower"):
+    with pytest.raises(TrainingDataError, match=r"have 12 dimensions, the table 13; set shape\.width lower"):
         reduced(vectors, 13, np.random.default_rng(0))
 
 
@@ -94,6 +94,6 @@ def test_networks_begin_with_vectors(tmp_path: Path) -> None:
     again = table(tmp_path / "words.npz", seed=1)
     assert begun[0] @ begun[1] == pytest.approx(again[0] @ again[1], abs=0.02), "turned another way for each seed"
     options = parse_settings(small, (0,))
-    with pytest.raises(ConfigError, match="--word-vectors are where networks begin"):
+    with pytest.raises(ConfigError, match="--word-vectors initialise new networks"):
         fit_span([file], [], [], options, {"name": "x", "lang": "en"}, tmp_path / "other", workers=1,
                  vectors=tmp_path / "words.npz", start=tmp_path / "model")  # fmt: skip

@@ -147,23 +147,23 @@ def test_a_saved_teacher_believes_the_same(fitted: Fitted) -> None:
 
 
 def test_folders_that_are_no_teachers(fitted: Fitted, tmp_path: Path) -> None:
-    with pytest.raises(ModelFormatError, match=r"none holds no teacher that can be read .*; make one: python -m train"):
+    with pytest.raises(ModelFormatError, match=r"none contains no readable teacher .*; train one: python -m train"):
         load_teacher([tmp_path / "none"])
     other = tmp_path / "other"
     shutil.copytree(fitted.folder, other)
     facts = json.loads((other / "teacher.json").read_text())
     facts["lists"]["tags"][0] = "OTHER"
     (other / "teacher.json").write_text(json.dumps(facts))
-    with pytest.raises(ModelFormatError, match=r"other has other labels, tags or sources than .*; give one alone"):
+    with pytest.raises(ModelFormatError, match=r"other has other labels, tags or sources than .*; give only one"):
         load_teacher([fitted.folder, other])
     facts["lists"]["tags"].append("MORE")
     for text in (json.dumps(facts), "{}", "[", '{"lists": 3}'):
         (other / "teacher.json").write_text(text)
-        with pytest.raises(ModelFormatError, match="other holds no teacher that can be read"):
+        with pytest.raises(ModelFormatError, match="other contains no readable teacher"):
             load_teacher([other])
     shutil.copy(fitted.folder / "teacher.json", other)
     (other / "network0.safetensors").write_bytes(b"nothing")
-    with pytest.raises(ModelFormatError, match="other holds no teacher that can be read"):
+    with pytest.raises(ModelFormatError, match="other contains no readable teacher"):
         load_teacher([other])
 
 
@@ -280,7 +280,7 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
             ["teacher", "evaluate", str(out), "--dev", trees, "--beside", embedded_model("en_trees")],
             "has no probabilities",
         ),
-        (["teacher", "evaluate", str(tmp_path), "--dev", trees], "holds no teacher that can be read"),
+        (["teacher", "evaluate", str(tmp_path), "--dev", trees], "contains no readable teacher"),
     ):
         assert main(arguments) == 1
         error = capsys.readouterr().err

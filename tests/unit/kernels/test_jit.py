@@ -140,7 +140,7 @@ def test_damaged_entries_are_made_anew(source, damage):
         data = path.read_bytes()
         path.write_bytes(data[: len(data) // 2] if damage is None else damage)
         again = load(source)
-        with pytest.warns(UserWarning, match=r"cannot be read .* and is made anew"):
+        with pytest.warns(UserWarning, match=r"cannot be read .*; it is compiled again"):
             assert again.double(3) == 6 and not again.double.compiled.stats.cache_hits
         after = load(source)
         assert after.double(3) == 6 and sum(after.double.compiled.stats.cache_hits.values()) == 1
@@ -152,7 +152,7 @@ def test_a_full_disk_is_said_and_nothing_fails(source, monkeypatch):
 
     module = load(source)
     monkeypatch.setattr(caching.IndexDataCacheFile, "save", full)
-    with pytest.warns(UserWarning, match=r"cannot be kept in .* \(No space left on device\)"):
+    with pytest.warns(UserWarning, match=r"cannot be stored in .* \(No space left on device\)"):
         assert module.double(2) == 4
     monkeypatch.undo()
     assert not list(source.parent.glob("__pycache__/*.nbc"))

@@ -165,7 +165,7 @@ def test_without_a_folder_it_is_said(stamps, monkeypatch, caplog):
     for _ in range(2):
         with ahead.kernels_for("dtree", 1):
             assert not interprets() and not stamps
-    assert [record.message[:30] for record in caplog.records] == ["no folder can be written to fo"]
+    assert [record.message[:30] for record in caplog.records] == ["no writable folder for compile"]
 
 
 def test_words_about_a_part(stamps, tmp_path, monkeypatch):

@@ -154,8 +154,8 @@ HOSTILE = [
     ([1, 2], b"", "lacks meta or arrays"),
     ({"meta": [], "arrays": []}, b"", "lacks meta or arrays"),
     ({"meta": {}, "arrays": {}}, b"", "no list"),
-    ({"meta": {}, "arrays": [["a", "uint8", "uint8"]]}, b"", "has not the form"),
-    ({"meta": {}, "arrays": [[1, "uint8", "uint8", [0]]]}, b"", "is no text"),
+    ({"meta": {}, "arrays": [["a", "uint8", "uint8"]]}, b"", "is not of the form"),
+    ({"meta": {}, "arrays": [[1, "uint8", "uint8", [0]]]}, b"", "is not a string"),
     ({"meta": {}, "arrays": [["a", "uint8", "uint8", [0]]] * 2}, b"", "occurs twice"),
     ({"meta": {}, "arrays": [["a", "object", "object", [1]]]}, b"12345678", "has dtype 'object'"),
     ({"meta": {}, "arrays": [["a", "complex64", "complex64", [1]]]}, b"12345678", "has dtype 'complex64'"),
@@ -200,7 +200,7 @@ def test_a_pickle_in_the_directory_is_not_opened():
     head = {"meta": {"x": array}, "arrays": []}
     assert container_from_bytes(with_directory(head), KIND)[0] == head["meta"]
     head = {"meta": {"x": {name.encode(): value for name, value in array.items()}}, "arrays": []}
-    with pytest.raises(ModelFormatError, match="the key b'nd' is no text"):
+    with pytest.raises(ModelFormatError, match="the key b'nd' is not a string"):
         container_from_bytes(with_directory(head), KIND)
 
 

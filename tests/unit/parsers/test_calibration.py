@@ -76,7 +76,7 @@ def test_the_surer_is_never_the_less_often_right():
         ({"constituent": [1, 2], "tree": [-1, 0]}, "3 finite numbers"),
         ({"constituent": [1, 1, math.nan], "tree": [-1, 0]}, "3 finite numbers"),
         ({"constituent": [1, 1, 0], "tree": "ab"}, "2 finite numbers"),
-        ({"constituent": [-1, 1, 0], "tree": [-1, 0]}, "right less often"),
+        ({"constituent": [-1, 1, 0], "tree": [-1, 0]}, "lower probabilities"),
     ],
 )
 def test_a_damaged_calibration_is_refused(stored, message):

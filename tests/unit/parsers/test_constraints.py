@@ -51,7 +51,7 @@ def test_labels_as_text():
         (some("0 3 NP", "0 3 !NP"), r"\[0, 3\) NP .* and \[0, 3\) !NP .* contradict each other"),
         (some("0 3 NP", "0 3 !"), "contradict"),
         (some("0 3", "0 3 !"), "contradict"),
-        (some("0 3 QQ"), r"QQ \('a b c'\) has a label .* knows NP, S"),
+        (some("0 3 QQ"), r"QQ \('a b c'\) has a label .* labels are NP, S"),
         (some("3 6"), "outside of its sentence of 5 tokens"),
         (some("3 3"), "outside"),
     ],

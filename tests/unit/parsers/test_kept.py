@@ -35,7 +35,7 @@ def test_another_file_in_its_place_is_noticed(tmp_path: Path) -> None:
     parser.keep_in_file(file)
     for other in (SpanParser(random_model(seed=3)).to_bytes(), file.read_bytes()[:-1], b""):
         file.write_bytes(other)
-        with pytest.raises(ModelFormatError, match="has another model now; load it again"):
+        with pytest.raises(ModelFormatError, match="now contains another model; load it again"):
             parser.to_bytes()
     file.unlink()
     with pytest.raises(ModelFormatError, match="cannot read the model file"):

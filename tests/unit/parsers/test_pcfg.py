@@ -189,8 +189,8 @@ def test_damaged_files():
         ("fine.binary_weight", lambda a: a + 100, "above 0|must be to"),
         ("fine.binary_weight", lambda a: a - 1, "fingerprint"),
         ("fine.coarse", lambda a: a[::-1].copy(), "not sorted|not in ascending order"),
-        ("fine.frequency", lambda a: a[1:], "other lengths|where place 0 must be"),
-        ("coarse.from_class", lambda a: a[1:], "do not fit together|other word classes|where place 0 must be"),
+        ("fine.frequency", lambda a: a[1:], "other lengths|where dimension 0 must be"),
+        ("coarse.from_class", lambda a: a[1:], "do not fit together|other word classes|where dimension 0 must be"),
         ("fine.base", lambda a: a + 10**6, "not in the table|they must be from"),
     ):
         refuses(read_model, data, {name: change(arrays[name])}, message)

@@ -54,9 +54,9 @@ def test_a_wrong_proof_is_refused(kind: Any) -> None:
     numbers = meta["proofs"][2][name]
     wrong = [number + 1 for number in numbers] if isinstance(numbers, list) else numbers * 1.01
     for change, message in (
-        ({name: wrong}, "proof 2 of the model scores .* where the model was made"),
-        ({name: []}, rf"proof 2 of the model scores .* but nan|proofs\[2\]\.{name} is \[\]; it must be"),
-        ({"words": ["a"]}, "proof 2 of the model "),
+        ({name: wrong}, "self-test 2 of the model scores .* where the model was made"),
+        ({name: []}, rf"self-test 2 of the model scores .* but nan|proofs\[2\]\.{name} is \[\]; it must be"),
+        ({"words": ["a"]}, "self-test 2 of the model "),
         ({"words": [1] * len(meta["proofs"][2]["tags"])}, r"proofs\[2\].words\[0\] is 1; it must be a text"),
         ({"tags": 7}, r"proofs\[2\].tags is 7; it must be a list"),
     ):
@@ -70,7 +70,7 @@ def test_a_wrong_proof_is_refused(kind: Any) -> None:
 def test_a_file_without_proofs_is_refused(kind: Any) -> None:
     data = parser_of(kind).to_bytes()
     refuses(kind.from_bytes, data, {"proofs": GONE}, "lacks 'proofs'")
-    refuses(kind.from_bytes, data, {"proofs": []}, "the model has no proofs")
+    refuses(kind.from_bytes, data, {"proofs": []}, "the model has no self-test")
 
 
 def test_tags_are_those_that_the_model_knows() -> None:

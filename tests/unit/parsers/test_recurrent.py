@@ -92,5 +92,5 @@ def test_a_file_that_means_something_else_here_is_refused() -> None:
     _, proofs = read_model(data)
     assert len(proofs) == 6 and all(len(proof["tags"]) and proof["starts"] for proof in proofs)
     proofs[2]["starts"][0] += 0.01
-    with pytest.raises(ModelFormatError, match="proof 2 of the model scores"):
+    with pytest.raises(ModelFormatError, match="self-test 2 of the model scores"):
         RecurrentTagger.from_bytes(write_model(model, proofs))

@@ -40,7 +40,7 @@ def test_trees_of_a_file(tmp_path) -> None:
     assert write_tree(second) == "(TOP (IP-MAT (NP-SBJ (D The) (N R&D-manager)) (VBD left) (. .)))"
     plain = tmp_path / "made.mrg"
     plain.write_text(TEXT, encoding="utf8")
-    with pytest.raises(TreeFormatError, match=r"made.mrg:3:\d+: '\(COMMENT\)' holds no word"):
+    with pytest.raises(TreeFormatError, match=r"made.mrg:3:\d+: '\(COMMENT\)' has no word"):
         list(read_trees(plain))
 
 
@@ -50,7 +50,7 @@ def test_an_error_names_its_line(tmp_path) -> None:
     errors: list[TreeFormatError] = []
     (left,) = read_trees(path, on_error="skip", errors=errors)
     assert left.words[0] == "The" and len(errors) == 1
-    assert f"{path}:10:" in str(errors[0]) and "'(to tvo (…' holds a word and a bracket" in str(errors[0])
+    assert f"{path}:10:" in str(errors[0]) and "'(to tvo (…' contains a word and a bracket" in str(errors[0])
 
 
 @pytest.mark.parametrize(

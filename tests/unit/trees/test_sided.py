@@ -196,7 +196,7 @@ def test_another_root():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("(-", "1 sided spines for 2 tokens; give one for each"),
+        ("(-", "1 directional spines for 2 tokens; give one for each"),
         ("(NP> )VP", "the constituent that begins with token 0 has no last child"),
         (".NP> )-", None),
         (".NP> )VP", None),
@@ -204,9 +204,9 @@ def test_another_root():
         ("(NP> .VP", "no child of \\[1, 2\\) is its head, and it is not the root"),
         (".NP> )VP<", "tokens 0 and 1 would head the same constituent"),
         (".- .-", "no child of \\[1, 2\\) is its head"),
-        ("|- )-", "nothing begins with the first token"),
+        ("|- )-", "no constituent begins with the first token"),
         ("(- |-", "begins with token 0 has no last child"),
-        (".NP< )-", "nothing begins with the first token"),
+        (".NP< )-", "no constituent begins with the first token"),
     ],
 )
 def test_what_is_no_tree(given, message):
@@ -221,12 +221,13 @@ def test_what_is_no_tree(given, message):
 @pytest.mark.parametrize("wrong", [(("A",), (), ROOT), (("A",), (4,), ROOT), ((), (), 4), ((), (), -1), ((), (0,), 0)])
 def test_what_is_no_sided_spine(wrong):
     for use in (write_sided, lambda spine: tree_from_sided("a", "X", [spine])):
-        with pytest.raises(TreeError, match="is no sided spine; give labels, as many sides from 0 to 3, and a pl"):
+        message = "is not a directional spine; give labels, as many sides from 0 to 3, and a po"
+        with pytest.raises(TreeError, match=message):
             use(SidedSpine(*wrong))
 
 
 def test_no_token():
-    with pytest.raises(TreeError, match="0 sided spines for 0 tokens; give one for each, and a token at least"):
+    with pytest.raises(TreeError, match="0 directional spines for 0 tokens; give one for each of at least one token"):
         tree_from_sided([], [], [])
 
 
@@ -245,8 +246,8 @@ def test_written_sided_spines():
         with pytest.raises(TreeError, match="cannot be written in a spine"):
             write_spine((label,))
     for text in ("", ".", "NP", ".NP+", ".+NP", ".NP><", ".NP<<", ".N P", "..NP", ".-<", ".-+NP", "=o", "-"):
-        with pytest.raises(TreeError, match=r"is no sided spine; give one of \(\|\)\."):
+        with pytest.raises(TreeError, match=r"is not a directional spine; give one of \(\|\)\."):
             read_sided(text)
     for text in (".NP", "NP<"):
-        with pytest.raises(TreeError, match="is no spine"):
+        with pytest.raises(TreeError, match="is not a spine"):
             read_spine(text)

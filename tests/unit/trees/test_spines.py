@@ -206,7 +206,7 @@ def test_written_spines():
             with pytest.raises(TreeError, match="cannot be written in a spine"):
                 write_spine(spine)
     for text in ("", "+", "NP+", "NP++S", "-+NP", "NP S"):
-        with pytest.raises(TreeError, match="is no spine"):
+        with pytest.raises(TreeError, match="is not a spine"):
             read_spine(text)
 
 
@@ -222,5 +222,5 @@ def test_the_check_can_fail():
     swapped = parse_tree("(TOP (S (NP (NN a)) (VP (VB b))))")
     assert round_trip_problem(swapped) == ""
     problem = round_trip_problem(swapped, Mistaken())
-    assert problem == "another tree comes back: (TOP (S (VP (NN a)) (NP (VB b))))"
+    assert problem == "another tree is restored: (TOP (S (VP (NN a)) (NP (VB b))))"
     assert "constituents are above" in round_trip_problem(parse_tree("(TOP (NP (NN a)) (NN b))"), Mistaken())

@@ -20,7 +20,7 @@ def test_named_recipes():
 
 
 def test_unknown_step():
-    with pytest.raises(ConfigError, match="step 'lower_case' is not known; allowed are strip_empty"):
+    with pytest.raises(ConfigError, match="unknown preprocessing step 'lower_case'; allowed are strip_empty"):
         Recipe(("lower_case",))
 
 

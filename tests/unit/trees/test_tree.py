@@ -78,7 +78,7 @@ def test_pickle_and_copy(protocol):
         ((["a"], ["X"], ["TOP"], [0, 0], [1]), "1 labels, 2 starts and 1 ends"),
         ((["a", "b"], ["X", "X"], ["TOP"], [0], [1]), r"root must cover all tokens, \[0, 2\)"),
         ((["a", "b"], ["X", "X"], ["TOP"], [1], [2]), "root must cover"),
-        ((["a", "b"], ["X", "X"], ["TOP", "A"], [0, 1], [2, 1]), r"\[1, 1\); a span must hold at least one"),
+        ((["a", "b"], ["X", "X"], ["TOP", "A"], [0, 1], [2, 1]), r"\[1, 1\); a span must contain at least one"),
         ((["a", "b"], ["X", "X"], ["TOP", "A"], [0, 1], [2, 3]), r"within \[0, 2\)"),
         ((["a", "b"], ["X", "X"], ["TOP", "A"], [0, -1], [2, 1]), r"within \[0, 2\)"),
         ((["a"] * 3, ["X"] * 3, ["TOP", "A", "B"], [0, 0, 1], [3, 2, 3]), "crosses constituent 1"),

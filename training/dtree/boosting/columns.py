@@ -1,8 +1,8 @@
 """Kernels of the direct store: its column index, the gather of rows, and the percolation of all examples.
 
-A column is the set of examples with one atom: a bitset when it is frequent, else a sorted list of example
-numbers. Places are cast to unsigned numbers in the inner loops: numba wraps negative places around, and that
-test costs more than the work itself (4 times as much in the gather).
+A column is the set of examples with one atom: a bitset if the atom is frequent, else a sorted list of example indices.
+Indices are cast to unsigned integers in the inner loops: numba wraps negative indices around, and that test costs more
+than the work itself (4 times as much in the gather).
 """
 
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from spacy_dtparse.stored_names import stored_as
 
 @stored_as("slot", "bits", "starts", "postings")
 class Columns(NamedTuple):
-    """Column index of n examples. `slot` int32 (n_atoms,): row of the atom in `bits`, -1 when it has a list.
+    """Column index of n examples. `slot` int32 (n_atoms,): row of the atom in `bits`, -1 if it has a list.
 
     `bits` uint64 (n_slots, ceil(n / 64)): bit i % 64 of word i // 64 is example i. `starts` int64 (n_atoms +
     1,): the atom's part of `postings` int32, empty for atoms with a bitset.
@@ -33,7 +33,7 @@ class Columns(NamedTuple):
 
 @kernel
 def count_atoms(atoms, counts):
-    """Add how often each atom comes to `counts` int64."""
+    """Add the number of occurrences of each atom to `counts` int64."""
     for atom in atoms:
         counts[atom] += 1
 
@@ -62,7 +62,7 @@ def fill_columns(indptr, atoms, slot, starts, first, last, first_slot, bits, pos
 
 @kernel
 def gather_rows(indptr, atoms, ids, out_indptr, out_atoms):
-    """Rows `ids` of a CSR matrix, one after another; `out_indptr` (len(ids) + 1,) and `out_atoms` are written."""
+    """Copy the rows `ids` of a CSR matrix into `out_indptr` (len(ids) + 1,) and `out_atoms`."""
     end = np.uint64(0)
     out_indptr[0] = 0
     for k in range(len(ids)):
@@ -77,7 +77,7 @@ def gather_rows(indptr, atoms, ids, out_indptr, out_atoms):
 
 @kernel
 def _mark(word, base, number, out):
-    """out[base + b] = number for every bit b of `word`."""
+    """Set out[base + b] = number for every bit b of `word`."""
     start = np.uint64(base)
     while word != ZERO:
         out[start + lowest_bit(word)] = number
@@ -86,7 +86,7 @@ def _mark(word, base, number, out):
 
 @kernel
 def lower_bound(ascending, start, end, wanted):
-    """First place in [start, end) whose number is not below `wanted`, `end` if none."""
+    """First index in [start, end) whose value is not below `wanted`, `end` if none."""
     while start < end:
         middle = (start + end) >> 1
         if ascending[middle] < wanted:
@@ -98,8 +98,8 @@ def lower_bound(ascending, start, end, wanted):
 
 @kernel
 def _split_list(columns, test, arena, start, end):
-    """Order the members arena[start:end] into those with atom `test`, then the others, both sorted; return where
-    these begin."""
+    """Partition the members arena[start:end] into those with atom `test`, then the others, both sorted. Returns the
+    start of the others."""
     slot, bits, starts, postings = columns
     column, first, last = slot[test], starts[test], starts[test + 1]
     spare = np.empty(end - start, np.int32)
@@ -123,8 +123,8 @@ def _split_list(columns, test, arena, start, end):
 
 @kernel
 def _take_rare(members, postings, first, last, leaf, arena, used, out):
-    """Move the members in a posting list from their bitset to `leaf` of `out`, or (leaf < 0) to the arena, whose new
-    end is returned."""
+    """Move the members in a posting list from their bitset to `leaf` of `out`, or (leaf < 0) to the arena. Returns the
+    new end of the arena."""
     for place in range(first, last):
         rare = np.uint64(postings[place])
         mask = ONE << (rare & LOW6)
@@ -151,11 +151,11 @@ def _take_to_leaf(members, column, leaf, out):
 
 @kernel
 def percolate(columns, atom, yes, no, pool, arena, out):
-    """Write the number of the leaf that each of n examples reaches into `out` uint16 (n,).
+    """Write the node index of the leaf that each of n examples reaches into `out` uint16 (n,).
 
-    A node's members are a bitset (a row of `pool`) while they may be many, and a list of example numbers (a part of
+    A node's members are a bitset (a row of `pool`) while they may be many, and a list of example indices (a part of
     `arena` int32 (n,)) below a split by a rare atom. `pool` uint64 (inner nodes + 1, n_words) is scratch. All examples
-    are first given to the leaf at the end of the chain of "no" answers, where most of them stay.
+    are first assigned to the leaf at the end of the chain of "no" answers, where most of them stay.
     """
     slot, bits, starts, postings = columns
     default = 0

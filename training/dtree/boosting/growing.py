@@ -1,4 +1,4 @@
-"""Growing one tree on a sample: histograms of the signed gradient per atom, with subtraction."""
+"""Grow one tree on a sample: histograms of the signed gradient per atom, with subtraction."""
 
 from typing import NamedTuple
 
@@ -23,8 +23,8 @@ def gain_of(gradient, penalty, cut):
 
 @kernel
 def best_split(histogram, total, penalty, cut):
-    """(largest gain of two children, its atom: the lowest of equals). Gains are not negative, so their bits order like
-    integers, and a maximum of integers runs in vector registers."""
+    """Return (largest gain of two children, its atom: the lowest of equals). Gains are not negative, so their bits
+    order like integers, and a maximum of integers runs in vector registers."""
     gains = np.empty(_BLOCK, np.float64)
     ordered = gains.view(np.int64)
     best, best_atom = -1.0, -1
@@ -46,7 +46,7 @@ def best_split(histogram, total, penalty, cut):
 
 @kernel
 def steepest_child(histogram, total):
-    """Largest |gradient| of a child of the root, over all atoms; at least the root's own."""
+    """Largest |gradient| of a child of the root, over all atoms; at least that of the root."""
     steepest = abs(total)
     for atom in range(len(histogram)):
         steepest = max(steepest, max(abs(histogram[atom]), abs(total - histogram[atom])))
@@ -54,11 +54,11 @@ def steepest_child(histogram, total):
 
 
 class Nodes(NamedTuple):
-    """What is known of the nodes of a tree that grows, by number.
+    """The nodes of a tree that is being grown, by node index.
 
-    `gain`: of the node itself; `best`, `best_atom`: gain and atom of its best split; `positive`, `negative`: sums of
-    its examples' weights; `rows`: their number. `tag`: of its rows (the right child keeps that of the parent). `slot`:
-    row of the pool with its histogram, -1 when it is not an open leaf.
+    `gain`: gain of the node; `best`, `best_atom`: gain and atom of its best split; `positive`, `negative`: sums of its
+    examples' weights; `rows`: number of its examples. `tag`: tag of its rows (the right child has that of the parent).
+    `slot`: row of the pool with its histogram, -1 if it is not an open leaf.
     """
 
     gain: np.ndarray
@@ -73,7 +73,7 @@ class Nodes(NamedTuple):
 
 @kernel
 def _take_slot(held):
-    """A free row of the pool, now held."""
+    """Reserve a free row of the pool; returns its index."""
     slot = 0
     while held[slot]:
         slot += 1
@@ -83,7 +83,7 @@ def _take_slot(held):
 
 @kernel
 def _tagged_rows(tag_of, tag, found):
-    """Write the rows of a tag to `found`, ascending; return how many."""
+    """Write the rows of a tag to `found`, ascending; returns their number."""
     n_found = np.int64(0)
     for row in range(len(tag_of)):
         found[np.uint64(n_found)] = row
@@ -93,7 +93,7 @@ def _tagged_rows(tag_of, tag, found):
 
 @kernel
 def _split_rows(matrix, nodes, node, left, right, penalty, cut, tag_of, found):
-    """Part a node's rows by its best atom, and set the children's sums and gains; `found`: the left child's rows."""
+    """Split a node's rows by its best atom, and set the children's sums and gains; `found`: the left child's rows."""
     _, _, best_atom, positive, negative, rows, tag, _ = nodes
     tag[left], tag[right] = (left + 1) >> 1, tag[node]
     n_found = find_rows(matrix, best_atom[node], tag_of, tag[node], found)
@@ -108,15 +108,15 @@ def _split_rows(matrix, nodes, node, left, right, penalty, cut, tag_of, found):
 
 @kernel
 def _may_split(nodes, node, penalty, cut, split_ratio):
-    """Whether a split could gain enough: the most that any can is that of all positives against all negatives."""
+    """Whether a split could gain enough: at most, it separates all positives from all negatives."""
     most = gain_of(nodes.positive[node], penalty, cut) + gain_of(nodes.negative[node], penalty, cut)
     return most > split_ratio * nodes.gain[node]
 
 
 @kernel
 def _split_histogram(matrix, nodes, node, small, large, small_open, large_open, subtraction, pool, held, tag_of, found):
-    """Histograms of the children that are open, the larger one's in the place of the parent's. `found` holds the left
-    child's rows. With `subtraction` only the smaller child's rows are added up."""
+    """Compute the histograms of the open children; the larger one's replaces the parent's. `found` holds the left
+    child's rows. With `subtraction` only the smaller child's rows are summed up."""
     indptr, atoms, gradient = matrix.indptr, matrix.atoms, matrix.gradient
     slot, n_found = nodes.slot, nodes.rows[small]
     parent = pool[slot[node]]
@@ -149,7 +149,7 @@ def grow(matrix, penalty, cut, split_ratio, root_slack, max_splits, subtraction,
 
     The open leaf whose split adds most gain is split next (equals: the lowest node number). `pool` float64
     (max_splits + 2, n_atoms) holds histograms of open leaves; `tag_of` int16 (k,) and `found` int32 (k,) are
-    scratch: a row's tag tells its leaf (an absent atom's side keeps the tag of the parent). Without `subtraction`
+    scratch: a row's tag identifies its leaf (rows without the atom keep the tag of the parent). Without `subtraction`
     the larger child's histogram is summed up from its rows.
     Returns (number of nodes, largest |g| of a child of the root).
     """
@@ -203,7 +203,7 @@ def grow(matrix, penalty, cut, split_ratio, root_slack, max_splits, subtraction,
 
 
 def grow_tree(matrix: Matrix, penalty: float, config: LearnerConfig, space: Workspace) -> tuple[Tree, float]:
-    """(tree, largest |g| of a child of the root); the tree is a single leaf when the root cannot be split."""
+    """Return (tree, largest |g| of a child of the root); the tree is a single leaf if the root cannot be split."""
     k, n_atoms, most = len(matrix.gradient), len(matrix.histogram), config.max_splits
     tree = Tree(*(np.empty(2 * most + 1, dtype=INDEX) for _ in range(3)))
     pool = space.take("pool", (most + 2) * n_atoms, SCORE).reshape(most + 2, n_atoms)

@@ -1,4 +1,4 @@
-"""Which examples are positive for which label, and how much each counts."""
+"""Gold labels and weights of examples."""
 
 import hashlib
 import os
@@ -15,15 +15,15 @@ from spacy_dtparse.stored_names import stored_as, stored_names
 from .store import STORE_FILE, mapped, open_store
 
 GOLD = np.int16
-"""Label numbers: a treebank has far fewer than 32,767 labels."""
+"""Type of label ids: a treebank has far fewer than 32,767 labels."""
 
 LABEL_TYPES: dict[str, Any] = {"gold": GOLD, "b_pos": WEIGHT, "b_neg": WEIGHT}
 
 
 @stored_as("gold", "b_pos", "b_neg")
 class LabelData(NamedTuple):
-    """`gold` int16 (n,): number of the label that is right for the example, -1 for none. `b_pos`, `b_neg` float32 (n,):
-    the example's bias for the classifier of its gold label, and for every other one."""
+    """`gold` int16 (n,): id of the correct label of the example, -1 for none. `b_pos`, `b_neg` float32 (n,): the
+    example's bias for the classifier of its gold label, and for every other one."""
 
     gold: np.ndarray
     b_pos: np.ndarray
@@ -31,7 +31,7 @@ class LabelData(NamedTuple):
 
 
 class Label(NamedTuple):
-    """A classifier to train: its name, its number in `gold`, and the name of its store."""
+    """A classifier to train: its name, its id in `gold`, and the name of its store."""
 
     name: str
     number: int
@@ -39,19 +39,19 @@ class Label(NamedTuple):
 
 
 def check_biases(data: LabelData) -> None:
-    """Raise TrainingDataError unless biases are finite and none negative."""
+    """Raise TrainingDataError unless all biases are finite and not negative."""
     for name, array in (("b_pos", data.b_pos), ("b_neg", data.b_neg)):
         good = np.isfinite(array) & (array >= 0)
         if not good.all():
             where = int(np.argmin(good))
             raise TrainingDataError(
                 f"{name} of example {where} is {array[where]} ({int((~good).sum())} such examples); a bias must be "
-                "finite and not negative. Check how the weight of the example's state is shared out."
+                "finite and not negative. Check how the weight of the example's state is divided."
             )
 
 
 def open_label_data(path: str | os.PathLike) -> LabelData:
-    """The arrays of a store's folder, mapped."""
+    """Open the arrays of a store's folder, memory-mapped."""
     try:
         return LabelData(*(mapped(Path(path) / f"{name}.npy") for name in stored_names(LabelData)))
     except (OSError, ValueError) as error:
@@ -61,10 +61,10 @@ def open_label_data(path: str | os.PathLike) -> LabelData:
 def survey_data(
     stores: Mapping[str, str], labels: Sequence[Label]
 ) -> tuple[list[str], dict[str, float], dict[str, str]]:
-    """Check the data of all labels' stores (TrainingDataError when unusable).
+    """Check the data of all labels' stores. Raises TrainingDataError for unusable data.
 
-    Returns what is worth noting (labels met once or never, examples of labels that are not trained), a first guess of
-    how long each label takes, in any unit, and a digest of each store's data.
+    Returns notes (labels with at most one positive example, examples of labels that are not trained), a first estimate
+    of the time that each label takes, in any unit, and a digest of each store's data.
     """
     notes, expected, digests = [], {}, {}
     trained = sorted({label.number for label in labels})  # anywhere: the store of TOP holds rows of other labels too

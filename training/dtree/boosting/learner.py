@@ -1,7 +1,7 @@
-"""Training the classifier of one label: trees on priority samples, leaf values over all examples.
+"""Train the classifier of one label: trees on priority samples, leaf values over all examples.
 
-Turian & Melamed 2006a (section 3.2) and 2006b (section 3.3). Where we differ: histogram subtraction, percolation by
-posting lists, leaf values by steps of a majoriser instead of a line search, exact sums on grids.
+Turian & Melamed 2006a (section 3.2) and 2006b (section 3.3). Differences: histogram subtraction, percolation by posting
+lists, leaf values by steps of a majoriser instead of a line search, exact sums on grids.
 """
 
 import time
@@ -25,12 +25,12 @@ from .tree import concat, single_leaf, tree_at
 
 STEPS = ("sample", "extract", "build", "percolate", "leaves")
 """Steps of one tree, as in Table 2 of Turian & Melamed 2006b."""
-_LONE_LEAF_SWEEPS = 50  # a lone leaf goes all the way, as no other tree will mend it
+_LONE_LEAF_SWEEPS = 50  # a single leaf is optimised to convergence, as no later tree will correct it
 
 
 @stored_as("draws", "empty", "gradient")
 class Progress(NamedTuple):
-    """Where a label's training stands: with the ensemble and the seed it fixes everything that follows.
+    """The progress of a label's training: with the ensemble and the seed it determines everything that follows.
 
     `draws`: samples drawn so far. `empty`: trees in a row whose leaves were all 0. `gradient`: the largest
     |g| of a child of the root when the root was last found unsplittable, infinite before.
@@ -44,11 +44,11 @@ class Progress(NamedTuple):
 class LabelLearner:
     """The classifier of one label over all examples of a store.
 
-    store, data: the examples. number, name: the label's number in `data.gold`, and its name, which fixes the random
-    numbers. ensemble, score, progress: where to go on from; `score` int32 (n,), in units of CONFIDENCE_GRID, must be
-    the ensemble's scores and is computed when None.
+    store, data: the examples. label_id, name: the label's id in `data.gold`, and its name, which determines the random
+    numbers. ensemble, score, progress: the state to continue from; `score` int32 (n,), in units of CONFIDENCE_GRID,
+    must be the ensemble's scores and is computed if None.
 
-    Memory: 12 bytes per example beside the store (score, signed bias, signed weight).
+    Memory: 12 bytes per example in addition to the store (score, signed bias, signed weight).
     """
 
     def __init__(
@@ -90,12 +90,12 @@ class LabelLearner:
 
     def root_gradient(self) -> float:
         """Largest |g| of a child of the root under the present weights, estimated on one sample. The draw is not
-        counted: the first tree sees the same sample."""
+        counted: the first tree uses the same sample."""
         matrix = self._matrix()
         return float(steepest_child(matrix.histogram, matrix.gradient.sum()))
 
     def _matrix(self) -> Matrix:
-        """The next sample."""
+        """Draw the next sample."""
         clock = time.perf_counter()
         keys = stream_keys(self.config.seed, self._key, self.progress.draws)
         sample = self._sampler.draw(self.weight, keys)
@@ -116,8 +116,8 @@ class LabelLearner:
         """Draw a sample, grow one tree at λ = `penalty`, and set its leaves over all examples.
 
         Adds nothing when the root cannot be split, or when every leaf is 0 over the full data. A label without
-        positives gets a lone leaf, while its weight is above λ. Returns the share of the examples' weight outside the
-        sample; None where the root could not be split.
+        positives gets a single leaf, while its weight is above λ. Returns the fraction of the examples' weight outside
+        the sample; None if the root could not be split.
         """
         matrix = self._matrix()
         clock = time.perf_counter()
@@ -145,7 +145,8 @@ class LabelLearner:
         return lost
 
     def _set_leaves(self, leaf: np.ndarray, n_nodes: int, penalty: float) -> tuple[np.ndarray, float]:
-        """(node values int64 in units, weight of all examples before the update); updates scores and weights."""
+        """Set the leaf values, and update scores and weights. Returns (node values int64 in units, weight of all
+        examples before the update)."""
         units, sums, total = np.zeros(n_nodes, dtype=np.int64), np.empty((n_nodes, 3), dtype=SCORE), 0.0
         for sweep in range(self.config.sweeps if n_nodes > 1 else _LONE_LEAF_SWEEPS):
             leaf_sums(leaf, self.weight, self.bias, self.config.solver == "newton", sums)
@@ -165,8 +166,8 @@ class LabelLearner:
     def fit(
         self, penalty: float, max_trees: int | None = None, done: int = 0, stop: Callable[[], bool] = lambda: False
     ) -> tuple[bool, int]:
-        """Add trees at λ = `penalty` until the root cannot be split, `max_trees` were grown, or `stop()`, asked after
-        each tree, is true.
+        """Add trees at λ = `penalty` until the root cannot be split, `max_trees` were grown, or `stop()`, called after
+        each tree, returns true.
 
         `done`: trees grown at this λ before. Returns (whether the level is finished, trees grown at it so far).
         """

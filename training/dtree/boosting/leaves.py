@@ -1,8 +1,8 @@
-"""Leaf confidences over all examples, and the update of scores and weights.
+"""Compute leaf confidences over all examples, and update scores and weights.
 
-The score h of an example is an int32 in units of CONFIDENCE_GRID, so it is exact whatever the order of the
-sums. Signed bias and signed weight are float32, their sign being the class y of the example (Collins,
-Schapire & Singer's log-loss: w = b / (1 + e^(y h))).
+The score h of an example is an int32 in units of CONFIDENCE_GRID, so it is exact for any order of the sums. Signed bias
+and signed weight are float32; their sign is the class y of the example (Collins, Schapire & Singer's log-loss: w = b /
+(1 + e^(y h))).
 """
 
 import numpy as np
@@ -44,7 +44,7 @@ def _weights(margin_units, bias, scale_bits, out):
 
 @kernel
 def all_weights(score, bias, weight):
-    """Signed weights float32 (n,) of scores int32 (n,) and signed biases float32 (n,)."""
+    """Compute signed weights float32 (n,) from scores int32 (n,) and signed biases float32 (n,)."""
     scale_bits = np.empty(_BLOCK, np.int32)
     for first in range(0, len(score), _BLOCK):
         end = min(first + _BLOCK, len(score))
@@ -53,8 +53,8 @@ def all_weights(score, bias, weight):
 
 @kernel
 def leaf_sums(leaf, weight, bias, curved, sums):
-    """Of each node's examples, into float64 (n_nodes, 3): weights of positives, of negatives, and, where `curved`, the
-    second derivative of the log-loss, Σ w (1 - w / b); else it is infinite.
+    """Sum over each node's examples, into float64 (n_nodes, 3): weights of positives, of negatives, and, if `curved`,
+    the second derivative of the log-loss, Σ w (1 - w / b); else infinity.
 
     Four sums run side by side and are added in a fixed order.
     """
@@ -96,18 +96,18 @@ def add_units(leaf, units, score):
 
 
 def step_units(sums: np.ndarray, penalty: float, value: np.ndarray) -> np.ndarray:
-    """Steps of all nodes as int32 multiples of CONFIDENCE_GRID, cut towards 0 (so never too long).
+    """Compute the steps of all nodes as int32 multiples of CONFIDENCE_GRID, rounded towards 0 (so never too long).
 
     `sums` float64 (n, 3): W⁺, W⁻ and curvature, see `leaf_sums`; `value` int64 (n,): present confidences in units. The
-    longer is taken of two steps: the δ that minimises W⁺ e^-δ + W⁻ e^δ + λ |value + δ|, which bounds the objective
-    from above, and the damped Newton step ln(1 + |slope| / curvature). (The log-loss's third derivative is at most its
-    second, so the curvature grows at most by e^|δ| on the way.) Neither passes the objective's own minimum, so the
-    objective falls with every step and with any part of one. Both end at confidence 0, where |value + δ| has its kink;
-    from 0 a leaf moves where |W⁺ - W⁻| > λ.
+    step is the longer of two: the δ that minimises W⁺ e^-δ + W⁻ e^δ + λ |value + δ|, an upper bound of the objective,
+    and the damped Newton step ln(1 + |slope| / curvature). (The log-loss's third derivative is at most its second, so
+    the curvature grows at most by e^|δ| on the way.) Neither passes the minimum of the objective, so the objective
+    falls with every step and with any part of one. Both end at confidence 0, where |value + δ| has its kink; a leaf
+    leaves 0 if |W⁺ - W⁻| > λ.
     """
     positive, negative, curvature = sums.T
     now, slope = value * CONFIDENCE_GRID, positive - negative
-    side = np.sign(np.where(now != 0, now, slope))  # of the confidence that a step leads to or stays at
+    side = np.sign(np.where(now != 0, now, slope))  # sign of the confidence after the step
     ahead, behind = np.where(side > 0, (positive, negative), (negative, positive))
     force = slope - side * penalty  # minus the derivative of the objective
     with np.errstate(divide="ignore", invalid="ignore"):

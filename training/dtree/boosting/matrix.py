@@ -1,4 +1,4 @@
-"""The sample a tree is grown on: its rows, gradients, and a way to look up columns."""
+"""The sample that a tree is grown on: rows, gradients, and column lookup."""
 
 from typing import NamedTuple
 
@@ -11,13 +11,13 @@ from .columns import LOW6, ONE, SIX, Columns, lower_bound
 
 
 class Matrix(NamedTuple):
-    """The sample of k examples by rows, with a way to look up columns.
+    """A sample of k examples by rows, with column lookup.
 
-    `ids` int32 (k,): numbers of the examples, ascending. `gradient` float64 (k,): their y · w, on a common
-    grid so that every sum of them is exact. `indptr` int64 (k + 1,), `atoms` int32: rows. `histogram`
-    float64 (n_atoms,): sum of the gradients of each atom's examples.
-    `columns`: the column index of all examples, or of the sample when `own_columns` (then its examples are
-    numbered 0 to k - 1). `present` uint64: bitset of `ids` among all examples (unused with `own_columns`).
+    `ids` int32 (k,): indices of the examples, ascending. `gradient` float64 (k,): their y · w, on a common grid so that
+    every sum of them is exact. `indptr` int64 (k + 1,), `atoms` int32: rows. `histogram` float64 (n_atoms,): sum of the
+    gradients of each atom's examples.
+    `columns`: the column index of all examples, or of the sample if `own_columns` (then the indices of its examples are
+    0 to k - 1). `present` uint64: bitset of `ids` among all examples (unused with `own_columns`).
     """
 
     ids: np.ndarray
@@ -31,13 +31,13 @@ class Matrix(NamedTuple):
 
 
 class Workspace:
-    """Arrays that are used again for every tree (fresh ones cost a page fault per 4 KiB)."""
+    """Arrays reused for every tree (new ones cost a page fault per 4 KiB)."""
 
     def __init__(self) -> None:
         self._arrays: dict[str, np.ndarray] = {}
 
     def take(self, name: str, size: int, dtype: type) -> np.ndarray:
-        """An array of `size` with whatever was left in it."""
+        """Return an array of `size` with undefined contents."""
         have = self._arrays.get(name)
         if have is None or len(have) < size:
             have = self._arrays[name] = np.empty(size + size // 8, dtype=dtype)
@@ -45,7 +45,8 @@ class Workspace:
 
 
 def on_grid(gradient: np.ndarray) -> np.ndarray:
-    """`gradient` float64 rounded to a power-of-two grid on which no sum of its numbers rounds (2^-52 of the total)."""
+    """Round `gradient` float64 to a power-of-two grid (2^-52 of the total) on which all sums of its values are
+    exact."""
     total = float(np.abs(gradient).sum())
     if total == 0:
         return gradient
@@ -55,7 +56,7 @@ def on_grid(gradient: np.ndarray) -> np.ndarray:
 
 @kernel
 def list_columns(indptr, atoms, starts, postings):
-    """Posting lists of a sample's rows; `starts` int64 (n_atoms + 1,) must be 0 on entry."""
+    """Write the posting lists of a sample's rows; `starts` int64 (n_atoms + 1,) must be 0 on entry."""
     n_atoms = len(starts) - 1
     for place in range(np.uint64(indptr[len(indptr) - 1])):
         starts[np.uint64(atoms[np.uint64(place)]) + ONE] += 1
@@ -81,7 +82,7 @@ def add_rows(indptr, atoms, gradient, rows, count, sign, histogram):
 
 @kernel
 def sum_rows(gradient, rows, count):
-    """(weight of the positives, weight of the negatives) of rows[:count]; exact, as all gradients are on one grid."""
+    """Return (weight of the positives, of the negatives) of rows[:count]; exact, as all gradients are on one grid."""
     total = weight = 0.0
     for k in range(count):
         g = gradient[np.uint64(rows[k])]
@@ -99,7 +100,7 @@ def make_matrix(
     columns: Columns | None,
     space: Workspace,
 ) -> Matrix:
-    """The matrix of a sample. `columns`: the store's column index; None lists the columns of the sample here."""
+    """Build the matrix of a sample. `columns`: the store's column index; None: build one for the sample."""
     histogram = space.take("histogram", n_atoms, SCORE)
     histogram[:] = 0
     add_rows(indptr, atoms, gradient, np.arange(len(ids), dtype=INDEX), len(ids), 1.0, histogram)
@@ -117,8 +118,8 @@ def make_matrix(
 
 @kernel
 def find_rows(matrix, test, tag_of, tag, found):
-    """Rows of the sample tagged `tag` that have atom `test`, ascending, into `found` int32; returns how many. Written
-    without branches on what is found: the processor could not guess them."""
+    """Write the rows of the sample tagged `tag` that have atom `test` to `found` int32, ascending; returns their
+    number. The loops have no branches on the data: the processor could not predict them."""
     columns, ids, k = matrix.columns, matrix.ids, len(matrix.ids)
     column, n_found = columns.slot[test], 0
     if column >= 0:
@@ -136,7 +137,7 @@ def find_rows(matrix, test, tag_of, tag, found):
             found[np.uint64(n_found)] = member
             n_found += int(tag_of[member] == tag)
         return n_found
-    # who of the posting list is in the sample at all: few, whose rows are then looked up in order
+    # few members of the posting list are in the sample; their rows are then looked up in order
     hits = row = 0
     for place in range(np.uint64(start), np.uint64(end)):
         example = np.uint64(postings[np.uint64(place)])
@@ -159,7 +160,8 @@ def mark_present(ids, present):
 
 @kernel
 def seek(ascending, start, end, wanted):
-    """First place from `start` on whose number is not below `wanted` (`end` if none): doubling steps, then halving."""
+    """First index, at least `start`, whose value is not below `wanted` (`end` if none): doubling steps, then
+    halving."""
     high, step = start, 1
     while high < end and ascending[high] < wanted:
         start = high + 1

@@ -1,6 +1,6 @@
 """The λ path over all labels: parallel training level by level, development scores, stopping, resuming.
 
-Turian & Melamed 2006a, listing 1. Where we differ: the labels share one grid of λ, and are trained in parallel.
+Turian & Melamed 2006a, listing 1. Differences: the labels share one grid of λ, and are trained in parallel.
 """
 
 import logging
@@ -37,11 +37,12 @@ Evaluate = Callable[[dict[str, LabelEnsemble]], Mapping[str, float]]
 
 
 class PathResult(NamedTuple):
-    """`ensembles`: of the best level by dev F1 (the last level without `evaluate`; equals: the larger λ).
+    """The result of `train_path`.
 
-    `best`: that level's line of the log, None when no level was finished. `rows`: all lines of the log.
-    `notes`: what is worth knowing about the data (labels met once or never, examples of labels that are not trained).
-    `stopped`: why training ended: "patience", "levels" or "budget".
+    `ensembles`: those of the best level by dev F1 (the last level without `evaluate`; equals: the larger λ). `best`:
+    that level's line of the log, None if no level was finished. `rows`: all lines of the log. `notes`: notes about the
+    data (labels with at most one positive example, examples of labels that are not trained). `stopped`: the reason why
+    training ended: "patience", "levels" or "budget".
     """
 
     ensembles: dict[str, LabelEnsemble]
@@ -62,20 +63,21 @@ def train_path(
 ) -> PathResult:
     """Train all `labels` down the λ path and return the ensembles of the level that is best on the dev set.
 
-    stores: name -> folder of a store with label data. executor: runs the tasks; None runs them here, one by one; a Dask
-    client's `get_executor()` will do when its workers see the same folders. workdir: states, scores and logs; an
-    unfinished run in it is resumed, with the same result as if it had not been interrupted. evaluate: called in this
-    process after each level with name -> ensemble; must return a mapping with a finite "f1" (larger is better).
+    stores: name -> folder of a store with label data. executor: runs the tasks; None: run them in this process, one by
+    one; a Dask client's `get_executor()` works if its workers can access the same folders. workdir: folder for states,
+    scores and logs; an unfinished run in it is resumed, with the same result as without the interruption. evaluate:
+    called in this process after each level with name -> ensemble; must return a mapping with a finite "f1" (larger is
+    better).
 
-    Raises ConfigError for settings that cannot be, or that differ from those of the run in `workdir`, and
-    TrainingDataError for data that cannot be used.
+    Raises ConfigError for invalid settings, or settings that differ from those of the run in `workdir`, and
+    TrainingDataError for unusable data.
     """
     folders = {name: str(Path(path).resolve()) for name, path in stores.items()}
     return _Path(folders, labels, config, executor or _Here(), Path(workdir), evaluate).run()
 
 
 class _Here(Executor):
-    """Runs a task where it is submitted, before `submit` returns."""
+    """Runs a task in the submitting thread, before `submit` returns."""
 
     def submit(self, function: Callable, /, *args: Any, **kwargs: Any) -> Future:
         future: Future = Future()
@@ -128,16 +130,16 @@ class _Path:
         self.expected |= {report.name: report.seconds for report in self.reports}
 
     def _start(self, facts: dict[str, Any]) -> float:
-        """λ of level 0: as set, as in the run that is resumed, or from the largest root gradient."""
+        """λ of level 0: the setting, that of the run that is resumed, or computed from the largest root gradient."""
         path = self.workdir / RUN_FILE
         try:
             have = kept_json(path)
-        except TrainingDataError as error:  # without its λ nothing goes on
+        except TrainingDataError as error:  # the run cannot be resumed without its λ
             raise ConfigError(
                 f"{path} is damaged ({error.__cause__}); give another folder to start a new run."
             ) from error
         if have is not None:
-            if isinstance(have.get("learner"), dict):  # settings that came later had their defaults
+            if isinstance(have.get("learner"), dict):  # settings added later had their defaults
                 have["learner"] = {**to_stored(LearnerConfig()), **have["learner"]}
             check_facts(self.workdir, have, facts, ConfigError)
             return float(have["start"])
@@ -148,7 +150,7 @@ class _Path:
             if not start > 0:
                 raise TrainingDataError(
                     "every example has bias 0, so there is nothing to learn; check how the weight of the states is "
-                    "shared out."
+                    "divided."
                 )
         keep_json(path, {**facts, "start": start, "notes": self.notes})
         return start
@@ -158,7 +160,7 @@ class _Path:
         return self.start * self.config.decay**level
 
     def _task(self, name: str) -> LevelTask:
-        """The next level of a label."""
+        """The task of training the next level of a label."""
         label, level = self.labels[name], self.levels_done[name]
         folders = str(self.workdir.resolve()), self.stores[label.store]
         return LevelTask(*folders, name, label.number, level, self.penalty(level), self.config, self.deadline)
@@ -166,11 +168,11 @@ class _Path:
     def run(self) -> PathResult:
         """Train until the path ends."""
         try:
-            off = True if self.config.quiet else None  # None: where there is no terminal
+            off = True if self.config.quiet else None  # None: off if there is no terminal
             with tqdm(unit=" trees", desc="boosting", dynamic_ncols=True, disable=off) as self.bar:
                 stopped = self._loop()
         except BaseException:
-            (self.workdir / STOP_FILE).touch()  # tasks that run on end after their tree
+            (self.workdir / STOP_FILE).touch()  # running tasks end after their tree
             for future in self.flying:
                 future.cancel()
             wait(self.flying)
@@ -203,7 +205,7 @@ class _Path:
         return "patience" if out_of_patience else "budget" if over_time else "levels"
 
     def _ready(self, evaluated: int) -> list[str]:
-        """Labels whose next level may start: the lowest level first, then those expected to take longest."""
+        """Labels whose next level may start: the lowest level first, then the longest expected time."""
         config, done, busy = self.config, self.levels_done, set(self.flying.values())
         floor = max(config.lambda_floor, 1e-300)
         most = evaluated + config.lookahead
@@ -222,11 +224,11 @@ class _Path:
         self.bar.set_postfix_str(f"λ {self.penalty(report.level):.4g} {report.name}")
 
     def _ensembles(self, trees_of: Mapping[str, int]) -> dict[str, LabelEnsemble]:
-        """Every label's first so many trees."""
+        """Each label's ensemble of its first `trees_of[label]` trees."""
         return {name: first_trees(load_state(self.workdir, name).ensemble, n) for name, n in trees_of.items()}
 
     def _finish_level(self, level: int | None) -> None:
-        """Evaluate a level that all labels have reached (None: whatever there is when time is up) and log it."""
+        """Evaluate a level that all labels have reached (None: the trees grown when time is up) and log it."""
         states = {name: load_state(self.workdir, name) for name in self.labels}
         trees = {name: len(s.ensemble.roots) if level is None else s.counts[level] for name, s in states.items()}
         same = trees == (self.rows[-1]["trees_of"] if self.rows else dict.fromkeys(trees, 0))
@@ -248,10 +250,11 @@ class _Path:
     def _row(
         self, level: int, partial: bool, ensembles: Mapping[str, LabelEnsemble], scores: Mapping[str, float]
     ) -> dict[str, Any]:
-        """One line of the log. `partial`: time was up within the level.
+        """Build one line of the log. `partial`: time was up within the level.
 
-        `parameters`: leaves that are not 0; `leaves`: all of them. `ms_per_tree` is the papers' profile; `weight_lost`
-        the mean share of weight outside the sample; `trees_of` tells which part of each ensemble was evaluated.
+        `parameters`: number of leaves that are not 0; `leaves`: number of all leaves. `ms_per_tree` is the papers'
+        profile; `weight_lost` the mean fraction of weight outside the sample; `trees_of` the number of trees of each
+        ensemble that were evaluated.
         """
         reports = [report for report in self.reports if report.level == level]
         by_label = {name: _figures([one], [r for r in reports if r.name == name]) for name, one in ensembles.items()}

@@ -1,5 +1,5 @@
-"""What the lines of the training log say, one per λ level: which is best, and the plot of dev F1 against the
-number of parameters (the papers' Figure 1)."""
+"""Analyse the training log, one line per λ level: choose the best level, and plot dev F1 against the number of
+parameters (the papers' Figure 1)."""
 
 import logging
 import math
@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 def best_row(rows: Sequence[dict]) -> dict | None:
-    """The line with the highest dev F1 (of equals the first, so the larger λ); without F1 the last; None of none."""
+    """The line with the highest dev F1 (equals: the first, so the larger λ); without F1 the last; None if empty."""
     best = None
     for row in rows:
         if best is None or row["f1"] is None or best["f1"] is None or row["f1"] > best["f1"]:
@@ -23,7 +23,7 @@ def best_row(rows: Sequence[dict]) -> dict | None:
 
 
 def waited(rows: Sequence[dict]) -> int:
-    """Levels since the best dev F1, of those that added trees; 0 while no F1 is above 0."""
+    """Count the levels since the best dev F1 that added trees; 0 while no F1 is above 0."""
     best, count, trees = 0.0, 0, None
     for row in rows:
         if row["partial"] or row["f1"] is None or row["trees_of"] == trees:
@@ -37,7 +37,7 @@ def waited(rows: Sequence[dict]) -> int:
 
 
 def seconds_used(rows: Sequence[dict[str, Any]]) -> float:
-    """Wall clock of the λ path over all calls that the log shows, up to the last level of each."""
+    """Wall-clock seconds of the λ path over all calls in the log, up to the last level of each."""
     ends = pairwise([*rows, {"seconds": -math.inf}])
     return sum(row["seconds"] for row, after in ends if after["seconds"] < row["seconds"])
 
@@ -48,11 +48,11 @@ def plot_path(
     value: Callable[[dict], float | None] = itemgetter("f1"),
     what: str = "dev F1",
 ) -> bool:
-    """Draw one curve per run into the file `target` (its suffix chooses the format: .svg, .png, .pdf).
+    """Draw one curve per run into the file `target` (its suffix determines the format: .svg, .png, .pdf).
 
-    runs: name -> lines of the log. value, what: what is drawn over the number of parameters, and its name. Returns
-    whether it was drawn: without matplotlib a note is logged instead, and training goes on. The same rows give the same
-    .svg.
+    runs: name -> lines of the log. value, what: the value drawn over the number of parameters, and its name. Returns
+    whether it was drawn: without matplotlib a note is logged instead, and training continues. The same rows give the
+    same .svg.
     """
     try:
         from matplotlib import rc_context

@@ -21,8 +21,8 @@ _MARGIN = 1.0 + 1e-5  # far above the rounding of a float32 product
 
 
 class Sample(NamedTuple):
-    """`ids` int32 (k,) ascending; `weight` float64 (k,) above 0: max(w, threshold) of the kept examples. `threshold`:
-    the (k + 1)-th largest priority, 0 when every example with weight was kept."""
+    """`ids` int32 (k,) ascending; `weight` float64 (k,) above 0: max(w, threshold) of the sampled examples.
+    `threshold`: the (k + 1)-th largest priority, 0 if every example with weight was sampled."""
 
     ids: np.ndarray
     weight: np.ndarray
@@ -30,12 +30,12 @@ class Sample(NamedTuple):
 
 
 def label_key(name: str) -> int:
-    """64-bit number of a label's name, the same in every process: which random numbers the label draws."""
+    """64-bit hash of a label's name, the same in every process: selects the label's random numbers."""
     return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
 
 
 def stream_keys(seed: int, key: int, draw: int) -> tuple[int, int]:
-    """Two 32-bit keys of the random numbers of draw number `draw` (splitmix64 of all three)."""
+    """Two 32-bit keys of the random numbers of draw `draw` (splitmix64 of all three)."""
     state = seed & _MASK64
     for part in (key, draw):
         state = (state ^ (part & _MASK64)) + 0x9E3779B97F4A7C15 & _MASK64
@@ -47,7 +47,7 @@ def stream_keys(seed: int, key: int, draw: int) -> tuple[int, int]:
 
 @kernel
 def _mixed(x):
-    """One round of a 32-bit multiply-xorshift hash (constants: Wellons, "hash prospector", lowbias32)."""
+    """Compute one round of a 32-bit multiply-xorshift hash (constants: Wellons, "hash prospector", lowbias32)."""
     x ^= x >> _S16
     x = (x * _M1) & _MASK
     x ^= x >> _S15
@@ -57,7 +57,7 @@ def _mixed(x):
 
 @kernel
 def uniforms(first, count, key0, key1, out):
-    """out float32 [j] = a number in (0, 1) of 23 bits that depends on example first + j and the keys only."""
+    """Set out float32 [j] to a number in (0, 1) of 23 bits that depends only on example first + j and the keys."""
     for j in range(count):
         x = _mixed(_mixed(np.uint64(first + j) ^ key0) ^ key1)
         out[j] = (np.float32(np.int32(x >> _S9)) + _HALF) * _STEP
@@ -65,8 +65,8 @@ def uniforms(first, count, key0, key1, out):
 
 @kernel
 def collect_candidates(signed_weight, key0, key1, threshold, ids, priority):
-    """Examples of weight > 0 whose priority w / r may be above `threshold`: numbers and priorities, in order. Returns
-    their number; those that do not fit in `ids` are only counted."""
+    """Collect the examples of weight > 0 whose priority w / r may be above `threshold`: indices and priorities, in
+    order. Returns their number; candidates that do not fit in `ids` are only counted."""
     n = len(signed_weight)
     draw = np.empty(_BLOCK, np.float32)
     excess = np.empty(_BLOCK, np.float32)
@@ -86,8 +86,8 @@ def collect_candidates(signed_weight, key0, key1, threshold, ids, priority):
 
 
 class PrioritySampler:
-    """Draws priority samples of `size` examples (None: all); remembers the last threshold as a first guess. The guess
-    decides only how fast a draw is, never what is drawn."""
+    """Draws priority samples of `size` examples (None: all), with the last threshold as a first guess. The guess
+    affects only the speed of a draw, never its result."""
 
     def __init__(self, size: int | None):
         self.size, self._guess = size, 0.0
@@ -97,7 +97,7 @@ class PrioritySampler:
         self._ids, self._priority = np.empty(n, dtype=INDEX), np.empty(n, dtype=SCORE)
 
     def draw(self, signed_weight: np.ndarray, keys: tuple[int, int]) -> Sample:
-        """A sample of examples of weight |signed_weight| float32 (n,), with the random numbers of `keys`."""
+        """Draw a sample of examples of weight |signed_weight| float32 (n,), with the random numbers of `keys`."""
         size = self.size
         if size is None or size >= len(signed_weight):
             ids = np.flatnonzero(signed_weight).astype(INDEX)
@@ -118,19 +118,19 @@ class PrioritySampler:
         self._guess = threshold
         kept = priority > threshold
         missing = size - int(kept.sum())
-        if missing:  # examples of exactly the threshold's priority: the lowest numbers
+        if missing:  # examples whose priority equals the threshold: the lowest indices
             kept[np.flatnonzero(priority == threshold)[:missing]] = True
         ids = ids[kept]
         return Sample(ids, np.maximum(np.abs(signed_weight[ids]).astype(SCORE), threshold), threshold)
 
 
 def first_guess(signed_weight: np.ndarray, size: int) -> float:
-    """A threshold t with about `size` expected candidates, Σ min(1, w / t) = size, from every s-th example; 0 if none
-    has so many."""
+    """A threshold t with about `size` expected candidates, Σ min(1, w / t) = size, from every s-th example; 0 if there
+    are fewer."""
     stride = max(1, len(signed_weight) // 65536)
     weight = np.sort(np.abs(signed_weight[::stride]).astype(SCORE))[::-1]
     wanted = size * len(weight) / len(signed_weight)
-    rank = np.arange(min(len(weight), math.ceil(wanted)))  # so many weigh more than t
+    rank = np.arange(min(len(weight), math.ceil(wanted)))  # number of examples with a weight above t
     threshold = (weight.sum() - np.cumsum(weight) + weight)[rank] / (wanted - rank)
     fits = np.flatnonzero(weight[rank] <= threshold)
     return float(threshold[fits[0]]) * 0.93 if len(fits) else 0.0

@@ -1,4 +1,4 @@
-"""Where the examples' atoms are kept: the protocol of a store, and the direct store (every row written out)."""
+"""Stores of the examples' atoms: the protocol of a store, and the direct store (every row written out)."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from .tree import NODE, Tree
 
 STORE_FILE = "store.json"
 BITSET_SHARE = 1 / 48
-"""An atom of more than this share of the examples has a bitset: 1/8 byte per example against 4 per posting."""
+"""An atom of more than this fraction of the examples has a bitset: 1/8 byte per example instead of 4 per posting."""
 PART_BYTES = 2**29
-"""Column index filled in memory at a time while a store is built on disk."""
+"""Bytes of the column index that are filled in memory at a time while a store is built on disk."""
 
 
 @runtime_checkable
@@ -42,12 +42,12 @@ class Store(Protocol):
         may overwrite the arrays; they are valid until the next call."""
 
     def percolate(self, tree: Tree) -> np.ndarray:
-        """Number of the leaf (its node number in `tree`) each example reaches, uint16 (n_examples,). The array is valid
-        until the next call."""
+        """Index of the leaf (its node index in `tree`) that each example reaches, uint16 (n_examples,). The array is
+        valid until the next call."""
 
 
 class DirectStore:
-    """All rows in mapped files, with a column index.
+    """All rows in memory-mapped files, with a column index.
 
     `indptr` int64 (n + 1,), `atoms` int32 (indptr[-1],): the rows; no atom twice in a row. Size in bytes: 4 per atom of
     a row, and for the index at most 4 more (1/8 per example for an atom of more than 1/48 of the examples, 4 per
@@ -68,7 +68,7 @@ class DirectStore:
         return indptr, atoms
 
     def percolate(self, tree: Tree) -> np.ndarray:
-        """See `Store.percolate`: bitset and posting-list algebra, no example is looked at on its own."""
+        """See `Store.percolate`: bitset and posting-list algebra, without a loop over examples."""
         check_atoms(tree, self.n_atoms)
         n, n_words, n_sets = self.n_examples, (self.n_examples + 63) // 64, len(tree.atom) // 2 + 1
         leaf, arena = self._space.take("leaf", n, NODE), self._space.take("arena", n, INDEX)
@@ -109,7 +109,7 @@ class DirectStore:
 
     @classmethod
     def open(cls, path: str | os.PathLike) -> DirectStore:
-        """The store of the folder `path`, mapped: processes that open it share the memory."""
+        """Open the store of the folder `path`, memory-mapped: processes that open it share the memory."""
         indptr, atoms, *columns = (
             mapped(Path(path) / f"{name}.npy") for name in ("indptr", "atoms", *stored_names(Columns))
         )
@@ -117,7 +117,7 @@ class DirectStore:
 
 
 def check_atoms(tree: Tree, n_atoms: int) -> None:
-    """Raise TrainingDataError where a tree tests atoms that a store of so many lacks."""
+    """Raise TrainingDataError if a tree tests an atom that a store of `n_atoms` atoms lacks."""
     if tree.atom.max() >= n_atoms:
         raise TrainingDataError(
             f"the tree tests atom {tree.atom.max()}, but the store has atoms 0 to {n_atoms - 1}; it was trained on "
@@ -126,12 +126,12 @@ def check_atoms(tree: Tree, n_atoms: int) -> None:
 
 
 def mapped(path: Path) -> np.ndarray:
-    """An array of a file, mapped privately: numba sees one (writable) type, and the file is not written."""
+    """Map the array of a file privately: it has one (writable) type for numba, and the file is not written."""
     return np.asarray(np.load(path, mmap_mode="c"))
 
 
 class ArrayFile:
-    """A .npy file that is written piece by piece; `dtype`: of an entry, with its shape; `count`: entries so far."""
+    """A .npy file that is written piece by piece; `dtype`: type and shape of an entry; `count`: entries so far."""
 
     def __init__(self, path: Path, dtype: Any):
         self.count, self._dtype = 0, np.dtype(dtype)
@@ -140,7 +140,7 @@ class ArrayFile:
         self._write_header()
 
     def _write_header(self) -> None:
-        """Its length is the same for all counts: numpy leaves room for growth."""
+        """Write the header. Its length is the same for all counts: numpy pads it."""
         descr, shape = np.lib.format.dtype_to_descr(self._dtype.base), (self.count, *self._dtype.shape)
         header = {"descr": descr, "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_1_0(self._file, header)
@@ -160,7 +160,7 @@ class ArrayFile:
 
 @contextmanager
 def array_files(folder: Path, types: Mapping[str, Any]) -> Iterator[dict[str, ArrayFile]]:
-    """An `ArrayFile` at `folder`/NAME.npy for each name of `types`."""
+    """Open an `ArrayFile` at `folder`/NAME.npy for each name of `types`."""
     with ExitStack() as stack:
         yield {
             name: stack.enter_context(closing(ArrayFile(folder / f"{name}.npy", dtype)))
@@ -169,12 +169,12 @@ def array_files(folder: Path, types: Mapping[str, Any]) -> Iterator[dict[str, Ar
 
 
 def write_store_file(folder: Path, opener: type, **facts: int | str) -> None:
-    """Mark `folder` as a store that `opener.open(folder)` opens; `facts` are kept beside it."""
+    """Mark `folder` as a store that `opener.open(folder)` opens; `facts` are stored with it."""
     keep_json(folder / STORE_FILE, {"opener": f"{opener.__module__}:{opener.__qualname__}", **facts})
 
 
 def read_store_file(folder: Path) -> dict:
-    """What `write_store_file` wrote; TrainingDataError when the folder is no finished store."""
+    """Read the file of `write_store_file`. Raises TrainingDataError if the folder is no finished store."""
     try:
         facts = kept_json(folder / STORE_FILE)
     except TrainingDataError as error:
@@ -189,7 +189,7 @@ def read_store_file(folder: Path) -> dict:
 
 @lru_cache(maxsize=8)
 def open_store(path: str) -> Store:
-    """The store in the folder `path`, of whatever kind; opened once per process."""
+    """Open the store in the folder `path`, of any kind; once per process."""
     opener = read_store_file(Path(path)).get("opener", "")
     module, _, name = opener.partition(":")
     if not module.startswith("training.") or not name:

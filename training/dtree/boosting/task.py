@@ -1,5 +1,5 @@
-"""The unit of parallel work: one label at one λ. Takes and returns names and numbers, so any executor can run it; the
-label's state and scores are on disk, written so that a kill never hurts."""
+"""The unit of parallel work: one label at one λ. A task has names and numbers as input and output, so any executor can
+run it; the label's state and scores are on disk, in files written atomically."""
 
 import hashlib
 import os
@@ -21,12 +21,12 @@ from .store import open_store
 from .tree import n_parameters
 
 STOP_FILE = "stop"
-"""While this file is in the working folder, tasks save and end after the tree they are at."""
+"""While this file is in the working folder, tasks save and end after the current tree."""
 
 
 class LabelState(NamedTuple):
-    """Where one label stands on the λ path. `counts`: trees at the end of each finished level, so level r's ensemble is
-    the first counts[r] trees. `grown`: trees grown at the level now being trained."""
+    """State of one label on the λ path. `counts`: number of trees at the end of each finished level, so level r's
+    ensemble is the first counts[r] trees. `grown`: trees grown at the current level."""
 
     ensemble: LabelEnsemble
     progress: Progress
@@ -48,13 +48,13 @@ def _score_file(workdir: str | os.PathLike, name: str, ensemble: LabelEnsemble) 
 
 
 def save_state(workdir: str | os.PathLike, name: str, state: LabelState) -> None:
-    """Write the label's state; the old one stays until the new one is whole."""
+    """Write the label's state; the old file stays until the new one is complete."""
     facts = {"progress": to_stored(state.progress), "counts": state.counts, "grown": state.grown}
     save_arrays(_state_file(workdir, name), {"state": as_array(facts), **to_stored(state.ensemble)})
 
 
 def load_state(workdir: str | os.PathLike, name: str) -> LabelState:
-    """The label's state; a fresh one when none was saved. Raises TrainingDataError when it is damaged."""
+    """Load the label's state; a new one if none was saved. Raises TrainingDataError if it is damaged."""
     source = _state_file(workdir, name)
     if not source.exists():
         return LabelState(empty_ensemble(), Progress())
@@ -67,18 +67,18 @@ def load_state(workdir: str | os.PathLike, name: str) -> LabelState:
 
 
 def save_scores(workdir: str | os.PathLike, name: str, ensemble: LabelEnsemble, score: np.ndarray) -> None:
-    """Keep the scores of all examples beside the state; the file's name says which ensemble they belong to."""
+    """Save the scores of all examples next to the state; the file's name identifies their ensemble."""
     target = _score_file(workdir, name, ensemble)
     if target.exists():
         return
     save_arrays(target, {"score": score})
-    for other in target.parent.glob(target.name.partition("@")[0] + "@*"):  # a quoted name has no @ or * of its own
+    for other in target.parent.glob(target.name.partition("@")[0] + "@*"):  # a quoted name contains no @ or *
         if other != target:
             other.unlink(missing_ok=True)
 
 
 def load_scores(workdir: str | os.PathLike, name: str, ensemble: LabelEnsemble, n_examples: int) -> np.ndarray | None:
-    """The scores that `save_scores` kept for exactly this ensemble, int32 (n_examples,), or None."""
+    """Load the scores that `save_scores` saved for exactly this ensemble, int32 (n_examples,), or None."""
     held = kept_arrays(_score_file(workdir, name, ensemble))
     score = None if held is None else held["score"]
     if score is None:
@@ -87,7 +87,7 @@ def load_scores(workdir: str | os.PathLike, name: str, ensemble: LabelEnsemble, 
 
 
 class LevelTask(NamedTuple):
-    """Train label `name` (number `number` in the store's gold) at λ = `penalty`, level `level` of the path. `deadline`:
+    """Train label `name` (id `number` in the store's gold) at λ = `penalty`, level `level` of the path. `deadline`:
     time.time() after which the task saves and ends; infinite for none."""
 
     workdir: str
@@ -102,10 +102,11 @@ class LevelTask(NamedTuple):
 
 @stored_as("name", "level", "finished", "trees", "parameters", "grown", "lost", "seconds", "steps", "gradient")
 class LevelReport(NamedTuple):
-    """What a task did. `finished`: the level is done, not cut short. `trees`, `parameters`: of the whole ensemble.
+    """Result of a task. `finished`: the level was completed, not interrupted. `trees`, `parameters`: counts of the
+    whole ensemble.
 
-    `grown`: trees grown by this task, kept or not. `lost`: sum over them of the share of weight outside the sample.
-    `steps`: seconds per step of STEPS. `seconds`: of the whole task. `gradient`: see `Progress`.
+    `grown`: trees grown by this task, including discarded ones. `lost`: sum over them of the fraction of weight outside
+    the sample. `steps`: seconds per step of STEPS. `seconds`: duration of the whole task. `gradient`: see `Progress`.
     """
 
     name: str
@@ -121,8 +122,8 @@ class LevelReport(NamedTuple):
 
 
 def run_level(task: LevelTask) -> LevelReport:
-    """Go on with the label at the task's level, save its state, and report. Nothing but the saved state decides what is
-    trained, so a task that was cut short or killed can be run again."""
+    """Continue training the label at the task's level, save its state, and return a report. The result depends only on
+    the saved state, so an interrupted or killed task can be run again."""
     begin = time.perf_counter()
     state, config, stop_file = load_state(task.workdir, task.name), task.config, Path(task.workdir) / STOP_FILE
     if len(state.counts) == task.level and state.progress.gradient <= task.penalty:
@@ -158,7 +159,7 @@ def run_level(task: LevelTask) -> LevelReport:
 
 
 def _learner(task: LevelTask, state: LabelState) -> LabelLearner:
-    """The label's learner, where `state` says that it stands."""
+    """Restore the label's learner from `state`."""
     store = open_store(task.store)
     score = load_scores(task.workdir, task.name, state.ensemble, store.n_examples)
     what = (store, open_label_data(task.store), task.number, task.name, task.config.learner)
@@ -166,5 +167,5 @@ def _learner(task: LevelTask, state: LabelState) -> LabelLearner:
 
 
 def root_gradient(task: LevelTask) -> float:
-    """The label's largest root gradient before its first tree (λ of level 0 is set from these)."""
+    """The label's largest root gradient before its first tree (λ of level 0 is computed from these)."""
     return _learner(task, load_state(task.workdir, task.name)).root_gradient()

@@ -1,4 +1,4 @@
-"""One decision tree over atoms, and the growing list of trees that becomes a `LabelEnsemble`."""
+"""One decision tree over atoms, and the list of trees that becomes a `LabelEnsemble`."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,14 +9,14 @@ from spacy_dtparse.dtypes import CONFIDENCE_GRID, INDEX
 from spacy_dtparse.model.trees.ensemble import LabelEnsemble
 
 NODE = np.uint16
-"""Node numbers of one tree, kept per example while it is percolated: a tree has at most 65,535 nodes."""
+"""Type of node indices of one tree, one per example during percolation: a tree has at most 65,535 nodes."""
 
 MAX_SPLITS = 32_767
 
 
 class Tree(NamedTuple):
-    """One tree, its root being node 0. `atom` int32 (N,): the atom a node tests, -1 at a leaf. `yes`, `no` int32 (N,):
-    the child when the atom is present / absent, -1 at a leaf; a child's number is above its parent's."""
+    """One tree; its root is node 0. `atom` int32 (N,): the atom that a node tests, -1 at a leaf. `yes`, `no` int32
+    (N,): the child if the atom is present / absent, -1 at a leaf; a child's index is greater than its parent's."""
 
     atom: np.ndarray
     yes: np.ndarray
@@ -29,7 +29,7 @@ def single_leaf() -> Tree:
 
 
 def concat(parts: Sequence[LabelEnsemble]) -> LabelEnsemble:
-    """One ensemble with the trees of `parts`, at least one, in order; its score is the sum of theirs."""
+    """Concatenate the trees of `parts`, at least one, in order; the score is the sum of the parts' scores."""
     sizes = [len(part.atom) for part in parts]
     first = np.cumsum([0, *sizes[:-1]])
     roots, atom, yes, no, value = map(np.concatenate, zip(*parts, strict=True))
@@ -39,13 +39,13 @@ def concat(parts: Sequence[LabelEnsemble]) -> LabelEnsemble:
 
 
 def first_trees(ensemble: LabelEnsemble, n_trees: int) -> LabelEnsemble:
-    """The ensemble as it was when it had `n_trees` trees."""
+    """The ensemble of the first `n_trees` trees."""
     end = np.append(ensemble.roots, len(ensemble.atom))[n_trees]
     return LabelEnsemble(ensemble.roots[:n_trees], *(column[:end] for column in ensemble[1:]))
 
 
 def tree_at(ensemble: LabelEnsemble, index: int) -> tuple[Tree, np.ndarray]:
-    """Tree number `index` with local node numbers, and its node values as int64 multiples of CONFIDENCE_GRID."""
+    """Tree `index` with local node indices, and its node values as int64 multiples of CONFIDENCE_GRID."""
     start, end = np.append(ensemble.roots, len(ensemble.atom))[index : index + 2]
     atom, yes, no, value = (column[start:end] for column in ensemble[1:])
     yes, no = (np.where(child < 0, -1, child - start).astype(INDEX) for child in (yes, no))
@@ -58,5 +58,5 @@ def n_parameters(ensemble: LabelEnsemble) -> int:
 
 
 def n_leaves(ensemble: LabelEnsemble) -> int:
-    """Number of leaves, those of confidence 0 among them."""
+    """Number of leaves, including those of confidence 0."""
     return int(np.count_nonzero(ensemble.atom < 0))

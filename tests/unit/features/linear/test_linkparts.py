@@ -118,7 +118,7 @@ def test_kinds_of_tags(kind: int, tags: list[str]) -> None:
         ({"source": "xpos"}, "source is 'xpos'; it must be one of tag, pos, pos.tag"),
         ({"stem": "suffix"}, "stem is 'suffix'; it must be one of prefix, first, lemma"),
         ({"numbers": "none"}, "numbers is 'none'; it must be one of one, chinese"),
-        ({"places": (0, -1)}, r"places are \(0, -1\); give whole numbers from 0"),
+        ({"places": (0, -1)}, r"places are \(0, -1\); give integers of at least 0"),
         ({"places": (True,)}, "places are"),
         ({"places": (1.0,)}, "places are"),
     ],
@@ -175,10 +175,10 @@ def test_parts_come_back_from_plain_data() -> None:
 
 def test_lists_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = LinkParts.build(SENTENCES, TextRules())
-    with pytest.raises(DtparseError, match="does not begin with the edges of a sentence"):
+    with pytest.raises(DtparseError, match="does not begin with the symbols for the edges of a sentence"):
         LinkParts(TextRules(), parts.words, SymbolTable(["NN"]), parts.stems, parts.word_tags, parts.stem_tags)
     monkeypatch.setattr(linkparts, "MAX_TAGS", 7)
-    with pytest.raises(DtparseError, match=r"7 different tags; at most 6 can be told apart\. Keep some places"):
+    with pytest.raises(DtparseError, match=r"7 different tags; at most 6 are possible\. Use only some positions"):
         LinkParts.build(SENTENCES, TextRules())
     monkeypatch.setattr(linkparts, "MAX_TAGS", 8)
     LinkParts.build(SENTENCES, TextRules())

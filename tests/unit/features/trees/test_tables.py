@@ -115,19 +115,19 @@ def test_the_shared_part_sees_nothing_of_the_window_but_its_start():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"unary": ((ITEM, "lemma"),)}, "unknown attribute 'lemma' in a template; known are 'label'"),
+        ({"unary": ((ITEM, "lemma"),)}, "unknown attribute 'lemma' in a template; allowed are 'label'"),
         ({"unary": ((("item", "middle", 0), "tag"),)}, "unknown position 'middle'"),
-        ({"unary": ((("word", "start", 0), "tag"),)}, "is no place"),
+        ({"unary": ((("word", "start", 0), "tag"),)}, "is not a position"),
         ({"unary": ((("child", "second", ITEM), "tag"),)}, "unknown child 'second'"),
-        ({"unary": ((("item", "start"), "tag"),)}, "is no place"),
+        ({"unary": ((("item", "start"), "tag"),)}, "is not a position"),
         ({"grouped": (("any_item", "span", 0, False, "tag"),)}, "unknown kind of group template 'any_item'"),
         ({"grouped": (("some_item", "spam", 0, False, "tag"),)}, "unknown group 'spam'"),
         ({"grouped": (("some_item", "span", 0, False, "cluster"),)}, "group 'span' tests clusters"),
         ({"grouped": (("some_item", "span", -1, False, "tag"),)}, "has n = -1; it must be 0"),
         ({"grouped": (("some_item", "span", 0, False, None),)}, "unknown attribute None"),
-        ({"unary": ((("believed", "window", 0), "tag"),)}, "unknown attribute 'tag' in a template; known are 'mass'"),
+        ({"unary": ((("believed", "window", 0), "tag"),)}, "unknown attribute 'tag' in a template; allowed are 'mass'"),
         ({"unary": ((("believed", "sentence", 0), "mass"),)}, "unknown span 'sentence'"),
-        ({"unary": (), "ordered": ((("believed", "window", 0), "chain"),)}, "is no probability"),
+        ({"unary": (), "ordered": ((("believed", "window", 0), "chain"),)}, "is not a probability"),
     ],
 )
 def test_unknown_names_are_refused(change, message):

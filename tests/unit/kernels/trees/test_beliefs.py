@@ -167,7 +167,7 @@ def test_atoms_of_beliefs_are_those_of_the_table(strategy):
             if at < len(numbers) and numbers[at] == step:
                 got = sorted(names[atom] for atom in flat[indptr[at] : indptr[at + 1]].tolist())
                 if got == sorted(set(read.atoms(state, i, j, shift=shift))):
-                    seen |= {name for name in got if name.startswith("reader: ")}
+                    seen |= {name for name in got if name.startswith("span model: ")}
                     at += 1
                     with_windows.add(step)
                     continue
@@ -328,7 +328,7 @@ def test_the_labels_that_trees_have_under_a_chain_are_left():
     not_borne_out = label_table(words, [named] * (times - 1) + [tree] * 2, [reads] * (times + 1))
     assert not not_borne_out[:, pruning.NAMED].any() and not_borne_out[0, pruning.PASSED].any()
     many = Lexicon.build([*(f"L{at}" for at in range(70)), "TOP"], TAGS, WORDS, "XX", CHAINS)
-    with pytest.raises(TrainingDataError, match="71 labels; with a reader there may be 63: train without one"):
+    with pytest.raises(TrainingDataError, match="71 labels; with a span model at most 63 are allowed"):
         label_table(many, [], [])
 
 

@@ -131,7 +131,8 @@ def test_which_windows_pass():
 
 @pytest.mark.parametrize("length", [1, 3, 12])
 def test_a_gate_of_another_length_is_refused(length):
-    with pytest.raises(ConfigError, match=f"the gate has {length} weights; it must be 0 or a power of two above 1"):
+    message = f"the window filter has {length} weights; it must be 0 or a power of two above 1"
+    with pytest.raises(ConfigError, match=message):
         Gate(np.zeros(length, dtype=np.int16))
 
 

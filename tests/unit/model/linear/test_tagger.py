@@ -55,14 +55,14 @@ def changed(**changes) -> bytes:
     ("change", "message"),
     [
         ({"version": 2}, "tagger has version 2; this release reads version 1"),
-        ({"fingerprint": "0" * 16}, "has fingerprint .* but names '0000000000000000'"),
-        ({"scale": 0.5}, "has fingerprint .* but names"),
+        ({"fingerprint": "0" * 16}, "has fingerprint .* but states '0000000000000000'"),
+        ({"scale": 0.5}, "has fingerprint .* but states"),
         ({"scale": 0.0}, "scale is 0.0; it must be above 0"),
         ({"scale": float("nan")}, "scale is nan"),
         ({"scale": "x"}, "scale is 'x'; it must be a number from 0"),
         ({"labels.keys": np.zeros(3, np.uint64)}, r"must be 3 \(features of labels\)"),
         ({"labels.labels": np.zeros(3, np.int32)}, r"must be 3 \(pairs\)"),
-        ({"labels.weights": np.zeros(3, np.int16)}, r"has the shape \(3,\), where place 0 must be"),
+        ({"labels.weights": np.zeros(3, np.int16)}, r"has the shape \(3,\), where dimension 0 must be"),
         ({"labels.weights": np.zeros(3, np.float32)}, "is float32 of 1 dimensions; it must be int16 of 1"),
         ({"labels.counts": np.array([1, 2])}, "is int64 of 1 dimensions; it must be int32 of 1"),
         ({"allowed_counts": np.array([5, 1], np.int32)}, "tag dictionary does not fit"),
@@ -108,7 +108,7 @@ def test_lists_that_do_not_fit_are_refused() -> None:
         replace(parts, n_plain=99)
     with pytest.raises(DtparseError, match="without labels"):
         replace(parts, labels=type(parts.labels)([]))
-    with pytest.raises(DtparseError, match="4095 labels; a tagger tells at most 4094 apart"):
+    with pytest.raises(DtparseError, match="4095 labels; a tagger can have at most 4094"):
         replace(parts, labels=type(parts.labels)(map(str, range(4095))))
 
 

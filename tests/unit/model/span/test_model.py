@@ -90,9 +90,10 @@ def test_a_table_of_bare_tokens_fits_the_model() -> None:
     assert model.bare is not None
     never = model.bare.never
     for wrong in (never[:-1], never[:, :-1], never[:, :, :-1], never[0], np.repeat(never, 2, axis=2)):
-        with pytest.raises(ModelFormatError, match=r"table of bare tokens has the shape .* does not fit 4 labels and"):
+        message = r"table of unattached tokens has the shape .* does not fit 4 labels and"
+        with pytest.raises(ModelFormatError, match=message):
             replace(model, bare=BareTables(wrong, False))
-        refuses(read_model, write_model(model), {"bare.never": wrong}, "table of bare tokens|'bare.never'")
+        refuses(read_model, write_model(model), {"bare.never": wrong}, "table of unattached tokens|'bare.never'")
     refuses(read_model, write_model(model), {"bare.never": ~never}, "has fingerprint")
     refuses(read_model, write_model(model), {"bare.never": GONE}, "lacks the array 'bare.never'")
     refuses(read_model, write_model(model), {"one_root": True}, "has fingerprint")
@@ -103,7 +104,7 @@ def test_a_table_of_bare_tokens_fits_the_model() -> None:
     ("change", "message"),
     [
         ({"version": 2}, "has version 2; this release reads version 1"),
-        ({"fingerprint": "0" * 16}, "has fingerprint .* but names '0000000000000000'"),
+        ({"fingerprint": "0" * 16}, "has fingerprint .* but states '0000000000000000'"),
         ({"n_networks": 0}, "'network0.bias', which this release does not know"),
         ({"n_networks": 2}, "lacks the array 'network1"),
         ({"chains": [["S"]]}, "first label of the model is not the empty one"),

@@ -78,7 +78,7 @@ def test_damaged_bytes_are_no_model(data):
     ("changes", "message"),
     [
         ({"version": 2}, "has version 2; this release reads version 1"),
-        ({"fingerprint": "0" * 16}, "but names '0000000000000000'"),
+        ({"fingerprint": "0" * 16}, "but states '0000000000000000'"),
         ({"strategy": "top_down"}, "strategy is 'top_down'; it must be 'l2r' or"),
         ({"max_arity": 1}, "max_arity is 1; it must be a whole number from 2 to 64"),
         ({"max_arity": 4}, "the model has fingerprint"),
@@ -101,7 +101,7 @@ def test_a_wrong_proof_is_refused(data):
     for key, value in (("cost", meta["proofs"][1]["cost"] + 0.01), ("items", [[0, 9, 0]])):
         proofs = [dict(proof) for proof in meta["proofs"]]
         proofs[1][key] = value
-        refuses(DtreeParser.from_bytes, data, {"proofs": proofs}, "proof 1 of the model scores")
+        refuses(DtreeParser.from_bytes, data, {"proofs": proofs}, "self-test 1 of the model scores")
     assert read_model(rewritten(data, {"proofs": []}))[1] == []
 
 
@@ -123,7 +123,7 @@ def test_the_digest_is_of_what_the_fingerprint_leaves_out(data):
     for name in ("trees.units", "parts"):
         other = arrays[name].copy()
         other.flat[-1] += 1
-        refuses(read_model, data, {name: other}, f"the model has digest .* but names '{meta['digest']}'")
+        refuses(read_model, data, {name: other}, f"the model has digest .* but states '{meta['digest']}'")
     refuses(read_model, data, {"gate": {**meta["gate"], "shares": [0.5], "margins": [1]}}, "the model has digest")
     read_model(rewritten(data, {"digest": GONE}))  # as in the first files
 

@@ -42,10 +42,10 @@ def test_sound_ensembles_pass(shuffled):
         ("yes", 5, 0, "leaf with a child at 5"),
         ("roots", 0, 8, "root out of range at 0"),
         ("roots", 1, -1, "root out of range at 1"),
-        ("roots", 1, 0, "node reached from two places at 0"),
-        ("roots", 1, 3, "node reached from two places at 3"),
-        ("yes", 2, 2, "node reached from two places at 2"),
-        ("no", 4, 2, "node reached from two places at 2"),
+        ("roots", 1, 0, "node reached from two nodes at 0"),
+        ("roots", 1, 3, "node reached from two nodes at 3"),
+        ("yes", 2, 2, "node reached from two nodes at 2"),
+        ("no", 4, 2, "node reached from two nodes at 2"),
         ("value", 3, np.nan, "not a number at 3"),
         ("value", 3, -np.inf, "not a number at 3"),
         ("value", 2, 1.0, "confidence on an inner node at 2"),
@@ -61,12 +61,12 @@ def test_each_defect_is_named_with_its_place(field, at, value, message):
 def test_circles_and_lost_nodes():
     circle = flatten([TREE, 5])
     circle.no[0], circle.no[4] = 6, 2  # 2 -> 4 -> 2, and the root no longer leads to them
-    with pytest.raises(ModelFormatError, match="circle of nodes at 2"):
+    with pytest.raises(ModelFormatError, match="cycle of nodes at 2"):
         validate(circle, 3)
     own_child = LabelEnsemble(
         *(np.array(a, dtype=np.int32) for a in ([], [0, -1], [0, -1], [1, -1])), np.zeros(2)
     )
-    with pytest.raises(ModelFormatError, match="circle of nodes at 0"):
+    with pytest.raises(ModelFormatError, match="cycle of nodes at 0"):
         validate(own_child, 1)
     lost = flatten([TREE, 5])
     with pytest.raises(ModelFormatError, match="node in no tree at 7"):

@@ -78,17 +78,18 @@ def test_a_model_keeps_its_book():
          "the next word on the left is not a preposition (IN)"),
         ('right terminal 1 word = "bank"', "the second word on the right is “bank”",
          "the second word on the right is not “bank”"),
-        ("reader: window chain = S VP", "it reads this span as S over VP", "it does not read this span as S over VP"),
-        ("reader: window sure < 0.2", "it gives its first choice for this span a probability below 0.2",
+        ("span model: window chain = S VP", "it labels this span as S over VP",
+         "it does not label this span as S over VP"),
+        ("span model: window sure < 0.2", "it gives its first choice for this span a probability below 0.2",
          "it gives its first choice for this span a probability of at least 0.2"),
-        ("reader: of right starting >= 0.9",
-         "it expects longer constituents to begin with the next item (of at least 0.9)",
-         "it expects longer constituents to begin with the next item (below 0.9)"),
+        ("span model: of right starting >= 0.9",
+         "it expects longer constituents to begin with the next item (expected number of at least 0.9)",
+         "it expects longer constituents to begin with the next item (expected number below 0.9)"),
         ("items of span > 3", "it has more than 3 children", "it has at most 3 children"),
         ("terminals of span = 1", "it has 1 word", "it does not have 1 word"),
         ("items of 4 of right context > 0", "there is something to the right", "there is nothing to the right"),
         ("start item 0 label = NP", "its first child is an NP", "its first child is not an NP"),
-        ("reader: window second chain = NP", "its second choice for this span is NP",
+        ("span model: window second chain = NP", "its second choice for this span is NP",
          "its second choice for this span is not NP"),
         ("start item 6 label = NP", "its 7th child is an NP", "its 7th child is not an NP"),
         ("end item 5 label = NP", "its last child but 5 is an NP", "its last child but 5 is not an NP"),
@@ -122,8 +123,8 @@ def test_names_of_the_same_child_are_one():
     assert same_place("head item -1 word", 3, 2) == "start item 1 word"
     assert same_place("first child of end item 0 label", 3, 2) == "first child of last label"
     assert same_place("start item 3 label", 2, 0) == "start item 3 label"
-    assert topic_of("reader: window sure") == topic_of("reader: window chain") == "reader: window"
-    assert topic_of("reader: window second chain") == "reader: window second"
+    assert topic_of("span model: window sure") == topic_of("span model: window chain") == "span model: window"
+    assert topic_of("span model: window second chain") == "span model: window second"
 
 
 @pytest.mark.parametrize(
@@ -158,7 +159,7 @@ def test_a_fact_tells_what_is_there_and_else_what_is_not():
     assert none_of("some item of span: label", ["NN", "PRP", "NP", "X"]) == "no noun, pronoun, NP, … among its children"
     assert none_of("first label", ["NN", "CC"]) == "its first child is not noun or conjunction"
     assert none_of("first label", ["NN", "CC", "X"]) == "its first child is not noun, conjunction or X"
-    mass = "reader: with right mass"
+    mass = "span model: with right mass"
     limits = [(AtomTest(mass, "<", "0.5"), True), (AtomTest(mass, "<", "0.1"), False)]
     said = "it gives this span and the next item a probability from 0.1 to 0.5 of being a constituent"
-    assert fact("reader: with right", {}, limits) == said
+    assert fact("span model: with right", {}, limits) == said

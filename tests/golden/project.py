@@ -1,0 +1,177 @@
+"""The names of the project that golden digests need, all in this file, so that they are renamed in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from spacy.language import Language
+from spacy.tokens import Doc
+
+import spacy_dtparse
+import spacy_dtparse.cli
+import training.cli
+from spacy_dtparse.models import PARSERS, embedded_model
+from spacy_dtparse.parsers.base import ParseResult
+from spacy_dtparse.pipeline.component import ConstituentPipe
+from spacy_dtparse.pipeline.dependencies import BpmParser
+from spacy_dtparse.pipeline.explanation import Explanation
+from spacy_dtparse.pipeline.recurrent_tagger import RecurrentTaggerPipe
+from spacy_dtparse.trees.bracket_writer import write_tree
+from spacy_dtparse.trees.spines import spines, write_spine
+from tests.teacher_shards import made_shard
+
+NETWORK = "en_span"
+"""The pipeline whose parser is a network alone."""
+
+SETTINGS = {
+    "budget": "budget", "most tokens": "max_tokens", "confident": "confident", "gate": "gate", "trust": "trust",
+    "sure": "sure", "whole": "whole", "betas": "betas", "networks": "networks", "penalty": "penalty", "prune": "prune",
+    "beam": "beam", "tags": "tags", "decoder": "decoder", "candidates": "candidates_n", "stages": "stages",
+    "heads": "heads", "probabilities": "probabilities", "constraints": "constraints_key",
+}  # fmt: skip
+"""Our names of settings, and those of the project."""
+
+_VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
+    "en_dtparse": (
+        {"budget": 0}, {"most tokens": 8}, {"budget": 150, "sure": 1.0}, {"trust": 0.0, "gate": 0.0},
+        {"whole": False, "confident": 2.0},
+    ),
+    "en_trees": ({"budget": 0}, {"most tokens": 8}, {"budget": 400, "gate": 0.02}, {"confident": 2.0}),
+    "en_span": (
+        {"networks": 1}, {"budget": 0}, {"most tokens": 2}, {"most tokens": 9}, {"penalty": 0.2, "whole": False},
+        {"penalty": 0.8}, {"confident": 0.5},
+    ),
+    "en_pcfgla": (
+        {"most tokens": 6}, {"tags": "given"}, {"tags": "own"}, {"decoder": "q"},
+        {"prune": 0.01, "beam": 0.0},
+    ),
+    "en_bpm": ({"stages": 1}, {"most tokens": 7}, {"decoder": "spanning"}, {"decoder": "projective", "heads": 3}),
+}  # fmt: skip
+"""Settings that run other code, by pipeline."""
+
+TAGGER_VARIANTS = ({"most tokens": 5}, {"most tokens": 40})
+
+
+def load(name: str, **config: Any) -> Language:
+    """The shipped pipeline of that name; `config`: settings of its parser, by our names."""
+    own = {SETTINGS[key]: value for key, value in config.items()}
+    return spacy_dtparse.load(name, **({"config": {"components": {PARSERS[name]: own}}} if own else {}))
+
+
+def model_file(name: str) -> str:
+    """The model file of a shipped parser."""
+    return embedded_model(name)
+
+
+def with_probabilities(name: str) -> Language:
+    """The pipeline whose parser tells probabilities."""
+    return load(name, probabilities=True)
+
+
+def component_of(nlp: Language) -> Any:
+    """The component that wrote the last of the annotation: the parser of heads, or of constituents."""
+    return next(pipe for _, pipe in reversed(nlp.components) if isinstance(pipe, ConstituentPipe | BpmParser))
+
+
+def tagger_of(nlp: Language) -> Any:
+    """The component that tags."""
+    return next(pipe for _, pipe in nlp.components if isinstance(pipe, RecurrentTaggerPipe))
+
+
+def parser_of(component: Any, **changes: Any) -> Any:
+    """The parser of a component, with its settings and then those of `changes`, by our names."""
+    parser = component.configured_parser
+    return parser.with_settings(**{SETTINGS[name]: value for name, value in changes.items()}) if changes else parser
+
+
+def variants_of(name: str) -> dict[str, dict[str, Any]]:
+    """Settings to be tried with a shipped pipeline, by a name for the entry."""
+    return {_named(one): one for one in _VARIANTS[name]}
+
+
+def tagger_variants() -> dict[str, dict[str, Any]]:
+    """Settings to be tried with the tagger, by a name for the entry."""
+    return {_named(one): one for one in TAGGER_VARIANTS}
+
+
+def _named(settings: dict[str, Any]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in settings.items())
+
+
+def constraints_key(component: Any) -> str:
+    """The key of the span group that a component reads constraints from."""
+    return getattr(component, SETTINGS["constraints"])
+
+
+def spine_texts(results: Sequence[ParseResult]) -> list[list[tuple[str, float]]]:
+    """Spines for each word, those of some trees of a sentence, the first the likeliest."""
+    columns = [[write_spine(spine) for spine in spines(one.tree)] for one in results]
+    offered = []
+    for texts in zip(*columns, strict=True):
+        kept = list(dict.fromkeys(texts))
+        offered.append([(text, 0.9 if rank == 0 else 0.1 / (len(kept) - 1)) for rank, text in enumerate(kept)])
+    return offered
+
+
+def told_of(result: ParseResult) -> tuple[list[Any], list[Any]]:
+    """What a parse says: tree and status, and the numbers of it."""
+    numbers = [
+        result.cost, result.scores, result.n_states, result.n_scored, result.greedy_optimal, result.n_searches,
+        result.ambiguity, result.margin, result.probabilities, rounded(result.tree_probability), result.deadline_struck,
+    ]  # fmt: skip
+    return [write_tree(result.tree), result.status], numbers
+
+
+def rounded(probability: float | None) -> str:
+    """A probability of a tree to nine digits: its last bits depend on the order of a set, which differs from process to
+    process (`parsers.calibration._expected`)."""
+    return f"{probability:.9g}" if probability is not None else ""
+
+
+def told_of_links(result: Any) -> tuple[list[Any], list[Any]]:
+    """What a parse of heads says: heads, labels and status, and its score."""
+    return [result.heads, result.labels, result.status], [result.score]
+
+
+def told_of_explanation(one: Explanation) -> tuple[list[Any], list[Any], str]:
+    """What an explanation says: names and places, numbers, text."""
+    others = [[other.label, other.start, other.end, other.relation] for other in one.alternatives]
+    numbers = [
+        one.probability, one.score, one.margin, [other.probability for other in one.alternatives],
+        [[group.value, group.over, [[fact.value, fact.over] for fact in group.facts]] for group in one.groups],
+        len(one.rules),
+    ]  # fmt: skip
+    said = "\n".join([str(one), one.to_text(all=True), repr(one.to_dict(rules=3))])
+    return [one.label, one.start, one.end, one.method, one.runner_up, others], numbers, said
+
+
+def sentences_of(component: Any, doc: Doc) -> list[tuple[Sequence[str], Sequence[str]]]:
+    """Words and tags of the sentences of a Doc that have words, as the component reads them."""
+    return [(one.words, one.tags) for one in component.begin(doc).sentences if one.words]
+
+
+def columns_of(component: Any, doc: Doc) -> list[Any]:
+    """The sentences of a Doc as the parser of heads takes them."""
+    return [columns for columns in component.begin(doc).columns if columns is not None]
+
+
+def group_of(doc: Doc, component: Any) -> Any:
+    """The span group that a component of constituents has written."""
+    return doc.spans[component.spans_key]
+
+
+def write_shard(path: Path) -> None:
+    """Write a shard of a teacher's beliefs, made up without torch."""
+    made_shard(path)
+
+
+def run_command(arguments: list[str]) -> int:
+    """Run a `dtparse` command; its exit code."""
+    return spacy_dtparse.cli.main(arguments)
+
+
+def run_training(arguments: list[str]) -> int:
+    """Run a command of `python -m training`; its exit code."""
+    return training.cli.main(arguments)

@@ -1,0 +1,63 @@
+"""Groups of entries by name, and how they are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from . import asking, parsing, text_entries, training_runs
+from .store import Entry
+
+FAST, SLOW = "fast", "slow"
+
+
+def _constituents(name: str) -> Iterator[Entry]:
+    """All entries of a parser of constituents."""
+    for part in (
+        parsing.constituent_entries, asking.k_best_entries, asking.probability_entries, asking.constraint_entries,
+        asking.explanation_entries,
+    ):  # fmt: skip
+        yield from part(name)
+
+
+def _network(name: str) -> Iterator[Entry]:
+    """All entries of the network, and those that any parser would do for."""
+    yield from _constituents(name)
+    yield from asking.pattern_entries(name)
+
+
+SHIPPED: dict[str, Callable[[str], Iterable[Entry]]] = {
+    "tagger": parsing.tagger_entries,
+    "en_span": _network,
+    "en_dtparse": _constituents,
+    "en_trees": _constituents,
+    "en_pcfgla": _constituents,
+    "en_bpm": parsing.dependency_entries,
+    "info": text_entries.info_entries,
+}
+"""Groups of the shipped models."""
+
+GROUPS: dict[str, Callable[[str], Iterable[Entry]]] = {
+    **SHIPPED,
+    **dict.fromkeys(training_runs.RUNS, training_runs.training_entries),
+}
+"""All groups: functions of the group's name."""
+
+
+def names_of(chosen: Iterable[str], slow: bool = True) -> list[str]:
+    """The groups that hold entries whose names begin with one of `chosen`, all of them where nothing is chosen; without
+    the slow ones unless `slow`."""
+    wanted = tuple(chosen)
+    groups = [group for group in GROUPS if slow or group not in training_runs.SLOW]
+    if not wanted:
+        return groups
+    return [group for group in groups if any(one.startswith(f"{group}/") or group.startswith(one) for one in wanted)]
+
+
+def entries_of(group: str, chosen: Iterable[str] = ()) -> list[Entry]:
+    """The entries of a group, of those that are chosen. Raises ValueError where two have one name."""
+    wanted = tuple(chosen)
+    made = list(GROUPS[group](group))
+    names = [one.name for one in made]
+    if len(set(names)) < len(names):
+        raise ValueError(f"two entries have one name, of {', '.join(names)}")
+    return [one for one in made if not wanted or one.name.startswith(wanted)]

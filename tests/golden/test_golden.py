@@ -1,0 +1,40 @@
+"""Nothing that the project computes has changed since the golden digests were written; see the package."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .running import GROUPS, SHIPPED
+from .training_runs import SLOW
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="hours without compiling")
+
+
+def check(group: str) -> None:
+    """Run the comparison as a command, since matrix products of one thread are set before numpy is loaded."""
+    command = [sys.executable, "-m", "tests.golden", "--only", group]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=580)
+    assert done.returncode == 0, f"{' '.join(command[1:])}\n{done.stdout}{done.stderr[-2000:]}"
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("group", SHIPPED)
+def test_shipped_models(group: str) -> None:
+    check(group)
+
+
+@pytest.mark.parametrize("group", [group for group in GROUPS if group not in (*SHIPPED, *SLOW)])
+def test_trainings(group: str) -> None:
+    check(group)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("group", SLOW)
+def test_long_trainings(group: str) -> None:
+    check(group)

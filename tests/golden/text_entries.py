@@ -1,0 +1,43 @@
+"""Entries of what commands print."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+
+from . import project
+from .store import Entry, text
+
+CHANGING = ("software",)
+"""Sections of `dtparse info` about this machine and its software."""
+TEXT = "She closed the door (the green one) and left."
+
+
+def info_entries(group: str) -> Iterator[Entry]:
+    """`dtparse info` of each shipped pipeline: what does not depend on the machine."""
+    for name in project.PARSERS:
+        yield text(f"{group}/{name}", told_by_info(name))
+    for form in ("brackets", "conllu"):
+        yield text(f"{group}/parse as {form}", _printed(["parse", "--format", form, "--text", TEXT]))
+    yield text(f"{group}/parse k best", _printed(["parse", "--k-best", "3", "--text", TEXT]))
+
+
+def told_by_info(name: str) -> str:
+    """The output without versions of software and the path of the pipeline."""
+    told = json.loads(_printed(["info", "--json", "--pipeline", name]))
+    for section in CHANGING:
+        told.pop(section, None)
+    told["pipeline"].pop("path", None)
+    return json.dumps(told, ensure_ascii=False)
+
+
+def _printed(arguments: list[str]) -> str:
+    """What a command prints. Raises RuntimeError where it fails."""
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        code = project.run_command(arguments)
+    if code:
+        raise RuntimeError(f"dtparse {' '.join(arguments)} ended with {code}")
+    return printed.getvalue()

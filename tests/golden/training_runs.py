@@ -1,0 +1,265 @@
+"""Entries of tiny trainings: every file that a trainer writes, models and what unfinished runs keep.
+
+Each run is a list of commands of `python -m training` on the sample treebank, in a folder of its own. Of each file that
+is there at the end there is an entry, under its path; one for all files of a folder within a folder. So these pin the
+names of files, too, and those of facts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import project
+from .store import Entry, bits, digest_of, same
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLE = ROOT / "assets" / "sample"
+TRAIN, DEV = f"{SAMPLE}/train.mrg,limit=40", f"{SAMPLE}/dev.mrg,limit=6"
+TEXT, LINKS = f"{SAMPLE}/plain.txt", f"{SAMPLE}/dependencies.conllu"
+RECIPE = {
+    "min_word_sentences": 2, "min_atom_count": 3, "atom_table_bits": 16, "gate_bits": 10, "n_workers": 1,
+    "learner": {"sample_size": 1000},
+    "path": {"max_levels": 4, "max_trees_per_level": 6, "lambda_start": 10.0, "decay": 0.5, "quiet": True},
+}  # fmt: skip
+NETWORK = ["epochs=1", "batch=200", "warm=5", "shape.layers=1", "shape.width=16"]
+TAGGER = [part for one in ("network.width=16", "network.layers=1", "fit.epochs=0.3") for part in ("--set", one)]
+LINK_MEMBERS = ["members=2", "epochs=2", "folds=2", "guide_members=1", "label_members=1", "label_epochs=1"]
+
+Commands = Callable[[Path], list[list[str]]]
+
+
+def tree_commands(at: Path) -> list[list[str]]:
+    """Boosted trees, with a gate trained anew, and with word clusters."""
+    (at / "recipe.json").write_text(json.dumps(RECIPE), encoding="utf8")
+    fit = ["fit", "--recipe", f"{at}/recipe.json", "--train", TRAIN, "--dev", DEV]
+    return [
+        [*fit, "--workdir", f"{at}/work", "--out", f"{at}/model"],
+        ["gate", f"{at}/model", "--train", TRAIN, "--bits", "8", "--out", f"{at}/gated"],
+        ["clusters", "--text", TEXT, "--n", "6", "--least", "2", "--rounds", "3", "--out", f"{at}/clusters.txt"],
+        [*fit, "--clusters", f"{at}/clusters.txt", "--set", "templates=standard_clusters",
+         "--workdir", f"{at}/work_clusters", "--out", f"{at}/with_clusters"],
+        ["evaluate", f"{at}/model", DEV, "--json", f"{at}/scores.json"],
+    ]  # fmt: skip
+
+
+def network_commands(at: Path) -> list[list[str]]:
+    """Networks of spans, from trees and from a teacher's shards; readers' beliefs, and boosted trees that read them."""
+    (at / "recipe.json").write_text(json.dumps({**RECIPE, "templates": "standard_read"}), encoding="utf8")
+    (at / "shards").mkdir()
+    project.write_shard(at / "shards" / "made.00000.npz")
+    span = ["--train", TRAIN, "--seeds", "0", "--workers", "1", "--set", *NETWORK]
+    return [
+        ["span", *span, "--dev", DEV, "--workdir", f"{at}/work", "--out", f"{at}/model"],
+        ["span", *span, "--taught", f"{at}/shards", "--workdir", f"{at}/work_taught", "--out", f"{at}/taught"],
+        ["readers", *span, "--folds", "2", "--workdir", f"{at}/work_readers", "--out", f"{at}/beliefs"],
+        ["fit", "--recipe", f"{at}/recipe.json", "--train", TRAIN, "--dev", DEV, "--reader", f"{at}/model",
+         "--beliefs", f"{at}/beliefs", "--workdir", f"{at}/work_reading", "--out", f"{at}/reading"],
+        ["calibrate", project.model_file(project.NETWORK), "--dev", f"{SAMPLE}/dev.mrg", "--tags", "gold",
+         "--out", f"{at}/calibrated"],
+    ]  # fmt: skip
+
+
+def grammar_commands(at: Path) -> list[list[str]]:
+    """Treebank grammars, and those with latent annotations."""
+    return [
+        ["pcfg", "--train", TRAIN, "--out", f"{at}/plain"],
+        ["pcfg", "--train", TRAIN, "--recipe-steps", "tm2006", "--smoothing", "2", "--horizontal", "2",
+         "--binarise", "left", "--parse-tags", "own", "--out", f"{at}/smoothed"],
+        ["pcfgla", "--train", TRAIN, "--cycles", "2", "--iterations", "3", "--threads", "1", "--seeds", "0", "1",
+         "--candidates", "--workdir", f"{at}/work", "--out", f"{at}/latent"],
+        ["evaluate", f"{at}/latent", DEV, "--decoder", "rerank", "--candidates-n", "5", "--json", f"{at}/rerank.json"],
+    ]  # fmt: skip
+
+
+def taught_commands(at: Path) -> list[list[str]]:
+    """Trees of a grammar that raw text was parsed with, for self-training."""
+    return [
+        ["pcfgla", "--train", TRAIN, "--cycles", "1", "--iterations", "2", "--threads", "1", "--out", f"{at}/teacher"],
+        ["self-train", "--teacher", f"{at}/teacher", "--text", TEXT, "--max-words", "9", "--sizes", "5",
+         "--workers", "1", "--workdir", f"{at}/work", "--out", f"{at}/taught"],
+        ["evaluate", f"{at}/teacher", DEV, "--decoder", "viterbi", "--json", f"{at}/viterbi.json"],
+    ]  # fmt: skip
+
+
+def link_commands(at: Path) -> list[list[str]]:
+    """Dependency parsers: of two stages with labels, and one that constituents guide."""
+    guide = project.model_file(project.NETWORK)
+    members = ["--workers", "1", "--set", *LINK_MEMBERS]
+    return [
+        ["bpm", "--train", LINKS, *members, "stages=2", "--workdir", f"{at}/work", "--out", f"{at}/model"],
+        ["bpm", "--train", f"{SAMPLE}/train.mrg,limit=30", *members, "--guide", guide, "--decoder", "spanning",
+         "--workdir", f"{at}/work_guided", "--out", f"{at}/guided"],
+        ["bpm-evaluate", f"{at}/model", LINKS, "--json", f"{at}/scores.json"],
+    ]  # fmt: skip
+
+
+def label_commands(at: Path) -> list[list[str]]:
+    """Log-linear taggers of spines by all estimators, and a jackknife of them."""
+    fit = ["tagger-fit", "--train", f"{at}/spines", "--workers", "1"]
+    found = [
+        ["spines", f"{SAMPLE}/train.mrg,limit=60", "--least", "2", "--json", f"{at}/spines.json",
+         "--write", f"{at}/spines"],
+        ["spines", f"{SAMPLE}/train.mrg,limit=20", "--categories", "sided", "--write", f"{at}/sided"],
+        [*fit, "--jackknife", "2", "--set", "epochs=1", "--workdir", f"{at}/work_folds", "--out", f"{at}/jackknifed"],
+    ]  # fmt: skip
+    for name, setting in (("perceptron", "epochs=2"), ("mira", "epochs=2"), ("gis", "iterations=3"),
+                          ("lbfgs", "iterations=3")):  # fmt: skip
+        found.append([*fit, "--estimator", name, "--set", setting, "--workdir", f"{at}/work_{name}",
+                      "--out", f"{at}/{name}"])  # fmt: skip
+    return found
+
+
+def tagger_commands(at: Path) -> list[list[str]]:
+    """Recurrent taggers: a jackknife, and a whole pipeline, put together with a parser."""
+    return [
+        ["jackknife", "--treebank", str(SAMPLE), "--folds", "2", *TAGGER, "--out", f"{at}/tags"],
+        ["tag", "--treebank", str(SAMPLE), *TAGGER, "--out", f"{at}/final", "--model", f"{at}/tagger"],
+        ["pcfg", "--train", TRAIN, "--out", f"{at}/plain"],
+        ["assemble", "--tagger", f"{at}/tagger", "--model", f"{at}/plain", "--names", "sample", "--version", "1.0.0",
+         "--out", f"{at}/pipeline"],
+    ]  # fmt: skip
+
+
+def data_commands(at: Path) -> list[list[str]]:
+    """Treebanks converted, drawn into parts, and head rules read off them."""
+    return [
+        ["convert", str(ROOT / "assets"), "sample", "--out", f"{at}/corpus"],
+        ["split", f"{SAMPLE}/dev.mrg", "--parts", "train=20", "dev=10", "--out", f"{at}/parts"],
+        ["heads", f"{SAMPLE}/train.mrg", "--out", f"{at}/heads.json"],
+    ]
+
+
+def adapting_commands(at: Path) -> list[list[str]]:
+    """A shipped pipeline with a tagger of spines that prunes its parser's search."""
+    return [
+        ["adapt", "en_trees", "--text", TEXT, "--limit", "40", "--max-words", "25", "--set", "epochs=2",
+         "--dev", DEV, "--workers", "1", "--workdir", f"{at}/work", "--out", f"{at}/adapted"],
+    ]  # fmt: skip
+
+
+def study_commands(at: Path) -> list[list[str]]:
+    """Runs of the studies of the papers, each at a small size."""
+    for name in ("wsj", "craft"):  # the sample, under names that the plan has
+        shutil.copytree(SAMPLE, at / "corpus" / name)
+    fit = (
+        "path.decay=0.4", "path.lambda_start=30", "path.lambda_floor=5", "path.quiet=true", "n_workers=1",
+        "path.max_trees_per_level=10", "min_word_sentences=2", "min_atom_count=2", "learner.sample_size=3000",
+    )  # fmt: skip
+    settings = [part for one in fit for part in ("--set", one)]
+    return [
+        ["reproduce", "--corpus", str(ROOT / "assets"), "--names", "sample", "--out", f"{at}/turian", "--scale", "0.2",
+         "--budget", "1000", *settings,
+         "--runs", "r2l", "l2r", "bottom_up", "hard", "stumps", "uniform", "full_length", "pcfg"],
+        ["pcfgla-study", "--corpus", f"{at}/corpus", "--runs", "left-1", "--scale", "0.2", "--threads", "1",
+         "--out", f"{at}/matsuzaki"],
+    ]  # fmt: skip
+
+
+def whole_commands(at: Path) -> list[list[str]]:
+    """Trainings on the whole sample, as docs have them, several processes at work."""
+    train, dev = ["--train", f"{SAMPLE}/train.mrg"], ["--dev", f"{SAMPLE}/dev.mrg"]
+    recipe = ["--recipe", str(ROOT / "training" / "recipes" / "sample.json")]
+    links = ["members=3", "epochs=3", "folds=3", "stages=2"]
+    return [
+        ["fit", *recipe, *train, *dev, "--set", "path.lambda_floor=3", "n_workers=2", "path.quiet=true",
+         "--workdir", f"{at}/work_trees", "--out", f"{at}/trees"],
+        ["span", *train, *dev, "--seeds", "0", "1", "--workers", "2", "--set", "epochs=2", "shape.width=32",
+         "--workdir", f"{at}/work_network", "--out", f"{at}/network"],
+        ["pcfgla", *train, "--cycles", "3", "--iterations", "10", "--threads", "2", "--out", f"{at}/latent"],
+        ["bpm", "--train", f"{SAMPLE}/train.mrg", "--jackknife", "2", "--set", *links, "--workers", "2",
+         "--workdir", f"{at}/work_links", "--out", f"{at}/links"],
+    ]  # fmt: skip
+
+
+RUNS: dict[str, tuple[Commands, Callable[[str, Any], Entry]]] = {
+    "train_data": (data_commands, same),
+    "train_trees": (tree_commands, bits),
+    "train_networks": (network_commands, bits),
+    "train_grammars": (grammar_commands, bits),
+    "train_taught": (taught_commands, bits),
+    "train_links": (link_commands, same),
+    "train_labels": (label_commands, bits),
+    "train_taggers": (tagger_commands, bits),
+    "train_adapted": (adapting_commands, bits),
+    "train_studies": (study_commands, bits),
+    "train_whole": (whole_commands, bits),
+}
+"""Trainings by the name of the group: the commands, and the kind of the entries. Names of files are compared
+everywhere."""
+SLOW = ("train_adapted", "train_studies", "train_whole")
+"""Those that the fast tests leave out."""
+
+_CHANGING = re.compile(r"seconds|per_second|^ms$|^ms_per|^steps$|^peak_bytes$|^spacy_version$|^check$|^command$|^date$")
+"""Fields about the machine or the moment; `steps` are seconds of a tree's steps, `check` is a digest of the others."""
+_LEFT_OUT = (".lock", "table.md")
+"""Names of files that say which process is at work, and how long parsing took."""
+
+
+def training_entries(group: str) -> Iterator[Entry]:
+    """The entries of a training."""
+    commands, kind = RUNS[group]
+    with tempfile.TemporaryDirectory() as folder:
+        at = Path(folder).resolve()
+        for command in commands(at):
+            with redirect_stdout(StringIO()):
+                code = project.run_training(command)
+            if code:
+                raise RuntimeError(f"python -m training {' '.join(command)} ended with {code}")
+        paths = [path for path in sorted(at.rglob("*")) if path.is_file() and path.name not in _LEFT_OUT]
+        yield same(f"{group}/files", [str(path.relative_to(at)) for path in paths])
+        together: dict[str, dict[str, Any]] = {}
+        for path in paths:
+            inner = path.parent.relative_to(at)
+            own = together.setdefault(f"{inner}/" if len(inner.parts) > 1 else str(inner / path.name), {})
+            own[path.name] = content_of(path, at)
+        for name, contents in together.items():
+            yield kind(f"{group}/{name}", contents)
+
+
+def content_of(path: Path, folder: Path) -> Any:
+    """What a file holds: arrays of .npz by name, facts of JSON without those of the machine, else bytes; paths of the
+    run and of the project have other names in it."""
+    if path.suffix == ".npz":
+        with np.load(path) as arrays:
+            return {name: _plain_array(arrays[name], folder) for name in sorted(arrays.files)}
+    data = path.read_bytes()
+    try:
+        if path.suffix != ".jsonl":
+            return plain_facts(json.loads(data.decode("utf8")), folder)
+        lines = [plain_facts(json.loads(line), folder) for line in data.decode("utf8").splitlines()]
+        return sorted(lines, key=digest_of)  # the order of labels in a level depends on how long each took
+    except ValueError:
+        return _without_paths(data, folder)
+
+
+def plain_facts(facts: Any, folder: Path) -> Any:
+    """Facts without the fields of `_CHANGING` and without paths, in order of names."""
+    if isinstance(facts, Mapping):
+        return {name: plain_facts(facts[name], folder) for name in sorted(facts) if not _CHANGING.search(name)}
+    if isinstance(facts, list):
+        return [plain_facts(one, folder) for one in facts]
+    return _without_paths(facts.encode("utf8"), folder) if isinstance(facts, str) else facts
+
+
+def _plain_array(array: np.ndarray, folder: Path) -> Any:
+    """An array; one of bytes that are JSON as facts."""
+    if array.dtype == np.uint8 and array.ndim == 1:
+        try:
+            return plain_facts(json.loads(array.tobytes()), folder)
+        except ValueError:
+            pass
+    return array if array.dtype != object else array.tolist()
+
+
+def _without_paths(data: bytes, folder: Path) -> bytes:
+    return data.replace(str(folder).encode(), b"RUN").replace(str(ROOT).encode(), b"PROJECT")
