@@ -1,10 +1,11 @@
-"""Check the distributions in a folder against a clone, and add the models to its list of components.
+"""Compare the distributions in a folder with a clone, and add the models to the list of components.
 
     python .ci/check_release.py DIR CLONE
 
-The wheel has all files of the package that git has, and no other; so has the source distribution. Every model has its
-licence beside it, and the metadata name all of them. Nothing that an installation brings along has a licence that asks
-for the source of what it is used in (GPL, AGPL). Exits with 1 and says what is wrong.
+The wheel and the source distribution must contain all files of the package that git tracks, and no others. Every model
+must have its licence in the same folder, and the metadata must name all licences. No package that is installed as a
+dependency may have a licence that requires the source code of programs that use it (GPL, AGPL). If something is wrong,
+the script prints it and exits with 1.
 """
 
 from __future__ import annotations
@@ -20,20 +21,20 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 MOST_BYTES = 12_000_000
-"""Of a file."""
+"""Maximum size of a file."""
 BESIDE = {"CHANGELOG.md", "SECURITY.md", "README.md", "LICENSE", "pyproject.toml", ".gitignore", "PKG-INFO"}
-"""What the source distribution has beside the package."""
+"""Files of the source distribution that are not in the package."""
 MODELS_LICENCE = "CC-BY-SA-4.0"
 
 
 def tracked(clone: Path) -> set[str]:
-    """The files of the package that git has."""
+    """The files of the package that git tracks."""
     listed = subprocess.run(["git", "ls-files", "spacy_dtparse"], cwd=clone, check=True, capture_output=True, text=True)
     return set(listed.stdout.split("\n")) - {""}
 
 
 def check_wheel(path: Path, wanted: set[str]) -> list[str]:
-    """What is wrong with a wheel."""
+    """List the problems of a wheel."""
     with zipfile.ZipFile(path) as wheel:
         files = {info.filename: info.file_size for info in wheel.infolist() if not info.is_dir()}
         own = {name for name in files if ".dist-info/" not in name}
@@ -45,16 +46,16 @@ def check_wheel(path: Path, wanted: set[str]) -> list[str]:
         problems.append(f"{path.name}: its licence is {facts['License-Expression']}")
     named = set(facts.get_all("License-File", []))
     folder = metadata.removesuffix("METADATA") + "licenses/"
-    problems += [f"{path.name}: {name} is named, but not there" for name in named if folder + name not in files]
+    problems += [f"{path.name}: {name} is named, but missing" for name in named if folder + name not in files]
     for name in sorted(own):
         beside = str(PurePosixPath(*PurePosixPath(name).parts[:3]) / "LICENSE")
         if PurePosixPath(name).name == "model" and (beside not in own or beside not in named):
-            problems.append(f"{path.name}: {name} has no licence beside it, or the metadata do not name it")
+            problems.append(f"{path.name}: {name} has no licence in its folder, or the metadata do not name it")
     return problems
 
 
 def check_source(path: Path, wanted: set[str]) -> list[str]:
-    """What is wrong with a source distribution."""
+    """List the problems of a source distribution."""
     with tarfile.open(path) as archive:
         files = {member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()}
     return _differences(path, files - BESIDE, wanted) + [f"{path.name}: {name} is missing" for name in BESIDE - files]
@@ -66,7 +67,7 @@ def _differences(path: Path, found: set[str], wanted: set[str]) -> list[str]:
 
 
 def with_models(bom: dict[str, Any], clone: Path, wanted: set[str]) -> dict[str, Any]:
-    """The list of components with the package's models."""
+    """Add the package's models to the list of components."""
     models = [name for name in sorted(wanted) if PurePosixPath(name).name == "model"]
     more = [
         {
@@ -82,7 +83,7 @@ def with_models(bom: dict[str, Any], clone: Path, wanted: set[str]) -> dict[str,
 
 
 def check_licences(bom: dict[str, Any]) -> list[str]:
-    """What of the components has no licence, or one that asks for more than to be named."""
+    """List the components without a licence, or with one that requires more than naming the authors."""
     problems = []
     for component in bom["components"]:
         named = []
@@ -91,14 +92,14 @@ def check_licences(bom: dict[str, Any]) -> list[str]:
             named.append(entry.get("expression") or licence.get("id") or licence.get("name") or "")
         text = ", ".join(filter(None, named))
         if not text:
-            problems.append(f"{component['name']}: no licence is told")
+            problems.append(f"{component['name']}: no licence is given")
         if "GPL" in text.replace("LGPL", "") or "GNU General" in text:
             problems.append(f"{component['name']}: {text}")
     return problems
 
 
 def main() -> int:
-    """Check, write, say."""
+    """Check the distributions, write the list of components, print the problems."""
     folder, clone = map(Path, sys.argv[1:])
     wanted = tracked(clone)
     (wheel,), (source,) = folder.glob("*.whl"), folder.glob("*.tar.gz")

@@ -1,7 +1,7 @@
-"""The site of the documents: `python -m sphinx -W --keep-going -c docs . build/site` builds it.
+"""Configuration of the documentation site; `python -m sphinx -W --keep-going -c docs . build/site` builds it.
 
-The source folder is the whole repository, so that a link from one document to another is the same file for the site and
-for whoever reads the repository. Its navigation is `docs/index.md`: each heading a part, each link of it a page.
+The source folder is the whole repository, so that links between documents work on the site and in the repository. The
+navigation follows `docs/index.md`: each of its headings is a part, and each link in its tables is a page.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))  # training is no package that is installed
+sys.path.insert(0, str(ROOT))  # training is not an installed package
 
 from docutils import nodes  # noqa: E402
 from sphinx.application import Sphinx  # noqa: E402
@@ -34,13 +34,13 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton", "sphinx_
 root_doc = "docs/index"
 include_patterns = ["README.md", "CHANGELOG.md", "SECURITY.md", "assets/**.md", "docs/**.md"]
 exclude_patterns = ["build", ".venv", "docs/site"]
-smartquotes = False  # quotes and dashes stand as they were written
+smartquotes = False  # do not change quotes and dashes
 
 myst_heading_anchors = 4
-"""Anchors as GitHub makes them; a link to one that is not there is a warning, and so a failed build."""
+"""Generate the anchors that GitHub generates; a link to a missing one is a warning, and so the build fails."""
 
 myst_disable_syntax = ["myst_line_comment", "myst_block_break", "myst_role", "myst_target"]
-"""What only MyST knows: a line that begins with a per cent sign, say, would be a comment and be lost."""
+"""Syntax that only MyST has: for example, a line that begins with a per cent sign would be a comment and disappear."""
 
 default_role = "py:obj"  # docstrings have names in single backticks
 autodoc_member_order = "bysource"
@@ -50,17 +50,17 @@ maximum_signature_line_length = 100
 python_use_unqualified_type_names = True
 add_module_names = False
 
-highlight_language = "text"  # trees are no Python
+highlight_language = "text"  # trees are not Python
 pygments_style = "default"
 pygments_dark_style = "github-dark"
-html_theme = "furo"  # neither fonts nor scripts from elsewhere
+html_theme = "furo"  # loads no fonts and no scripts from other sites
 html_title = "spacy-dtparse"
 html_show_sphinx = False
 html_show_copyright = False
 html_copy_source = False
 html_static_path = ["site/static"]
 html_css_files = ["site.css"]
-html_extra_path = ["site/root"]  # index.html, which leads to docs/index.html
+html_extra_path = ["site/root"]  # index.html, which redirects to docs/index.html
 html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#0b6e4f", "color-brand-content": "#0b6e4f"},
     "dark_css_variables": {"color-brand-primary": "#5fd3a5", "color-brand-content": "#5fd3a5"},
@@ -69,44 +69,44 @@ copybutton_prompt_text = "$ "
 
 
 PARAMETER = re.compile(r"(?:`[\w*]+`, )*`[\w*]+`: ")
-"""How a docstring begins to explain a parameter, or several."""
+"""The beginning of the explanation of one or several parameters in a docstring."""
 
 PAGE = re.compile(r"^\| \[([^\]]+)\]\(([\w./]+)\.md\) \|", re.MULTILINE)
-"""A row of the index's tables."""
+"""A row of the tables of the index."""
 
 
 def parts_of_index(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Each second heading of docs/index.md with the pages of its table, as lines of a toctree: title and path."""
+    """Yield each second-level heading of docs/index.md with the pages of its table as toctree lines: title and path."""
     for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
         yield part.splitlines()[0], [f"{title} <{page}>" for title, page in PAGE.findall(part)]
 
 
 def add_navigation(app: Sphinx, docname: str, source: list[str]) -> None:
-    """The parts of the index as toctrees, which only the navigation shows."""
+    """Add the parts of the index as toctrees, which only the navigation shows."""
     if docname == root_doc:
         for caption, pages in parts_of_index(source[0]):
             source[0] += "\n".join(["", "```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```", ""])
 
 
 def copy_pictures(app: Sphinx, error: Exception | None) -> None:
-    """The pictures of README and index, which have one for each theme and so are HTML, which Sphinx leaves alone."""
+    """Copy the pictures of README and index: they are HTML, with one per theme, so Sphinx does not copy them."""
     if error is None and app.builder.format == "html":
         shutil.copytree(ROOT / "docs" / "img", Path(app.outdir) / "docs" / "img", dirs_exist_ok=True)
 
 
 def list_parameters(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Docstrings say "`one`: this. `two`: that." in a paragraph; here each gets a line of a list."""
+    """Turn the explanations of parameters in a docstring ("`one`: this. `two`: that.") into lists."""
     paragraphs = "\n".join(lines).split("\n\n")
     lines[:] = [line for one in paragraphs for line in [*as_list(" ".join(one.split("\n"))).split("\n"), ""]]
 
 
 def is_field(app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
-    """The fields of NamedTuples have no words of their own: the docstring of the class explains them."""
+    """Skip the fields of NamedTuples: they have no docstrings, and the docstring of the class explains them."""
     return True if type(obj).__name__ == "_tuplegetter" else None
 
 
 def as_list(paragraph: str) -> str:
-    """A paragraph as a list of the parameters that it explains, if any, and what stands before and behind them."""
+    """Format a paragraph as a list of the parameters that it explains, if any, with the text before and after them."""
     if not PARAMETER.match(paragraph) and not re.search(rf"\. {PARAMETER.pattern}", paragraph):
         return paragraph
     before, *rest = re.split(rf"(?:^|(?<=[.)] ))(?={PARAMETER.pattern})", paragraph)
@@ -119,7 +119,7 @@ def as_list(paragraph: str) -> str:
 
 
 def defaults_of(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The defaults of the parser whose settings these are, by name."""
+    """Return the defaults of the parser that has these settings, by name."""
     for known in Settings.__subclasses__():
         if all(known.ALLOWED.get(name) is setting for name, setting in settings.items()):
             return {field.name: field.default for field in fields(known)}
@@ -127,12 +127,12 @@ def defaults_of(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class SettingsTable(SphinxDirective):
-    """`settings-of:: CLASS`: a table of the settings that a component's class has, with the values that are allowed."""
+    """`settings-of:: CLASS`: a table of the settings of a component class, with the allowed values."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """The table."""
+        """Return the table."""
         module, _, name = self.arguments[0].rpartition(".")
         kind = getattr(import_module(module), name)
         defaults = defaults_of(kind.SETTINGS)
@@ -148,7 +148,7 @@ class SettingsTable(SphinxDirective):
 
 
 def setup(app: Sphinx) -> None:
-    """Called by Sphinx."""
+    """Connect the functions above; Sphinx calls this."""
     app.connect("source-read", add_navigation)
     app.connect("build-finished", copy_pictures)
     app.connect("autodoc-process-docstring", list_parameters)

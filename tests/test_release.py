@@ -37,8 +37,8 @@ def wheel(path, names, licence="MIT AND CC-BY-SA-4.0"):
         (set(), set(), None),
         ({"spacy_dtparse/__init__.py"}, set(), r"spacy_dtparse/__init__\.py is missing"),
         (set(), {"spacy_dtparse/__pycache__/a.pyc"}, r"a\.pyc does not belong there"),
-        ({f"{INFO}/licenses/LICENSE"}, set(), "LICENSE is named, but not there"),
-        ({"spacy_dtparse/models/en_x/LICENSE"}, set(), r"en_x/model has no licence beside it"),
+        ({f"{INFO}/licenses/LICENSE"}, set(), "LICENSE is named, but missing"),
+        ({"spacy_dtparse/models/en_x/LICENSE"}, set(), r"en_x/model has no licence in its folder"),
     ],
 )
 def test_wheels(without, more, message, tmp_path):
