@@ -228,7 +228,7 @@ def test_readme_figures_are_the_measured_ones():
     others stand in docs."""
     shown = rows("README.md", "## Accuracy and speed")
     measured = rows("docs/experiments/shipped.md", "<!-- results: accuracy -->")
-    trees = rows("docs/experiments/shipped.md", "## Trees over a reader")
+    trees = rows("docs/experiments/shipped.md", "## Boosted trees with a span model")
     names = [name for name in measured if not set(name) & set("- (")]
     assert names == ["everyday", "masc", "gum", "craft", "genia", "wsj"]
     for name in names:
