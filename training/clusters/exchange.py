@@ -45,7 +45,7 @@ def exchange(
     before, after = count_bigrams(*pairs, n_words), count_bigrams(*pairs[::-1], n_words)
     for number in range(rounds):
         moved = _pass(*(after if number % 2 else before), clusters, n_clusters)
-        say(f"clusters, round {number + 1}, of {rounds}, moved {moved}")
+        say(f"clusters: round {number + 1} of {rounds}, {moved:,} words moved")
         if not moved:
             break
     return clusters

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .files import keep_json, kept_json
-from .telling import Say
+from .telling import Say, duration
 
 
 class Step(NamedTuple):
@@ -39,7 +39,7 @@ class Steps:
         self._key.update(json.dumps(list(step.arguments)).encode())
         key, before = self._key.hexdigest(), self.kept.get(step.name, {})
         if before.get("key") == key and before.get("done") and step.written.exists():
-            self.say(f"{step.name}: done before, {_times(before)}")
+            self.say(f"{step.name}: done before in {_times(before)}")
             self.cpu_seconds += before["cpu_seconds"]
             return
         if before.get("key") != key:
@@ -57,7 +57,7 @@ class Steps:
         }
         self._keep(step, {**self.kept[step.name], **now})
         self.cpu_seconds += now["cpu_seconds"]
-        self.say(f"{step.name}: {_times(now)}")
+        self.say(f"{step.name}: done in {_times(now)}")
 
     def _keep(self, step: Step, facts: dict[str, Any]) -> None:
         self.kept[step.name] = facts
@@ -65,7 +65,7 @@ class Steps:
 
 
 def _times(facts: dict[str, Any]) -> str:
-    return f"{facts['seconds']:.0f} s, {facts['cpu_seconds']:.0f} s of CPU time"
+    return f"{duration(facts['seconds'])}, {duration(facts['cpu_seconds'])} of CPU time"
 
 
 def _cpu_seconds() -> float:
