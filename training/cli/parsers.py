@@ -254,8 +254,8 @@ def horizontal_order(text: str) -> int | None:
     option("--min-word-count", "rarer words are treated as unknown words (default: 3)", type=int, default=3),
     choice(
         "--parse-tags",
-        ("given", "inferred"),
-        "whether the parser uses the given tags (default) or infers tags itself",
+        ("given", "own"),
+        "given (default): the parser uses the tags of its input; own: it predicts tags itself",
         default="given",
     ),
     *model_options("pcfg"),
@@ -305,9 +305,9 @@ def pcfg(options: argparse.Namespace) -> None:
     number("--max-words", None, "leave out longer sentences"),
     choice(
         "--parse-tags",
-        ("given", "inferred"),
-        "whether the parser infers tags itself (default) or uses the given tags",
-        default="inferred",
+        ("given", "own"),
+        "own (default): the parser predicts tags itself; given: it uses the tags of its input",
+        default="own",
     ),
     flag(
         "--candidates",

@@ -43,8 +43,8 @@ def _roots(train: Sequence[Tree]) -> list[str]:
         return []
     return [
         f"{label} spans {count} of {len(train)} sentences and occurs nowhere else, so it is trivially correct and "
-        f"raises scores. Boosted trees need it if sentences have several parts below it; for --parser span a scheme with "
-        f'{{"labels": {{"{label}": ""}}}} removes it'
+        f"raises scores. Boosted trees need it if sentences have several parts below it; for --parser span a scheme "
+        f'with {{"labels": {{"{label}": ""}}}} removes it'
     ]
 
 
