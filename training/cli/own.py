@@ -202,13 +202,13 @@ def training_steps(options: argparse.Namespace, out: Path, name: str, words: int
     chosen = ("--seeds", *options.seeds, *workers, "--set", *sizes.span, *options.span_set)
     if options.parser == "span" or (options.parser == "combined" and reader is None):
         target = model if options.parser == "span" else network
-        steps.append(_step(target, out / "span", "train-span", *corpus, *lang, *heads, "--name", called, *chosen,
-                           "--workdir", out / "span", "--out", target))  # fmt: skip
+        steps.append(_step(target, out / "span", "train-span", *corpus, *lang, *heads, "--name", called,
+                           *chosen, "--workdir", out / "span", "--out", target))  # fmt: skip
     over: tuple[Any, ...] = ()
     if options.parser == "combined" and reader is None:
         beliefs = out / "beliefs"
-        steps.append(_step(beliefs / f"{name}.train.beliefs.npz", out / "readers", "jackknife-marginals", *corpus,
-                           "--folds", options.folds, *chosen, "--workdir", out / "readers", "--out",
+        steps.append(_step(beliefs / f"{name}.train.beliefs.npz", out / "readers", "jackknife-marginals",
+                           *corpus, "--folds", options.folds, *chosen, "--workdir", out / "readers", "--out",
                            beliefs))  # fmt: skip
         over = ("--span-model", network, "--marginals", beliefs)
     elif options.parser == "combined":
@@ -217,8 +217,8 @@ def training_steps(options: argparse.Namespace, out: Path, name: str, words: int
     if options.parser != "span":
         recipe = options.recipe or RECIPES / f"{sizes.recipe}.json"
         alone = () if over or options.recipe else ("templates=standard", "gate_bits=16")
-        steps.append(_step(model, out / "fit", "train-boosted", "--recipe", recipe, *corpus, *lang, *heads, *over,
-                           "--name", called, "--workdir", out / "fit", "--out", model, "--set",
+        steps.append(_step(model, out / "fit", "train-boosted", "--recipe", recipe, *corpus, *lang, *heads,
+                           *over, "--name", called, "--workdir", out / "fit", "--out", model, "--set",
                            f"n_workers={options.workers}", *alone, *options.boosted_set))  # fmt: skip
     terms = [part for credit in options.credit for part in ("--credit", credit)]
     terms += ["--license", options.license] if options.license else []

@@ -68,8 +68,8 @@ def self_train_compare(options: argparse.Namespace) -> None:
         raise ConfigError(f"--evaluate: the names {', '.join(name for name, _ in judges)} must differ")
     train, dev = (tuple(map(TreebankFile.parse, texts)) for texts in (options.train, options.dev))
     experiment = Experiment(
-        recipe, options.teacher, tuple(options.sizes), train, dev, dict(judges), options.out, options.teacher_weight,
-        options.tree_weight, options.minutes,
+        recipe, options.teacher, tuple(options.sizes), train, dev, dict(judges), options.out,
+        options.teacher_weight, options.tree_weight, options.minutes,
     )  # fmt: skip
     print(table(run_experiment(experiment, say)), end="")
 

@@ -21,8 +21,8 @@ def learn_clusters(
     texts: Sequence[TextFile], n_clusters: int, least: int, rounds: int, out: Path, lang: str = "en",
     say: Callable[[str], object] = print,
 ) -> None:  # fmt: skip
-    """Cluster the words that occur at least `least` times in the texts, and write the clusters to `out`, one per line,
-    words by frequency; and the names of the texts to a file next to it. Words are normalised
+    """Cluster the words that occur at least `least` times in the texts, and write the clusters to `out`, one per
+    line, words by frequency; and the names of the texts to a file next to it. Words are normalised
     (`spacy_dtparse.text.normal_word`) tokens of spaCy's tokenizer for `lang`.
 
     Raises ConfigError, and TrainingDataError if there are fewer words than clusters.

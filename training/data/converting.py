@@ -67,8 +67,8 @@ def convert_treebank(folder: Path, name: str, out: Path, how: Conversion | None 
         raw["train"] = blocks(raw["train"], f"-{how.dev}", where)
         if not raw["dev"] or not raw["train"]:
             raise ConfigError(
-                f"{where} {how.dev} leaves {len(raw['train'])} trees for train and {len(raw['dev'])} for dev; give "
-                "another --dev K/N"
+                f"{where} {how.dev} leaves {len(raw['train'])} trees for train and {len(raw['dev'])} for dev; "
+                "give another --dev K/N"
             )
     clean = {part: list(map(cleaned, trees)) for part, trees in raw.items()}
     for part, trees in clean.items():

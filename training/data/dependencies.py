@@ -76,8 +76,8 @@ def read_conllu(path: str | Path) -> Iterator[DependencySentence]:
                         continue
                     if cells[0] != str(len(rows) + 1):
                         raise TrainingDataError(
-                            f"{path}:{number}: token {cells[0]!r}, but {len(rows) + 1} is expected; is a blank line "
-                            "missing before it?"
+                            f"{path}:{number}: token {cells[0]!r}, but {len(rows) + 1} is expected; is a blank "
+                            "line missing before it?"
                         )
                     if not cells[6].isascii() or not cells[6].isdigit():
                         raise TrainingDataError(

@@ -1,9 +1,9 @@
 """Shards: files of sentences with a teacher's span distributions, compact and readable without torch.
 
-A shard is an .npz of flat arrays: `text` uint8: the words of each sentence, separated by blanks, and a line break;
-`tags` uint8 and `tag_sure` uint8 (the tag's probability) per word; `rows` int32 per sentence: its number of labelled
-spans; `starts`, `ends`, `mass` uint8 and `chains` uint16 per labelled span (sentences have at most 255 words;
-probabilities in 255ths); `lists` uint8: the teacher's lists as JSON.
+A shard is an .npz of flat arrays: "text" uint8: the words of each sentence, separated by blanks, and a line break;
+"tags" uint8 and "tag_sure" uint8 (the tag's probability) per word; "rows" int32 per sentence: its number of labelled
+spans; "starts", "ends", "mass" (probability) uint8 and "chains" uint16 per labelled span (sentences have at most 255
+words; probabilities in 255ths); "lists" uint8: the teacher's lists as JSON.
 """
 
 from __future__ import annotations
@@ -120,8 +120,8 @@ def save_shard(path: Path, lists: Lists, sentences: Sequence[tuple[str, ...]], b
 
 @dataclass(frozen=True)
 class TaughtSentence:
-    """A sentence of a shard. `tags`: strings. `sure`: the minimum probability of its tags. `beliefs`: starts, ends,
-    chains (int64) and probabilities (float32) of labelled spans, arrays of the same length."""
+    """A sentence of a shard. `tags`: strings. `sure`: the minimum probability of its tags. `beliefs`:
+    starts, ends, chains (int64) and probabilities (float32) of labelled spans, arrays of the same length."""
 
     words: tuple[str, ...]
     tags: tuple[str, ...]

@@ -28,10 +28,10 @@ class SpanExample:
     """One sentence of n tokens.
 
     `numbers` int32 (n + 2, k): rows of the table. `rare` float32 (n + 2,): dropout probability of each word. `spans`
-    int32 (c, 2) with `labels` int32 (c,), ids of label chains (0: none), and `shares` float32 (c,), their weights; for
-    a gold tree these are its constituents and all tokens, with weight 1. `crossing` bool (n + 1, n + 1): spans that
-    cross a constituent. For distillation there is `believed` instead, float16 or float32 (n + 1, n + 1): the teacher's
-    span marginals. `weight`: of all terms of the sentence.
+    int32 (c, 2) with `labels` int32 (c,), ids of label chains (0: none), and `shares` float32 (c,), their
+    weights; for a gold tree these are its constituents and all tokens, with weight 1. `crossing` bool (n + 1, n + 1):
+    spans that cross a constituent. For distillation there is `believed` instead, float16 or float32 (n + 1, n + 1):
+    the teacher's span marginals. `weight`: of all terms of the sentence.
     """
 
     numbers: np.ndarray

@@ -51,14 +51,14 @@ def categorised(
 
 
 def without_rare(sentences: Sequence[Sequence[Token]], least: int) -> list[list[Token]]:
-    """Replace categories that occur less than `least` times by the tag's most frequent category among the others (among
-    those of all tags if it has none). Raises TrainingDataError if no category occurs so often."""
+    """Replace categories that occur less than `least` times by the tag's most frequent category among the others
+    (among those of all tags if it has none). Raises TrainingDataError if no category occurs so often."""
     counts = Counter(token.category for sentence in sentences for token in sentence)
     frequent = [[token for token in sentence if counts[token.category] >= least] for sentence in sentences]
     if not any(frequent):
         raise TrainingDataError(
-            f"no category occurs {least} times, the most frequent one {max(counts.values(), default=0)} times; give a "
-            "smaller number"
+            f"no category occurs {least} times, the most frequent one {max(counts.values(), default=0)} times; "
+            "give a smaller number"
         )
     guess = cache(Inventory(frequent).guess)
     return [
@@ -90,13 +90,14 @@ class Inventory:
         return _most(self.of_tag[tag] if tag in self.of_tag else self.counts)
 
     def describe(self, most: int = 20) -> dict[str, Any]:
-        """Plain data: `sentences`, `tokens`, `categories`, `once`: categories that occur once, `frequent`: the `most`
-        most frequent ones with their counts, `entropy` of the categories in bits, and `by_word`, `by_tag`, `tags`.
+        """Plain data: "sentences", "tokens", "categories", "once": categories that occur once, "frequent": the most
+        frequent ones, at most `most`, with their counts, "entropy" of the categories in bits, and "by_word", "by_tag",
+        "tags".
 
-        `by_word` and `by_tag` have `kinds`: number of words or tags, `mean`: mean number of categories of each,
-        `mean_of_tokens`: that mean over tokens, `entropy`: conditional entropy given the word or tag, and `right`:
-        fraction of tokens that have the most frequent category of their word or tag. `tags` has each tag, the most
-        frequent first, with its `tokens`, `categories`, `entropy`, `guess` (its most frequent category) and `right`.
+        "by_word" and "by_tag" have "kinds": number of words or tags, "mean": mean number of categories of each,
+        "mean_of_tokens": that mean over tokens, "entropy": conditional entropy given the word or tag, and "right":
+        fraction of tokens that have the most frequent category of their word or tag. "tags" has each tag, the most
+        frequent first, with its "tokens", "categories", "entropy", "guess" (its most frequent category) and "right".
         """
         ranked = sorted(self.counts.items(), key=lambda item: (-item[1], item[0]))
         tags = {}

@@ -57,9 +57,9 @@ def fit_model(
     executor: Executor | None = None,
     tell: Tell = lambda **_: None,
 ) -> DependencyModel:
-    """Train a dependency model. Finished learners are saved in `workdir`, so that a run can be resumed. `tell` logs
-    each learner and, with `dev`, the mean of the learners so far: the learning curve. With `dev` the model gets the
-    number of stages that is best there: on a small treebank a guide may do more harm than good. Raises
+    """Train a dependency model. Finished learners are saved in `workdir`, so that a run can be resumed. `tell`
+    logs each learner and, with `dev`, the mean of the learners so far: the learning curve. With `dev` the model gets
+    the number of stages that is best there: on a small treebank a guide may do more harm than good. Raises
     TrainingDataError if there is no training data, or `workdir` belongs to another run."""
     chosen = [sentence for sentence in train if len(sentence.heads) <= options.max_words]
     if not chosen:

@@ -47,8 +47,8 @@ class Example:
 
 
 def feature_keys(examples: Sequence[Example], least: int = 1) -> np.ndarray:
-    """The keys of features that gold links have in at least `least` sentences, uint64, ascending: the paper's oracle
-    instantiation."""
+    """The keys of features that gold links have in at least `least` sentences, uint64, ascending: the paper's
+    oracle instantiation."""
     room = np.empty(1 << 16, np.uint64)
 
     def keys(example: Example) -> np.ndarray:

@@ -19,8 +19,8 @@ class DependencyOptions:
     passes of each. `folds`: parts of the training sentences, each of which gets its guide from a parser trained on the
     others; `guide_members`: learners of such a parser. `seed`: of all shuffles. `max_words`: longer sentences are left
     out of training. `least`: minimum occurrences of a link feature. `max_features`: maximum features of each stage,
-    those with the largest weights. `label_members`, `label_epochs`, `label_least`, `max_label_weights`: the same for
-    labels; without members there is no labeller. Raises ConfigError for values out of range."""
+    those with the largest weights. `label_members`, `label_epochs`, `label_least`, `max_label_weights`: the same
+    for labels; without members there is no labeller. Raises ConfigError for values out of range."""
 
     rules: TextRules = field(default_factory=TextRules)
     decoder: str = "projective"

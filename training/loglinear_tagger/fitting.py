@@ -162,9 +162,9 @@ def fit_files(
     workers: int = 2,
     betas: Betas = (),
 ) -> dict[str, Any]:
-    """Train on files (see `read_labelled`), write `out` and return the scores on `dev` (see `judge`), {} without dev
-    files. `facts`: for the model's meta. Without a `workdir` the run cannot be resumed. Raises TrainingDataError and
-    ConfigError for unusable input."""
+    """Train on files (see `read_labelled`), write `out` and return the scores on `dev` (see `judge`), {} without
+    dev files. `facts`: for the model's meta. Without a `workdir` the run cannot be resumed. Raises
+    TrainingDataError and ConfigError for unusable input."""
     began = time.perf_counter()
     sentences, held_out = _read(train), _read(dev)
     with run_folder(workdir) as folder:
@@ -180,8 +180,8 @@ def jackknifed(
     sentences: Sentences, options: SequenceOptions, folds: int, folder: Path, workers: int, betas: Betas, say: Tell
 ) -> tuple[list[LabelledSentence], dict[str, Any]]:
     """(Sentences with labels predicted by taggers that were not trained on them, scores of all folds together; see
-    `judge`). Finished folds are saved in `folder`; `workers`: number of folds in parallel. Raises TrainingDataError if
-    there are fewer blocks of sentences than folds."""
+    `judge`). Finished folds are saved in `folder`; `workers`: number of folds in parallel. Raises
+    TrainingDataError if there are fewer blocks of sentences than folds."""
     of = folds_of(len(sentences), folds)
     if len(np.unique(of)) < folds:
         raise TrainingDataError(

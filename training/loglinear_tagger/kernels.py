@@ -46,8 +46,8 @@ def _score_labels(atoms, row, last, second, tables, keys, features, scores):
 @kernel
 def gold_features(atoms, starts, gold, first, last, slots, numbers, n_labels, room):
     """Write feature * n_labels + label for the features in the table of each token of sentences first to last - 1, with
-    gold labels, to `room`, uint64 with MAX_KEYS entries per token; or, if there is no table (no slots), the keys of all
-    features. Returns (their number, the maximum for a token)."""
+    gold labels, to `room`, uint64 with MAX_KEYS entries per token; or, if there is no table (no slots), the keys of
+    all features. Returns (their number, the maximum for a token)."""
     features = np.empty(MAX_KEYS, np.int32)
     count, most = np.int64(0), np.int64(0)
     for sentence in range(first, last):

@@ -262,7 +262,7 @@ def latent_totals(grammar: LatentGrammar, expected: Expected) -> list[np.ndarray
 def merge(
     trees: LatentTrees, grammar: LatentGrammar, expected: Expected, share: float = 0.5
 ) -> tuple[LatentGrammar, float]:
-    """Undo the fraction `share` of the last splits with the lowest loss of likelihood; returns (grammar, their loss in
+    """Undo this fraction of the last splits, those with the lowest loss of likelihood; returns (grammar, their loss in
     nats).
 
     `expected`: counts under this grammar, whose values 2k and 2k + 1 were one before the last split.

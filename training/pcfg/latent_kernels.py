@@ -154,8 +154,8 @@ def merge_losses(trees, pair_at, share, blocks, counts, word_counts, losses, roo
     """Add to `losses` the decrease of the trees' log probability if each pair of latent symbols 2k, 2k + 1 were merged,
     one node at a time (Petrov, Barrett, Thibaux & Klein 2006, section 2.3).
 
-    Pair k of symbol X has the entry `pair_at[X] + k`. `share` float64: frequency of each latent symbol; pair p has the
-    entries 2p and 2p + 1. `counts`, `word_counts`: workspace as in `expect`.
+    Pair k of symbol X has the entry `pair_at[X] + k`. `share` float64: frequency of each latent symbol; pair p has
+    the entries 2p and 2p + 1. `counts`, `word_counts`: workspace as in `expect`.
     """
     inside, outside = room.inside, room.outside
     for t in range(trees.start.shape[0] - 1):

@@ -42,8 +42,8 @@ class LatentOptions:
     splitting in two, EM and merging (Petrov et al. 2006); 0: instead `values` latent values for every symbol at once
     (Matsuzaki et al. 2005), from the treebank grammar perturbed by `noise`. `iterations`: maximum EM steps after a
     split; they end when the likelihood of every `hold_out`-th tree (0: none is held out) has not risen by a thousandth
-    of a nat per tree for `patience` steps. `merge_share`: fraction of the splits that are undone; `merge_iterations`:
-    EM steps after that, `smooth_iterations`: after smoothing. `smooth_rules`, `smooth_words`: see `latent.smooth`.
+    of a nat per tree for `patience` steps. `merge_share`: fraction of the splits to undo; `merge_iterations`: EM
+    steps after that, `smooth_iterations`: after smoothing. `smooth_rules`, `smooth_words`: see `latent.smooth`.
     `seeds`: one grammar is trained for each; the parser uses their product. `recipe`, `max_words`, `min_word_count`,
     `unseen_weight`, `variant_weight`, `given_tags`: see `grammar.PcfgOptions`. `candidates`: whether the model also
     gets a grammar of vertical order 2 and horizontal order 1 (or the orders of `markov` if they are higher), whose best
@@ -191,8 +191,8 @@ class _Run:
         if expected is not None:
             self.log(
                 seed=seed, cycle=cycle, step="em", iterations=done, log_likelihood=expected.log,
-                held_out=best / share if np.isfinite(best) and share > 0.0 else None, values=int(grammar.sizes.sum()),
-                parameters=grammar.n_parameters, seconds=time.perf_counter() - began,
+                held_out=best / share if np.isfinite(best) and share > 0.0 else None,
+                values=int(grammar.sizes.sum()), parameters=grammar.n_parameters, seconds=time.perf_counter() - began,
             )  # fmt: skip
         return grammar
 

@@ -63,7 +63,8 @@ def keep_json(path: Path, facts: Mapping[str, Any]) -> None:
 
 
 def kept_json(path: Path) -> dict[str, Any] | None:
-    """Read a checkpoint that `keep_json` wrote; None if there is no file. Raises TrainingDataError if it is damaged."""
+    """Read a checkpoint that `keep_json` wrote; None if there is no file. Raises TrainingDataError if it is
+    damaged."""
     try:
         return _checked(json.loads(path.read_text(encoding="utf8")))
     except FileNotFoundError:
@@ -138,8 +139,8 @@ def read_lines(path: Path) -> list[dict]:
 
 
 def read_result(path: Path, *keys: str) -> dict[str, Any] | None:
-    """The result of a run, as `keep_json` wrote it; None if there is none. Raises ConfigError if it is damaged or lacks
-    one of `keys`."""
+    """The result of a run, as `keep_json` wrote it; None if there is none. Raises ConfigError if it is damaged or
+    lacks one of `keys`."""
     try:
         held = kept_json(path)
         return None if held is None else {**held, **{key: held[key] for key in ("facts", *keys)}}

@@ -89,7 +89,8 @@ def check_facts(
 
 
 def own_folder(folder: Path, facts: Mapping[str, Any]) -> None:
-    """Store the conditions of a run in its folder; in the folder of an earlier run, check them with `check_facts`."""
+    """Store the conditions of a run in its folder; if it has some of an earlier run, check them with
+    `check_facts`."""
     path = folder / "run.npz"
     if path.is_file():
         with saved_arrays(path) as arrays:

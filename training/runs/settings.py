@@ -55,8 +55,8 @@ def changed(
 
 
 def changed_fields(config: C, settings: Sequence[str], but: Collection[str] = ()) -> C:
-    """`changed` for a dataclass whose sections are dataclasses: values keep their types, the fields `but` cannot be
-    set. Raises ConfigError as `changed` does, and the errors of the dataclasses for their values."""
+    """`changed` for a dataclass whose sections are dataclasses: values keep their types, the fields `but` cannot
+    be set. Raises ConfigError as `changed` does, and the errors of the dataclasses for their values."""
     data = {name: value for name, value in asdict(config).items() if name not in but}  # type: ignore[call-overload]
     new: dict[str, Any] = {}
     for name, value in changed(data, settings, like_value).items():

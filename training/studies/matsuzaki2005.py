@@ -66,7 +66,8 @@ DECODED = (
 
 
 def _annotated(how: str, values: int, seed: int = 0, views: tuple[View, ...] = BOTH, **more: Any) -> Run:
-    """A run with a grammar whose symbols all have `values` latent values, as in the paper. `how`: binarisation."""
+    """A run with a grammar whose symbols all have `values` latent values, as in the paper. `how`: one of
+    BINARISATIONS."""
     given = {"markov": Markov(1, 0, how, 1), "values": values, "seeds": (seed,), **more}
     options = LatentOptions(cycles=0, noise=NOISE, smooth_iterations=5, **given)
     return Run(f"{how}-{values}" + (f"-seed{seed}" if seed else ""), "wsj", options, views)

@@ -43,8 +43,8 @@ def run_each(
     runs: Sequence[R], execute: Callable[[R], tuple[dict[str, Any], bool]], told: Callable[[dict[str, Any]], str]
 ) -> None:
     """Do the runs in order and print a line for each. `execute`: returns a run's result and whether it was computed
-    now. `told`: formats the scores of a result. A failed run is reported on standard error, and the next one follows;
-    at the end TrainingDataError names all failed runs. If there is only one run, its error is raised."""
+    now. `told`: formats the scores of a result. A failed run is reported on standard error, and the next one
+    follows; at the end TrainingDataError names all failed runs. If there is only one run, its error is raised."""
     failed = []
     for run in runs:
         began = time.perf_counter()

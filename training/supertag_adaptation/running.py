@@ -178,8 +178,8 @@ def _material(adaptation: Adaptation, nlp: Language, folder: Path, n_workers: in
             alone, pruned = (one["f1"] for one in found)
             helps = pruned >= alone
             log(
-                f"on {len(dev[every])} trees of dev the parser's F1 is {100 * alone:.2f} alone and {100 * pruned:.2f} "
-                f"with that tagger: it parses the text {'with it' if helps else 'without it'}"
+                f"on {len(dev[every])} trees of dev the parser's F1 is {100 * alone:.2f} alone and "
+                f"{100 * pruned:.2f} with that tagger: it parses the text {'with it' if helps else 'without it'}"
             )
         if helps:
             spines, settings["betas"] = folder / "0" / TAGGER, list(betas)
