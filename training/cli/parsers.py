@@ -80,8 +80,8 @@ def span(options: argparse.Namespace) -> None:
     chosen = parse_settings(options.set, tuple(options.seeds))
     shards = all_shards(options.distill)
     seconds = fit_span(
-        train, dev, more, chosen, model_facts(options), options.out, options.workdir, options.workers, options.teacher,
-        shards, options.start, options.word_vectors, heads_of(options),
+        train, dev, more, chosen, model_facts(options), options.out, options.workdir, options.workers,
+        options.teacher, shards, options.start, options.word_vectors, heads_of(options),
     )  # fmt: skip
     print(f"{size(options.out)}, {seconds:.0f} s")
 

@@ -91,8 +91,8 @@ class Inventory:
 
     def describe(self, most: int = 20) -> dict[str, Any]:
         """Plain data: "sentences", "tokens", "categories", "once": categories that occur once, "frequent": the most
-        frequent ones, at most `most`, with their counts, "entropy" of the categories in bits, and "by_word", "by_tag",
-        "tags".
+        frequent ones, at most `most`, with their counts, "entropy" of the categories in bits, and "by_word",
+        "by_tag", "tags".
 
         "by_word" and "by_tag" have "kinds": number of words or tags, "mean": mean number of categories of each,
         "mean_of_tokens": that mean over tokens, "entropy": conditional entropy given the word or tag, and "right":

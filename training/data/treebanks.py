@@ -129,8 +129,8 @@ def blocks(items: Sequence[T], block: str, text: str) -> list[T]:
 
 
 def every(sentences: Sequence[Sentence], share: float) -> tuple[Sentence, ...]:
-    """About this fraction of the sentences, evenly spaced; always the same ones. Raises ConfigError unless `share` is
-    above 0 and at most 1."""
+    """About this fraction of the sentences, evenly spaced; always the same ones. Raises ConfigError unless `share`
+    is above 0 and at most 1."""
     if not 0 < share <= 1:
         raise ConfigError(
             f"the fraction of sentences to use (fraction=, --scale) is {share!r}; it must be above 0 and at most 1"

@@ -84,7 +84,7 @@ def check_facts(
     other = _differences(held if isinstance(held, Mapping) else {}, plain, list(plain))
     if other:
         raise error(
-            f"{folder} holds a run with other {', '.join(other)}; use the same ones to resume it, or another --workdir"
+            f"{folder} holds a run with other {', '.join(other)}; use the same ones to resume, or another --workdir"
         )
 
 
