@@ -39,7 +39,7 @@ _HYPHENATED = re.compile(r"[^\W\d_]-[^\W\d_]")
 
 
 def blank_pipeline(lang: str, sentences: Iterable[Sequence[str]] = ()) -> Language:
-    """spaCy's blank pipeline of a language. Its tokenizer uses WHOLE and SPLIT for English; for other languages it is
+    """spaCy's blank pipeline of a language. Its tokenizer uses `WHOLE` and `SPLIT` for English; for other languages it is
     adapted to the tokens of `sentences` (see `learn_tokens`). Raises ConfigError if spaCy lacks the language or a
     package for it."""
     try:
@@ -57,7 +57,7 @@ def blank_pipeline(lang: str, sentences: Iterable[Sequence[str]] = ()) -> Langua
 
 
 def add_tokens(nlp: Language) -> None:
-    """Add WHOLE and SPLIT as special cases to the tokenizer of an English pipeline, in place."""
+    """Add `WHOLE` and `SPLIT` as special cases to the tokenizer of an English pipeline, in place."""
     tokenizer = cast(Tokenizer, nlp.tokenizer)
     for word in WHOLE:
         tokenizer.add_special_case(word, [{ORTH: word}])
