@@ -113,8 +113,9 @@ def split(options: argparse.Namespace) -> None:
     path("--out", "file for the rules, JSON", required=True),
 )
 def heads(options: argparse.Namespace) -> None:
-    """Learn head rules from trees: which child of a constituent is its head. You can edit the rules and pass them to
-    train-span, train-boosted and spines as --heads.
+    """Learn head rules from trees: which child of a constituent is its head.
+
+    You can edit the rules and pass them to train-span, train-boosted and spines as --heads.
     """
     from training.data.heads import learned_head_rules
     from training.data.treebanks import TreebankFile, read_files

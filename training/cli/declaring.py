@@ -145,7 +145,7 @@ def treebank_spec(tags: bool = True, weight: bool = True) -> str:
     return f"PATH{'[,tags=PATH]' * tags}{'[,weight=W]' * weight}[,block=K/N][,limit=N][,fraction=F]"
 
 
-def treebanks(dev: str = "", train: str = "to learn from", tags: bool = True, weight: bool = True) -> list[Option]:
+def treebanks(dev: str = "", train: str = "to train on", tags: bool = True, weight: bool = True) -> list[Option]:
     """The options `--train`, `--corpus` and `--names`; `--dev` if `dev` says what its trees are for; `--tags` if
     `tags`."""
     spec, parts = treebank_spec(tags, weight), "NAME/train.mrg and NAME/dev.mrg" if dev else "NAME/train.mrg"

@@ -32,7 +32,7 @@ COMMANDS["teacher"] = teacher = Command("Whole pipelines", ABOUT, EXAMPLE)
 
 
 @teacher.part(
-    *treebanks(dev="to be scored on", train="to learn from, W times per epoch", tags=False),
+    *treebanks(dev="to be scored on", train="to train on, W times per epoch", tags=False),
     each(
         "--dependencies",
         "CoNLL-U file, for tags (XPOS) and as constraints that constituents may not cross",

@@ -115,8 +115,8 @@ class Inventory:
         }
 
     def coverage(self, sentences: Iterable[Sequence[Token]]) -> dict[str, Any]:
-        """The coverage of held-out text: `sentences`, `tokens`, and the `SHARES` from 0 to 1; `guess` is the fraction of
-        tokens whose category `guess` predicts from the tag. Raises TrainingDataError if there is no token."""
+        """The coverage of held-out text: "sentences", "tokens", and the `SHARES` from 0 to 1; "guess" is the fraction
+        of tokens whose category `guess` predicts from the tag. Raises TrainingDataError if there is no token."""
         hits: Counter[str] = Counter()
         number = tokens = 0
         guess = cache(self.guess)

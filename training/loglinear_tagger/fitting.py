@@ -162,8 +162,8 @@ def fit_files(
     workers: int = 2,
     betas: Betas = (),
 ) -> dict[str, Any]:
-    """Train on files (see `read_labelled`), write `out` and return the scores on `dev` (see `judge`), {} if there
-    are no dev files. `facts`: for the model's meta. Without a `workdir` the run cannot be resumed. Raises
+    """Train on files (see `read_labelled`), write `out` and return the scores on `dev` (see `judge`), {} if
+    there are no dev files. `facts`: for the model's meta. Without a `workdir` the run cannot be resumed. Raises
     TrainingDataError and ConfigError for unusable input."""
     began = time.perf_counter()
     sentences, held_out = _read(train), _read(dev)
