@@ -39,7 +39,7 @@ def assemble(options: argparse.Namespace) -> None:
 
 @command(
     "self-train --teacher build/pcfgla.model --text assets/sample/plain.txt "
-    "--workdir build/self_train --out build/taught",
+    "--workdir build/self_train --out build/self_trained",
     path("--teacher", "model file of the teacher, such as `pcfgla` writes", required=True),
     option(
         "--text",

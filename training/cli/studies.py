@@ -20,7 +20,7 @@ command = partial(declare, "Studies of the papers")
 
 
 @command(
-    "self-train-compare build/taught --recipe training/recipes/sample.json --sizes 0 "
+    "self-train-compare build/self_trained --recipe training/recipes/sample.json --sizes 0 "
     "10 --train build/corpus/sample/train.mrg --dev build/corpus/sample/dev.mrg --out build/students",
     path("teacher", "folder that `self-train` wrote"),
     path("--recipe", "settings, such as training/recipes/wsj.json", required=True),

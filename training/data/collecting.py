@@ -24,7 +24,7 @@ _JOINED = re.compile(r"(?<=[^\s(])\u00a0(?=[^\s)])")
 
 @dataclass(frozen=True)
 class Layout:
-    """How a project publishes a treebank: a folder of bracket files, one per document, and their parts.
+    """The layout in which a project publishes a treebank: a folder of bracket files, one per document, and their parts.
 
     `suffix`: of the bracket files. `parts`: documents of train, dev and test, in the order in which their trees
     are written. `left_out`: patterns of documents to leave out, by reason. `division`: source of the division into

@@ -22,7 +22,7 @@ from .treebanks import blocks, part_file
 
 @dataclass(frozen=True)
 class Conversion:
-    """How to convert a treebank.
+    """Options for converting a treebank.
 
     `lang`: its language, for spaCy's tokenizer. `scheme`: new labels and tags. `encoding`: of its files. `limit`: use
     only the first trees of train. `dev`: "K/N": if there is no dev file, every N-th block of ten trees, starting with

@@ -82,7 +82,7 @@ def _scan(places: Places) -> tuple[str, list[str]]:
 
 
 def _mostly_last(several: dict[tuple[str, ...], int], odds: dict[str, float]) -> bool:
-    """Whether heads are mostly nearer to the end, in the constituents in which one child is the most probable head."""
+    """Return whether heads are mostly nearer to the end, in constituents with a single most probable head."""
     balance = 0
     for names, times in several.items():
         best = max(names, key=odds.__getitem__)

@@ -18,7 +18,7 @@ _SENTENCES = 3000
 
 
 def knows_tags(reader: SpanParser, sentences: Sequence[Sentence]) -> bool:
-    """Whether the span model was trained with the tags of most tokens of the sentences."""
+    """Return whether the span model was trained with the tags of most tokens of the sentences."""
     known = frozenset(reader.model.words.tables[TAG]) | reader.model.words.aliases.keys()
     tags = Counter(tag for sentence in sentences for tag in sentence.tags)
     return sum(times for tag, times in tags.items() if tag in known) >= _FEW * tags.total()

@@ -34,7 +34,7 @@ class TaggedSentence(NamedTuple):
 
 @dataclass(frozen=True)
 class Reading:
-    """How to select sentences of the texts.
+    """Criteria for selecting sentences of texts.
 
     `min_words`, `max_words`: minimum and maximum tokens of a sentence, including punctuation. `keep_hyphens`: words are
     not split at hyphens, as in the Wall Street Journal and GENIA treebanks (spaCy splits them, as CRAFT and GUM do).
@@ -122,7 +122,7 @@ def sentence_key(words: Iterable[str]) -> str:
 
 
 def is_language(words: Sequence[str]) -> bool:
-    """Whether a sentence looks like natural language: half of its tokens are words, not all of them capitalised."""
+    """Return whether a sentence looks like language: half of its tokens are words, not all of them capitalised."""
     letters = [word for word in words if word[0].isalpha()]
     return len(letters) >= LEAST_WORDS_SHARE * len(words) and any(word[0].islower() for word in letters)
 

@@ -10,7 +10,7 @@ from spacy_dtparse.model.linear.dependency import DECODERS, MAX_STAGES
 
 @dataclass(frozen=True)
 class DependencyOptions:
-    """How to train a dependency parser.
+    """Options for training a dependency parser.
 
     `rules`: conversion of text to atomic features. `decoder`: "projective" or "spanning". `stages`: number of linear
     models in sequence, each with the tree of the previous one as its guide; 1 is the paper's parser. `method`: of the

@@ -12,7 +12,7 @@ ESTIMATORS = ("perceptron", "mira", "gis", "lbfgs")
 
 @dataclass(frozen=True)
 class SequenceOptions:
-    """How to train a tagger.
+    """Options for training a tagger.
 
     `estimator`: one of ESTIMATORS. For online estimators: `epochs`: passes; `history`: the labels before a token in
     training, "gold" or "greedy" (predicted); `grow`: number of passes after which wrongly predicted labels get weights
@@ -50,7 +50,7 @@ class SequenceOptions:
 
     @property
     def online(self) -> bool:
-        """Whether the estimator updates sentence by sentence, so that its scores are not log probabilities."""
+        """True if the estimator updates sentence by sentence, so that its scores are not log probabilities."""
         return self.estimator in ("perceptron", "mira")
 
     def facts(self) -> dict[str, Any]:

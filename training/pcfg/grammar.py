@@ -23,7 +23,7 @@ from .counting import Rule, RuleCounts, emissions, relative_frequencies, smoothe
 
 @dataclass(frozen=True)
 class PcfgOptions:
-    """How to estimate a grammar.
+    """Options for estimating a grammar.
 
     `markov`: the annotation of symbols. `recipe`: preprocessing. `smoothing`: see `counting.smoothed_frequencies`.
     `given_tags`: whether the parser must use the tags of its input. `max_words`: longer training sentences, counted

@@ -36,7 +36,7 @@ FEW = 1e-6
 
 @dataclass(frozen=True)
 class LatentOptions:
-    """How to train a latent grammar.
+    """Options for training a latent grammar.
 
     `markov`: annotation of the observable symbols; vertical 1 and horizontal 0 leave the most to EM. `cycles`: of
     splitting in two, EM and merging (Petrov et al. 2006); 0: instead `values` latent values for every symbol at once

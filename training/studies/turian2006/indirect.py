@@ -199,7 +199,7 @@ def sequence_template(table: k.TemplateTable) -> int:
 
 
 def is_hashed(table: k.TemplateTable, templates: np.ndarray) -> np.ndarray:
-    """Whether the atoms of each of `templates` are looked up by hash key; bool, of the same shape."""
+    """Return whether the atoms of each of `templates` are looked up by hash key; bool, of the same shape."""
     place = templates - len(table.unary)
     return ((place >= 0) & (place < len(table.tuples))) | (templates == sequence_template(table))
 
