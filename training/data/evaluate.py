@@ -77,11 +77,11 @@ def score_parser(
 ) -> dict[str, Any]:
     """Parse the sentences with the given tags, one by one in this process, and score the trees.
 
-    Returns plain data: `all` and `evalb` with `FIGURES` as fractions (`crossing` per sentence), `tag_accuracy` (None if
-    the given tags have no tag in common with the trees), `sentences`, `tokens`, `seconds` (CPU time of the parser
-    only), `tokens_per_second`, `status`: number of sentences by STATUSES, `greedy_optimal`: fraction of sentences whose
-    greedy parse was proven optimal (None after greedy parsing, which proves nothing, and for parsers without a greedy
-    parse), `scored_per_token`: inferences.
+    Returns plain data: "all" and "evalb" with `FIGURES` as fractions ("crossing" per sentence), "tag_accuracy" (None
+    if the given tags have no tag in common with the trees), "sentences", "tokens", "seconds" (CPU time of the parser
+    only), "tokens_per_second", "status": number of sentences by STATUSES, "greedy_optimal": fraction of sentences
+    whose greedy parse was proven optimal (None after greedy parsing, which proves nothing, and for parsers without a
+    greedy parse), "scored_per_token": inferences.
     """
     report = ParsevalReport(strict=True)
     status: Counter[str] = Counter()

@@ -40,8 +40,8 @@ _HYPHENATED = re.compile(r"[^\W\d_]-[^\W\d_]")
 
 def blank_pipeline(lang: str, sentences: Iterable[Sequence[str]] = ()) -> Language:
     """spaCy's blank pipeline of a language. Its tokenizer uses `WHOLE` and `SPLIT` for English; for other languages
-    it is adapted to the tokens of `sentences` (see `learn_tokens`). Raises ConfigError if spaCy lacks the language or
-    a package for it."""
+    it is adapted to the tokens of `sentences` (see `learn_tokens`). Raises ConfigError if spaCy lacks the language
+    or a package for it."""
     try:
         nlp = spacy.blank(lang)
     except ImportError as error:
