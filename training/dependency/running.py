@@ -55,7 +55,7 @@ def read_treebank_file(text: str, lang: str) -> list[DependencySentence]:
         sentences = blocks(sentences, given["block"], text)
     if "limit" in given:
         if not given["limit"].isdigit():
-            raise ConfigError(f"{text}: the limit is {given['limit']!r}; it must be an integer")
+            raise ConfigError(f"{text}: the limit is {given['limit']!r}; it must be a whole number")
         sentences = sentences[: int(given["limit"])]
     return sentences
 
