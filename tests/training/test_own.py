@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import spacy
 
-from training.cli import main, spelled_out
+from training.cli import build_parser, main
 from training.cli.own import curve_table
 from training.data.sizes import SIZES, sizes_for
 from training.runs.steps import Step, Steps
@@ -68,9 +68,21 @@ def test_steps_are_done_once_and_anew_where_something_changes(tmp_path):
     assert ran == ["a", "b", "c"]
 
 
-def test_options_without_dashes():
-    given = ["curve", "x", "--with", "dev=1/10", "set=a=b", "--out", "y", "z=1"]
-    assert spelled_out(given) == ["curve", "x", "--dev", "1/10", "--set", "a=b", "--out", "y", "z=1"]
+def test_options_without_dashes(capsys):
+    given = ["pipeline", "x", "--set", "dev=1/10", "span-set=a=b", "--out", "y", "--set", "limit=5", "span-set=c=d"]
+    found = build_parser().parse_args(given)
+    assert (found.dev, found.span_set, found.limit, str(found.out)) == ("1/10", ["a=b", "c=d"], 5, "y")
+    for wrong in ("nothing=1", "set=a", "limit", "limit=few"):
+        with pytest.raises(SystemExit):
+            main([*given, "--set", wrong])
+    assert "'nothing=1' is not NAME=VALUE with an option's name" in capsys.readouterr().err
+
+
+def test_a_former_name_of_a_command_is_answered_with_the_present_one(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--verbose", "fit", "--out", "x"])
+    assert ended.value.code == 2
+    assert "the command 'fit' is now called 'train-boosted'" in capsys.readouterr().err
 
 
 def test_sizes_grow():

@@ -52,5 +52,5 @@ def test_facts_are_printed_and_kept(tmp_path, capsys):
     tell(None, step="em", cycle=1, loss=1 / 3)
     for step in (1, 2):
         tell(tmp_path / "new" / "log.jsonl", step=step)
-    assert capsys.readouterr().out.splitlines() == ["step em, cycle 1, loss 0.333333", "step 1", "step 2"]
+    assert capsys.readouterr().out.splitlines() == ["step em, cycle 1: loss 0.333", "step 1", "step 2"]
     assert read_lines(tmp_path / "new" / "log.jsonl") == [{"step": 1}, {"step": 2}]

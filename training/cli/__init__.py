@@ -15,10 +15,20 @@ from .declaring import COMMANDS
 
 GROUPS = ("Data", "Taggers", "Parsers", "Whole pipelines", "Studies of the papers")
 """The groups in which --help lists the commands."""
+RENAMED = {
+    "curve": "learning-curve",
+    "fit": "train-boosted",
+    "gate": "train-window-filter",
+    "jackknife": "jackknife-tags",
+    "readers": "jackknife-marginals",
+    "span": "train-span",
+    "tag": "train-tagger",
+}
+"""Former names of commands, with the present ones."""
 
 
 def overview() -> str:
-    """The commands by group, each with what it does and an example."""
+    """The commands by group, each with its summary and an example."""
     parts = []
     for group in GROUPS:
         parts.append(f"{group}:\n")
@@ -39,12 +49,11 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m training",
         usage="python -m training [--verbose] COMMAND …",
-        description="Train, evaluate and put together parsers. Each command says its options: "
-        "python -m training COMMAND --help",
+        description="Train, evaluate and assemble parsers. Options of a command: python -m training COMMAND --help",
         epilog=overview(),
         formatter_class=plain,
     )
-    parser.add_argument("--verbose", action="store_true", help="say more on standard error")
+    parser.add_argument("--verbose", action="store_true", help="write more log messages to standard error")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, help=argparse.SUPPRESS)
     for name, command in COMMANDS.items():
         example, program = f"example:\n  python -m training {command.example}", f"python -m training {name}"
@@ -57,25 +66,15 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code: 0, 1 for bad input, 2 for wrong usage, 130 for Ctrl-C."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    options = build_parser().parse_args(spelled_out(arguments))
+    parser = build_parser()
+    name = next((argument for argument in arguments if not argument.startswith("-")), "")
+    if name in RENAMED:
+        parser.error(f"the command {name!r} is now called {RENAMED[name]!r}: python -m training {RENAMED[name]} …")
+    options = parser.parse_args(arguments)
     logging.basicConfig(
         level=logging.INFO if options.verbose else logging.WARNING, format="%(name)s: %(message)s", stream=sys.stderr
     )
     return _guarded(lambda: options.call(options))
-
-
-def spelled_out(arguments: Sequence[str]) -> list[str]:
-    """Arguments with options in place of `--with NAME=VALUE …`, up to the next option."""
-    made: list[str] = []
-    within = False
-    for argument in arguments:
-        name, sign, value = argument.partition("=")
-        within = argument == "--with" or (within and not argument.startswith("-"))
-        if not within:
-            made.append(argument)
-        elif argument != "--with":
-            made += [f"--{name}", *([value] if sign else [])]
-    return made
 
 
 def run_command(arguments: Sequence[str]) -> None:
@@ -85,7 +84,7 @@ def run_command(arguments: Sequence[str]) -> None:
 
 
 def _guarded(call) -> int:  # type: ignore[no-untyped-def]
-    """The exit code of a command: what it returns, or 0; bad input is said in one line."""
+    """Run a command and return its exit code (its return value, or 0). Bad input is reported in one line."""
     try:
         return call() or 0
     except DtparseError as error:
@@ -93,14 +92,14 @@ def _guarded(call) -> int:  # type: ignore[no-untyped-def]
     except OSError as error:
         message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            message += "; make room there, and give the same command again to go on"
+            message += "; free some disk space, and repeat the command to resume"
     except BrokenProcessPool:
         message = (
-            "a worker process has ended before its work (killed, for want of memory perhaps); what was finished is "
-            "kept: give the same command again to go on, with fewer --workers where memory was short"
+            "a worker process died before it finished (it was killed, perhaps because memory ran out); finished work "
+            "is saved: repeat the command to resume, with fewer --workers if memory was short"
         )
     except KeyboardInterrupt:
-        print("stopped; the same command goes on from here", file=sys.stderr)
+        print("stopped; repeat the command to resume", file=sys.stderr)
         return 130
     print(f"training: error: {message}", file=sys.stderr)
     return 1

@@ -1,4 +1,4 @@
-"""Commands that make, check and convert treebank files."""
+"""Commands that collect, check and convert treebank files."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ command = partial(declare, "Data")
 
 @command(
     "collect build/assets --names craft genia gum masc --out build/treebanks",
-    path("folder", "the folder with one folder per treebank, as fetched"),
-    option("--names", "craft, genia, gum, masc", nargs="+", required=True, metavar="NAME[:WEIGHT]"),
+    path("folder", "folder with one subfolder per treebank, as downloaded"),
+    option("--names", "treebanks: craft, genia, gum, masc", nargs="+", required=True, metavar="NAME[:WEIGHT]"),
     path("--out", "folder for NAME/{train,dev}.mrg", required=True),
 )
 def collect(options: argparse.Namespace) -> int:
-    """Collect public treebanks: from their projects' files to train.mrg and dev.mrg, one tree per line.
+    """Collect public treebanks: convert their projects' files to train.mrg and dev.mrg, one tree per line.
 
-    Which document belongs to which part is read from assets/splits.json; test parts are left out.
+    assets/splits.json assigns each document to a part; test parts are left out.
     """
     from training.data.collecting import collect_treebank, layouts
     from training.data.treebanks import weighted_names
@@ -42,7 +42,7 @@ def collect(options: argparse.Namespace) -> int:
     if len(failed) < len(names):
         done = " ".join(name for name in names if name not in failed)
         print(
-            "Another version of a project's repository gives other checksums than the published ones; to compare: "
+            "Checksums differ from the published ones if a project's repository has changed; to compare them: "
             f"python -m training verify {options.out} {done}"
         )
     return 1 if failed else 0
@@ -50,34 +50,34 @@ def collect(options: argparse.Namespace) -> int:
 
 @command(
     "verify assets sample",
-    path("folder", "the folder with one folder per treebank"),
+    path("folder", "folder with one subfolder per treebank"),
     option("names", "treebanks, such as craft or sample", nargs="+", metavar="NAME[:WEIGHT]"),
 )
 def verify(options: argparse.Namespace) -> int:
-    """Check treebank files: published checksums, or at least that every tree can be read."""
+    """Check treebank files: compare them with published checksums, or at least read every tree."""
     from training.data.treebanks import weighted_names
     from training.data.verify import verify
 
     checks = verify(options.folder, list(weighted_names(options.names)))
     for check in checks:
-        how = "as published" if check.published else "readable; no checksum is published for it"
+        how = "as published" if check.published else "readable; no checksum has been published"
         state = f"FAILED: {check.problem}" if check.problem else f"{check.trees} trees, {how}"
         print(f"{check.path}: {state}")
     failed = sum(bool(check.problem) for check in checks)
     if failed:
-        print(f"{failed} of {len(checks)} files are not as they should be; fetch them again")
+        print(f"{failed} of {len(checks)} files failed; download them again")
     return 1 if failed else 0
 
 
 @command(
     "convert assets sample --out build/corpus",
-    path("folder", "the folder with one folder per treebank"),
+    path("folder", "folder with one subfolder per treebank"),
     option("names", "treebanks, such as craft or sample", nargs="+", metavar="NAME[:WEIGHT]"),
     path("--out", "folder for NAME/{train,dev}.mrg and NAME/dev.spacy", required=True),
     *CONVERTING,
 )
 def convert(options: argparse.Namespace) -> None:
-    """Convert treebanks: cleaned brackets for the trainers, spaCy's binary format for spacy evaluate."""
+    """Convert treebanks to cleaned bracketed trees for the trainers and to spaCy's binary format for spacy evaluate."""
     from training.data.converting import convert_treebank
     from training.data.treebanks import weighted_names
 
@@ -90,13 +90,13 @@ def convert(options: argparse.Namespace) -> None:
 @command(
     "split assets/sample/train.mrg assets/sample/dev.mrg --parts train=300 test=60 --out build/treebanks/mine",
     path("files", "files of bracketed trees", nargs="+", metavar="FILE"),
-    option("--parts", "how many trees go into which part", nargs="+", required=True, metavar="NAME=N"),
-    number("--seed", 0, "of the trees' order"),
-    option("--encoding", "of the files (default: utf-8)", default="utf-8"),
+    option("--parts", "number of trees in each part", nargs="+", required=True, metavar="NAME=N"),
+    number("--seed", 0, "random seed for the order of the trees"),
+    option("--encoding", "encoding of the files (default: utf-8)", default="utf-8"),
     path("--out", "folder for PART.mrg", required=True),
 )
 def split(options: argparse.Namespace) -> None:
-    """Draw the trees of one or several files at random into parts: train.mrg, dev.mrg and others."""
+    """Split the trees of one or several files at random into parts: train.mrg, dev.mrg and others."""
     from training.data.splitting import split_files
 
     given = [text.partition("=") for text in options.parts]
@@ -113,8 +113,9 @@ def split(options: argparse.Namespace) -> None:
     path("--out", "file for the rules, JSON", required=True),
 )
 def heads(options: argparse.Namespace) -> None:
-    """Read head rules off trees: which child of a constituent is its head. Look at them, change them, and give them to
-    span, fit and spines as --heads.
+    """Learn head rules from trees: which child of a constituent is its head.
+
+    You can edit the rules and pass them to train-span, train-boosted and spines as --heads.
     """
     from training.data.heads import learned_head_rules
     from training.data.treebanks import TreebankFile, read_files
@@ -127,9 +128,9 @@ def heads(options: argparse.Namespace) -> None:
 
 @command("conventions assets/everyday/train.mrg", path("files", "files of bracketed trees", nargs="+", metavar="FILE"))
 def conventions(options: argparse.Namespace) -> int:
-    """Say which everyday trees break the conventions of assets/everyday/GUIDE.md."""
+    """List the everyday trees that violate the conventions of assets/everyday/GUIDE.md."""
     from training.data.conventions import check_file
 
     found = [problem for path in options.files for problem in check_file(path)]
-    print("\n".join(found) if found else "all trees keep to the conventions")
+    print("\n".join(found) if found else "all trees follow the conventions")
     return bool(found)

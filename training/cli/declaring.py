@@ -1,4 +1,4 @@
-"""How commands are declared: what they do, their options as data, an example; and the options that several share."""
+"""Declare commands: their summary, an example, and their options as data; and options that several commands share."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ if TYPE_CHECKING:
 
 Run = Callable[[argparse.Namespace], int | None]
 R = TypeVar("R", bound=Run)
-READ_SPEC = "PATH[,tags=PATH][,block=K/N][,limit=N][,share=S]"
+READ_SPEC = "PATH[,tags=PATH][,block=K/N][,limit=N][,fraction=F]"
 TEXT_SPEC = "PATH[,wrapped][,spaced]"
 
 
 class Option(NamedTuple):
-    """What `add_argument` takes."""
+    """The arguments of `add_argument`: the name, and the keyword arguments."""
 
     name: str
     facts: dict[str, Any]
 
 
 def option(name: str, about: str, **facts: Any) -> Option:
-    """An option or argument, with the rest as `add_argument` takes it."""
+    """An option or argument; the other keyword arguments are passed on to `add_argument`."""
     return Option(name, {"help": about or None, **facts})
 
 
 def path(name: str, about: str, **facts: Any) -> Option:
-    """The path of a file or a folder."""
+    """An option whose value is the path of a file or a folder."""
     return option(name, about, type=Path, **facts)
 
 
 def flag(name: str, about: str) -> Option:
-    """An option that is given or not."""
+    """An option without a value."""
     return option(name, about, action="store_true")
 
 
 def choice(name: str, choices: Sequence[str], about: str, **facts: Any) -> Option:
-    """One of some words."""
+    """An option that takes one of `choices`."""
     return option(name, about, choices=choices, **facts)
 
 
@@ -55,15 +55,15 @@ def each(name: str, about: str, **facts: Any) -> Option:
 
 
 def number(name: str, default: int | None, about: str, least: int = 0) -> Option:
-    """A whole number from `least`, 0 or 1, on; the default is added to what is said of it."""
+    """An option that takes an integer of at least `least`, 0 or 1; the default is added to the help text."""
     shown = about if default is None or "(default: " in about else f"{about} (default: {default})".strip()
     return option(name, shown, type=positive_number if least else natural_number, default=default, metavar="N")
 
 
 @dataclass
 class Command:
-    """A command: its `group`, what it is `about`, the arguments of an `example`, its options, what it calls, or the
-    parts that it has instead, by name."""
+    """A command: its `group`, its help text `about`, the arguments of an `example`, its options, and the function that
+    it calls, or its subcommands `parts`, by name."""
 
     group: str
     about: str
@@ -73,7 +73,7 @@ class Command:
     parts: dict[str, Command] = field(default_factory=dict)
 
     def add_to(self, parser: argparse.ArgumentParser) -> None:
-        """Add the options; `call` is what the parsed ones have to be given to."""
+        """Add the options to a parser; it stores the function to call with the parsed ones as `call`."""
         for name, facts in self.options:
             parser.add_argument(name, **facts)
         parser.set_defaults(call=self.call)
@@ -83,7 +83,7 @@ class Command:
                 part.add_to(parts.add_parser(name, help=part.about))
 
     def part(self, *options: Option) -> Callable[[R], R]:
-        """Declare a function as a part of this command, which has its name and does what its docstring says."""
+        """Decorator: declare a function as a subcommand, named like the function; its docstring is the help text."""
 
         def declared(call: R) -> R:
             self.parts[call.__name__] = Command(self.group, about(call), "", options, call)
@@ -97,13 +97,13 @@ COMMANDS: dict[str, Command] = {}
 
 
 def about(call: Run) -> str:
-    """The docstring of a function, without its indentation."""
+    """The docstring of a function, dedented."""
     return "\n".join(line.removeprefix("    ") for line in (call.__doc__ or "").strip().splitlines())
 
 
 def declare(group: str, example: str, *options: Option) -> Callable[[R], R]:
-    """Declare a function as a command: it has its name and does what its docstring says. `example`: its arguments, the
-    name first."""
+    """Decorator: declare a function as a command, with its docstring as help text. `example`: an example's arguments,
+    the name of the command first."""
 
     def declared(call: R) -> R:
         COMMANDS[example.split()[0]] = Command(group, about(call), example, options, call)
@@ -113,46 +113,48 @@ def declare(group: str, example: str, *options: Option) -> Callable[[R], R]:
 
 
 CORPUS = path("--corpus", "folder of treebanks: NAME/train.mrg and NAME/dev.mrg are used")
-NAMES = option("--names", "the treebanks of --corpus", nargs="+", default=[], metavar="NAME[:WEIGHT]")
+NAMES = option("--names", "treebanks of --corpus to use", nargs="+", default=[], metavar="NAME[:WEIGHT]")
 RECIPE_STEPS = choice("--recipe-steps", ("plain", "tm2006"), "preprocessing (default: plain)", default="plain")
 LANG = option("--lang", "language, for the head rules of bracketed trees (default: en)", default="en")
 HEADS = path(
     "--heads",
-    "head rules in JSON, as heads writes them (default: those of --lang where they know the labels, else read off the "
-    "trees)",
+    "head rules in JSON, in the format that the command heads writes (default: those of --lang if they cover the "
+    "labels, otherwise learned from the trees)",
     metavar="FILE",
 )
 CONVERTING = (
-    option("--lang", "language, of spaCy's tokenizer (default: en)", default="en"),
-    path("--scheme", "new labels and tags, in JSON, such as training/schemes/greynir.json", metavar="FILE"),
-    option("--encoding", "of the files (default: utf-8)", default="utf-8"),
-    number("--limit", None, "only the first N trees of train", least=1),
-    option("--also", "other parts to convert beside train and dev: test", nargs="*", default=[], metavar="PART"),
-    option("--dev", "where there is no dev file, every N-th block of ten trees from the K-th on is it", metavar="K/N"),
-)
-"""The options of what converts treebanks; see `conversion_of`."""
+    option("--lang", "language, for spaCy's tokenizer (default: en)", default="en"),
+    path("--scheme", "JSON file that renames labels and tags, such as training/schemes/greynir.json", metavar="FILE"),
+    option("--encoding", "encoding of the files (default: utf-8)", default="utf-8"),
+    number("--limit", None, "use only the first N trees of train", least=1),
+    option("--splits", "parts to convert in addition to train and dev: test", nargs="*", default=[], metavar="PART"),
+    option("--dev", "if there is no dev file, use every N-th block of ten trees of train, starting with the K-th",
+           metavar="K/N"),
+)  # fmt: skip
+"""Options of the commands that convert treebanks; see `conversion_of`."""
 
 
 LICENCE = (
-    option("--license", "of the pipeline (default: what the list of treebanks says)", default=""),
-    each("--credit", "a credit for the pipeline's meta; repeatable", metavar="TEXT"),
+    option("--license", "license of the pipeline (default: according to the list of treebanks)", default=""),
+    each("--credit", "credit for the pipeline's meta; repeatable", metavar="TEXT"),
 )
 
 
 def treebank_spec(tags: bool = True, weight: bool = True) -> str:
-    """How a file of trees is named, for the help."""
-    return f"PATH{'[,tags=PATH]' * tags}{'[,weight=W]' * weight}[,block=K/N][,limit=N][,share=S]"
+    """The syntax of an argument that names a file of trees, for the help text."""
+    return f"PATH{'[,tags=PATH]' * tags}{'[,weight=W]' * weight}[,block=K/N][,limit=N][,fraction=F]"
 
 
-def treebanks(dev: str = "", train: str = "to learn from", tags: bool = True, weight: bool = True) -> list[Option]:
-    """`--train`, `--corpus`, `--names`; with a `dev`, what its trees are for, `--dev`; with `tags` `--tags`."""
+def treebanks(dev: str = "", train: str = "to train on", tags: bool = True, weight: bool = True) -> list[Option]:
+    """The options `--train`, `--corpus` and `--names`; `--dev` if `dev` says what its trees are for; `--tags` if
+    `tags`."""
     spec, parts = treebank_spec(tags, weight), "NAME/train.mrg and NAME/dev.mrg" if dev else "NAME/train.mrg"
     made = [each("--train", f"trees {train}; repeatable", metavar=spec)]
     if dev:
         made.append(each("--dev", f"trees {dev}; repeatable", metavar=spec))
-    made.append(path("--corpus", f"folder of treebanks: {parts} are used beside the above"))
+    made.append(path("--corpus", f"folder of treebanks: {parts} are used in addition to the files above"))
     names = "NAME[:WEIGHT]" if weight else "NAME"
-    made.append(option("--names", "the treebanks of --corpus", nargs="+", default=[], metavar=names))
+    made.append(option("--names", "treebanks of --corpus to use", nargs="+", default=[], metavar=names))
     if tags:
         named = parts.replace(".mrg", ".tags").replace("/", ".")
         made.append(path("--tags", f"folder with {named} for --corpus (default: gold tags)"))
@@ -160,7 +162,7 @@ def treebanks(dev: str = "", train: str = "to learn from", tags: bool = True, we
 
 
 def treebanks_of(options: argparse.Namespace) -> tuple[list[TreebankFile], list[TreebankFile]]:
-    """(Files to learn from, development files) of the options. Raises ConfigError when there is none to learn from."""
+    """(Training files, development files) that the options name. Raises ConfigError if there is no training file."""
     from training.data.treebanks import TreebankFile, corpus_files
 
     given = {"train": options.train, "dev": getattr(options, "dev", None)}
@@ -171,12 +173,13 @@ def treebanks_of(options: argparse.Namespace) -> tuple[list[TreebankFile], list[
             if options.corpus is not None:
                 found[part] += corpus_files(options.corpus, options.names, part, getattr(options, "tags", None))
     if not found["train"]:
-        raise ConfigError("there is nothing to learn from; give --train FILE, or --corpus FOLDER with --names")
+        raise ConfigError("no training data; give --train FILE, or --corpus FOLDER with --names")
     return found["train"], found["dev"]
 
 
 def settings(of: str) -> Option:
-    """--set NAME=VALUE …: one or several at a time, repeatable. `of`: what they are settings of, with an example."""
+    """The option --set NAME=VALUE …: one or several at a time, repeatable. `of`: the class whose fields they set, with
+    an example."""
     return option(
         "--set", f"settings of {of}; repeatable", action="extend", nargs="*", default=[], metavar="NAME=VALUE"
     )
@@ -185,51 +188,52 @@ def settings(of: str) -> Option:
 def model_options(
     name: str, *, of: str = "treebanks", licence: bool = False, credit: str = "", out: str = "the model file to write"
 ) -> list[Option]:
-    """`--name`, `--lang` and `--out`; with `licence` `--license`, with a `credit`, what it is, `--credit`."""
+    """The options `--name`, `--lang` and `--out`; `--license` if `licence`; `--credit` if `credit`, its help text, is
+    given."""
     return [
-        option("--name", "the model's name in its meta", default=name),
+        option("--name", "name of the model in its meta", default=name),
         option("--lang", f"language of the {of} (default: en)", default="en"),
-        *([option("--license", "licence of the model, for its meta", default="")] if licence else []),
+        *([option("--license", "license of the model, for its meta", default="")] if licence else []),
         *([each("--credit", credit, metavar="TEXT")] if credit else []),
         path("--out", out, required=True),
     ]
 
 
 def model_facts(options: argparse.Namespace) -> dict[str, Any]:
-    """What the options of `model_options` say, for a model's meta."""
+    """The values of the options of `model_options`, for a model's meta."""
     names = {"name": "name", "lang": "lang", "license": "license", "credits": "credit"}
     return {key: getattr(options, option) for key, option in names.items() if hasattr(options, option)}
 
 
 def conversion_of(options: argparse.Namespace) -> Conversion:
-    """What the options of CONVERTING say. Raises ConfigError for a scheme that cannot be read."""
+    """The conversion that the options of CONVERTING describe. Raises ConfigError for a scheme that cannot be read."""
     from training.data.converting import Conversion
     from training.data.scheme import Scheme
 
     scheme = Scheme() if options.scheme is None else Scheme.from_json(options.scheme)
-    return Conversion(options.lang, scheme, options.encoding, options.limit, options.dev, tuple(options.also))
+    return Conversion(options.lang, scheme, options.encoding, options.limit, options.dev, tuple(options.splits))
 
 
 def conversion_flags(options: argparse.Namespace) -> list[str]:
-    """The options of CONVERTING as they would be typed."""
+    """The options of CONVERTING as command line arguments."""
     flags = {"--lang": options.lang, "--scheme": options.scheme, "--encoding": options.encoding,
              "--limit": options.limit, "--dev": options.dev}  # fmt: skip
     typed = [part for flag, value in flags.items() if value is not None for part in (flag, str(value))]
-    return [*typed, *(["--also", *options.also] if options.also else [])]
+    return [*typed, *(["--splits", *options.splits] if options.splits else [])]
 
 
 def heads_of(options: argparse.Namespace) -> HeadRules | None:
-    """The head rules of the file of `HEADS`, None where none is given. Raises ConfigError, OSError."""
+    """The head rules in the file given with --heads; None if none is given. Raises ConfigError, OSError."""
     from spacy_dtparse.trees import HeadRules
 
     return None if options.heads is None else HeadRules.from_json(options.heads)
 
 
 def size(path: Path) -> str:
-    """A file that was written, with its size."""
+    """The path of a file and its size, as a message."""
     return f"{path}: {path.stat().st_size / 1e6:.2f} MB"
 
 
 def say(line: str) -> None:
-    """Print a line at once."""
+    """Print a line and flush."""
     print(line, flush=True)

@@ -1,4 +1,4 @@
-"""Commands that go all the way for a treebank: from its files to a pipeline, at one size or at several."""
+"""Commands that run all steps from a treebank to a pipeline, for one number of training trees or for several."""
 
 from __future__ import annotations
 
@@ -16,81 +16,110 @@ from spacy_dtparse.trees import read_trees
 from ..data.sizes import sizes_for
 from ..runs.files import file_digest, write_json
 from ..runs.steps import Step, Steps
-from .declaring import CONVERTING, LICENCE, choice, conversion_flags, declare, each, number, option, path, say
+from .declaring import COMMANDS, CONVERTING, LICENCE, choice, conversion_flags, declare, each, number, option, path, say
 
 command = partial(declare, "Whole pipelines")
 RECIPES = Path(__file__).resolve().parents[1] / "recipes"
 EMBEDDED = "embedded"
-PARSERS = ("read", "span", "trees")
+PARSERS = ("combined", "span", "boosted")
 OPTIONS = (
-    path("treebank", "its folder, with train.mrg or train.psd and perhaps dev.mrg", metavar="FOLDER"),
+    path("treebank", "folder of the treebank, with train.mrg or train.psd and optionally dev.mrg", metavar="FOLDER"),
     *CONVERTING,
     choice(
         "--parser",
         PARSERS,
-        "read (default): boosted trees over a network; span: the network alone; trees: boosted trees alone",
-        default="read",
+        "combined (default): boosted trees that use a span model; span: the span model alone; boosted: boosted trees "
+        "alone",
+        default="combined",
     ),
-    path("--heads", "head rules in JSON (default: see span and fit)", metavar="FILE"),
-    number("--folds", 4, "taggers and networks of which each leaves out what it reads", least=1),
-    option("--seeds", "of networks, which are multiplied (default: 0)", nargs="+", type=natural_number, default=[0]),
-    each("--tagger-set", "a setting of the taggers, as of tag --set; repeatable", metavar="NAME=VALUE"),
-    each("--span-set", "a setting of the networks, as of span --set; repeatable", metavar="NAME=VALUE"),
-    each("--fit-set", "a setting of the boosted trees, as of fit --set; repeatable", metavar="NAME=VALUE"),
+    path("--heads", "head rules in JSON (default: see train-span and train-boosted)", metavar="FILE"),
+    number("--folds", 4, "number of folds: each has a tagger and a span model trained without it", least=1),
+    option("--seeds", "seeds of the networks of the span model, whose probabilities are multiplied (default: 0)",
+           nargs="+", type=natural_number, default=[0]),
+    each("--tagger-set", "setting of the taggers, as in train-tagger --set; repeatable", metavar="NAME=VALUE"),
+    each("--span-set", "setting of the span model, as in train-span --set; repeatable", metavar="NAME=VALUE"),
+    each("--boosted-set", "setting of the boosted trees, as in train-boosted --set; repeatable", metavar="NAME=VALUE"),
     option(
         "--tagger",
-        "a pipeline whose tags the parser reads in place of the treebank's, by folder (embedded: the English one); "
-        "none is trained then",
+        "pipeline folder whose tags the parser uses instead of the treebank's (embedded: the English pipeline); no "
+        "tagger is trained then",
         metavar="PIPELINE",
     ),
-    option("--reader-tagger", "see fit", metavar="PIPELINE"),
-    path("--recipe", "of the boosted trees (default: one for the treebank's size)", metavar="FILE"),
+    option("--span-model-tagger", "see train-boosted", metavar="PIPELINE"),
+    path("--recipe", "recipe of the boosted trees (default: chosen by the size of the treebank)", metavar="FILE"),
     option("--workers", "processes (default: 2)", type=positive_number, default=2),
-    option("--name", "the pipeline's name, for its package (default: the treebank's)"),
-    option("--version", "the pipeline's version (default: the package's)"),
+    option("--name", "name of the pipeline, for its package (default: the name of the treebank)"),
+    option("--version", "version of the pipeline (default: that of the package)"),
     *LICENCE,
-    option(
-        "--with",
-        "these options without dashes, as variables of a spaCy project can hold them: --with parser=span limit=500",
-        nargs="*",
-        metavar="NAME=VALUE",
-    ),
+)  # fmt: skip
+"""The options of `pipeline` and `learning-curve`."""
+
+
+class SetOption(argparse.Action):
+    """`--set NAME=VALUE …` has the same effect as `--NAME VALUE …`."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: Any = None
+    ) -> None:
+        """Set the named options of the command. Raises ArgumentError for a name that is not an option."""
+        known = {name: facts for name, facts in COMMANDS[parser.prog.split()[-1]].options if name.startswith("--")}
+        for text in values:
+            name, sign, value = text.partition("=")
+            option = f"--{name}"
+            if not sign or option == self.option_strings[0] or option not in known:
+                raise argparse.ArgumentError(self, f"{text!r} is not NAME=VALUE with an option's name, as in limit=500")
+            one = argparse.ArgumentParser(prog=parser.prog, add_help=False)
+            one.add_argument(option, **{**known[option], "required": False})
+            one.parse_args([f"{option}={value}"], namespace)
+
+
+SET = option(
+    "--set",
+    "these options without dashes, as the variables of a spaCy project need them: --set parser=span limit=500; "
+    "repeatable",
+    action=SetOption,
+    nargs="*",
+    metavar="NAME=VALUE",
 )
-"""The options of `pipeline` and `curve`."""
 
 
 @command(
     "pipeline assets/sample --lang en --out build/mine",
     *OPTIONS,
-    path("--reader", "a network that stays as it is, for --parser read: a model file, or en, the English one"),
-    path("--out", "folder for all that is made; OUT/pipeline is the result", required=True),
+    SET,
+    path(
+        "--span-model",
+        "a trained span model to use unchanged, with --parser combined: a model file, or en for the English one",
+    ),
+    path("--out", "folder for all files; the result is OUT/pipeline", required=True),
 )
 def pipeline(options: argparse.Namespace) -> None:
-    """Go from a treebank to a spaCy pipeline and its scores: all steps, with settings for the treebank's size.
+    """Train a spaCy pipeline from a treebank and score it: all steps, with settings that suit the treebank's size.
 
-    Each step is printed as the command that it is. What is done is not done again; a killed run goes on where it
-    stopped.
+    Prints the command of each step. Finished steps are not repeated, so repeat the command to resume a run.
     """
-    run_pipeline(options, options.out, options.reader)
-    say(f"{options.out / 'pipeline'}: spacy.load takes it; an installable package of it: "
+    run_pipeline(options, options.out, options.span_model)
+    say(f"{options.out / 'pipeline'}: load it with spacy.load, or build a package: "
         f"python -m spacy package {options.out / 'pipeline'} {options.out} --build wheel")  # fmt: skip
 
 
 @command(
-    "curve assets/sample --sizes 50 100 --readers none en --out build/curve",
+    "learning-curve assets/sample --sizes 50 100 --span-models none en --out build/curve",
     *OPTIONS,
-    option("--sizes", "numbers of trees, the first of train", nargs="+", type=positive_number, required=True),
-    option("--readers", "none: learn all from the trees; en or model files: networks that stay as they are",
-           nargs="+", default=["none"], metavar="READER"),
+    SET,
+    option("--sizes", "numbers of training trees: the first N of train", nargs="+", type=positive_number,
+           required=True),
+    option("--span-models", "none: train one on the same trees; en or model files: trained models to use unchanged",
+           nargs="+", default=["none"], metavar="MODEL"),
     path("--out", "folder for the pipelines and curve.json", required=True),
 )  # fmt: skip
 def curve(options: argparse.Namespace) -> None:
-    """Train a pipeline for each of some numbers of trees, and tell their scores beside one another.
+    """Train a pipeline on each of several numbers of trees, and compare their scores.
 
-    Scored are the parts of --also where there are some, else the dev part. A killed run goes on where it stopped.
+    The parts given with --splits are scored, or else the dev part. Repeat the command to resume a run.
     """
     rows: list[dict[str, Any]] = []
-    for reader in options.readers:
+    for reader in options.span_models:
         for size in options.sizes:
             options.limit = size
             out = options.out / f"{Path(reader).stem}_{size}"
@@ -102,8 +131,8 @@ def curve(options: argparse.Namespace) -> None:
 
 
 def curve_table(rows: list[dict[str, Any]]) -> str:
-    """The records of `curve` as a text table."""
-    lines = [f"{'reader':12}{'trees':>7}  {'scored on':12}{'tags':>10}{'F1 all':>8}{'F1 evalb':>9}{'exact':>7}"
+    """The records of `learning-curve` as a text table."""
+    lines = [f"{'span model':12}{'trees':>7}  {'scored on':12}{'tags':>10}{'F1 all':>8}{'F1 evalb':>9}{'exact':>7}"
              f"{'tag acc':>8}{'CPU s':>9}"]  # fmt: skip
     for row in rows:
         f1, evalb, exact = row["all"]["f1"], row["evalb"]["f1"], row["all"]["exact_match"]
@@ -116,17 +145,16 @@ def curve_table(rows: list[dict[str, Any]]) -> str:
 
 
 def run_pipeline(options: argparse.Namespace, out: Path, reader: Path | None) -> tuple[list[dict[str, Any]], float]:
-    """Do what is not yet done of all steps; the records of `evaluate`, and the CPU seconds of all steps before it.
-    Raises what the steps raise, ConfigError for options that do not go together, TrainingDataError where there is no
-    treebank."""
+    """Run all unfinished steps; returns the records of `evaluate` and the CPU seconds of all steps before it. Raises
+    the errors of the steps, ConfigError for incompatible options, TrainingDataError if there is no treebank."""
     from . import run_command
 
     if not options.treebank.is_dir():
         raise TrainingDataError(
             f"there is no folder {options.treebank}; give the one that holds the treebank's train.mrg"
         )
-    if reader is not None and options.parser != "read":
-        raise ConfigError(f"--reader is for --parser read, not {options.parser}; leave one of them out")
+    if reader is not None and options.parser != "combined":
+        raise ConfigError(f"--span-model is for --parser combined, not {options.parser}; leave one of them out")
     files = sorted(file for file in options.treebank.resolve().iterdir() if file.suffix in (".mrg", ".psd"))
     given = [file for file in (options.scheme, options.heads, options.recipe, reader) if file and file.is_file()]
     steps = Steps(out / "steps.json", [file_digest(file) for file in (*files, *given)], run_command, say)
@@ -136,9 +164,9 @@ def run_pipeline(options: argparse.Namespace, out: Path, reader: Path | None) ->
     for step in training_steps(options, out, name, _words(train), reader):
         steps.do(step)
     training = steps.cpu_seconds
-    scored = [p for part in ("dev", *options.also) if (p := out / "corpus" / name / f"{part}.mrg").is_file()]
+    scored = [p for part in ("dev", *options.splits) if (p := out / "corpus" / name / f"{part}.mrg").is_file()]
     if not scored:
-        say("there is no dev part, so nothing is scored; --dev 1/10 takes one from train")
+        say("there is no dev part, so nothing is scored; use --dev 1/10 to take one from train")
         return [], training
     scores, kinds = out / "scores.json", ("predicted",) if options.tagger else ("gold", "predicted")
     steps.do(_step(scores, None, "evaluate", out / "pipeline", *scored, "--tags", *kinds, "--json", scores, "--record"))
@@ -153,7 +181,7 @@ def convert_step(options: argparse.Namespace, out: Path, name: str) -> Step:
 
 
 def training_steps(options: argparse.Namespace, out: Path, name: str, words: int, reader: Path | None) -> list[Step]:
-    """The steps from cleaned trees, of so many `words`, to the pipeline."""
+    """The steps from cleaned trees, with `words` tokens in all, to the pipeline."""
     sizes, tags, model, network = sizes_for(words), out / "tags", out / "parser.model", out / "network.model"
     corpus: tuple[Any, ...] = ("--corpus", out / "corpus", "--names", name)
     tagged = tags / f"{name}.train.tags"
@@ -167,30 +195,31 @@ def training_steps(options: argparse.Namespace, out: Path, name: str, words: int
         learn = (*corpus, *lang, "--out", tags)
         chosen = ("--set", *sizes.tagger, *options.tagger_set)
         steps = [
-            _step(tagged, tags / "folds", "jackknife", *learn, "--folds", options.folds, *chosen),
-            _step(out / "tagger" / "meta.json", None, "tag", *learn, "--model", out / "tagger", *chosen),
+            _step(tagged, tags / "folds", "jackknife-tags", *learn, "--folds", options.folds, *chosen),
+            _step(out / "tagger" / "meta.json", None, "train-tagger", *learn, "--model", out / "tagger", *chosen),
         ]
     corpus += ("--tags", tags)
     chosen = ("--seeds", *options.seeds, *workers, "--set", *sizes.span, *options.span_set)
-    if options.parser == "span" or (options.parser == "read" and reader is None):
+    if options.parser == "span" or (options.parser == "combined" and reader is None):
         target = model if options.parser == "span" else network
-        steps.append(_step(target, out / "span", "span", *corpus, *lang, *heads, "--name", called, *chosen,
-                           "--workdir", out / "span", "--out", target))  # fmt: skip
+        steps.append(_step(target, out / "span", "train-span", *corpus, *lang, *heads, "--name", called,
+                           *chosen, "--workdir", out / "span", "--out", target))  # fmt: skip
     over: tuple[Any, ...] = ()
-    if options.parser == "read" and reader is None:
+    if options.parser == "combined" and reader is None:
         beliefs = out / "beliefs"
-        steps.append(_step(beliefs / f"{name}.train.beliefs.npz", out / "readers", "readers", *corpus, "--folds",
-                           options.folds, *chosen, "--workdir", out / "readers", "--out", beliefs))  # fmt: skip
-        over = ("--reader", network, "--beliefs", beliefs)
-    elif options.parser == "read":
-        asked = ("--reader-tagger", options.reader_tagger) if options.reader_tagger else ()
-        over = ("--reader", reader, *asked)
+        steps.append(_step(beliefs / f"{name}.train.beliefs.npz", out / "readers", "jackknife-marginals",
+                           *corpus, "--folds", options.folds, *chosen, "--workdir", out / "readers", "--out",
+                           beliefs))  # fmt: skip
+        over = ("--span-model", network, "--marginals", beliefs)
+    elif options.parser == "combined":
+        asked = ("--span-model-tagger", options.span_model_tagger) if options.span_model_tagger else ()
+        over = ("--span-model", reader, *asked)
     if options.parser != "span":
         recipe = options.recipe or RECIPES / f"{sizes.recipe}.json"
         alone = () if over or options.recipe else ("templates=standard", "gate_bits=16")
-        steps.append(_step(model, out / "fit", "fit", "--recipe", recipe, *corpus, *lang, *heads, *over, "--name",
-                           called, "--workdir", out / "fit", "--out", model, "--set", f"n_workers={options.workers}",
-                           *alone, *options.fit_set))  # fmt: skip
+        steps.append(_step(model, out / "fit", "train-boosted", "--recipe", recipe, *corpus, *lang, *heads,
+                           *over, "--name", called, "--workdir", out / "fit", "--out", model, "--set",
+                           f"n_workers={options.workers}", *alone, *options.boosted_set))  # fmt: skip
     terms = [part for credit in options.credit for part in ("--credit", credit)]
     terms += ["--license", options.license] if options.license else []
     terms += ["--version", options.version] if options.version else []
@@ -206,7 +235,7 @@ def _step(written: Path, workdir: Path | None, *arguments: Any) -> Step:
 
 
 def folder_of_tagger(options: argparse.Namespace, out: Path) -> Path:
-    """The folder of the pipeline that tags."""
+    """The pipeline folder of the tagger."""
     if not options.tagger:
         return out / "tagger"
     return embedded_pipeline() if options.tagger == EMBEDDED else Path(options.tagger)

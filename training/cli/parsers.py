@@ -42,31 +42,32 @@ LINKS_SPEC = "PATH[,tags=PATH][,limit=N][,block=K/N]"
 BINARISE = choice(
     "--binarise",
     ("left", "right", "center-parent", "center-head"),
-    "how long rules are cut up (default: center-head)",
+    "how to binarise long rules (default: center-head)",
     default="center-head",
 )
 command = partial(declare, "Parsers")
 
 
 @command(
-    "span --corpus build/corpus --names sample --tags build/tags --out build/span.model",
+    "train-span --corpus build/corpus --names sample --tags build/tags --out build/span.model",
     *treebanks(dev="to be scored on"),
-    each("--more", "trees of a teacher, to begin with; repeatable", metavar=treebank_spec()),
-    path("--teacher", "model of a span parser whose beliefs are mixed with --more"),
-    path("--taught", "shards of teacher annotate; repeatable", action="append", default=[], metavar="DIR"),
-    path("--start", "span model whose networks go on learning, with its lists of words"),
-    path("--word-vectors", "of teacher vectors: where words begin", metavar="FILE"),
-    option("--seeds", "a network for each", type=natural_number, nargs="+", default=[0, 1]),
-    number("--workers", 2, "processes, as for networks"),
+    each("--pretrain-trees", "trees of a teacher to train on first; repeatable", metavar=treebank_spec()),
+    path("--teacher", "span parser whose marginals are interpolated with the trees of --pretrain-trees"),
+    path("--distill", "shards written by teacher annotate, to learn from; repeatable", action="append", default=[],
+         metavar="DIR"),
+    path("--start", "span model whose networks and vocabulary to start from"),
+    path("--word-vectors", "initial word vectors, written by teacher vectors", metavar="FILE"),
+    option("--seeds", "random seeds; one network is trained for each", type=natural_number, nargs="+", default=[0, 1]),
+    number("--workers", 2, "processes; at most one per network is used"),
     settings("training.span.fitting.SpanOptions, its shape and dropout (epochs=20 dropout.layers=0.2)"),
-    path("--workdir", "folder that keeps unfinished networks"),
+    path("--workdir", "folder for unfinished networks, so that a run can be resumed"),
     HEADS,
-    *model_options("span", credit="a credit for the meta, as for raw texts"),
-)
+    *model_options("span", credit="credit for the meta, for example for raw texts"),
+)  # fmt: skip
 def span(options: argparse.Namespace) -> None:
     """Train a span parser.
 
-    The same command goes on where a killed run stopped.
+    Repeat the command to resume a run.
     """
     from training.data.shards import all_shards
     from training.data.treebanks import TreebankFile
@@ -75,29 +76,32 @@ def span(options: argparse.Namespace) -> None:
     if options.workers < 1:
         raise ConfigError("--workers is 0; give 1 or more")
     train, dev = treebanks_of(options)
-    more = list(map(TreebankFile.parse, options.more))
+    more = list(map(TreebankFile.parse, options.pretrain_trees))
     chosen = parse_settings(options.set, tuple(options.seeds))
-    shards = all_shards(options.taught)
-    seconds = fit_span(train, dev, more, chosen, model_facts(options), options.out, options.workdir, options.workers,
-                       options.teacher, shards, options.start, options.word_vectors, heads_of(options))  # fmt: skip
+    shards = all_shards(options.distill)
+    seconds = fit_span(
+        train, dev, more, chosen, model_facts(options), options.out, options.workdir, options.workers,
+        options.teacher, shards, options.start, options.word_vectors, heads_of(options),
+    )  # fmt: skip
     print(f"{size(options.out)}, {seconds:.0f} s")
 
 
 @command(
-    "readers --corpus build/corpus --names sample --tags build/tags --workdir build/readers --out build/beliefs",
+    "jackknife-marginals --corpus build/corpus --names sample --tags build/tags --workdir build/jackknife "
+    "--out build/marginals",
     *treebanks(),
-    path("--start", "span model that has not learned from the trees, whose networks go on learning"),
-    number("--folds", 4, "networks, each trained without the sentences that it reads"),
-    option("--seeds", "a network for each", type=natural_number, nargs="+", default=[0]),
+    path("--start", "span model whose networks to start from; it must not be trained on these trees"),
+    number("--folds", 4, "folds; a span model trained on the other folds computes the marginals of each"),
+    option("--seeds", "random seeds; one network is trained for each", type=natural_number, nargs="+", default=[0]),
     number("--workers", 2, "processes"),
     settings("training.span.fitting.SpanOptions, its shape and dropout (epochs=20 dropout.layers=0.2)"),
-    path("--workdir", "folder for unfinished networks", required=True),
+    path("--workdir", "folder for unfinished networks, so that a run can be resumed", required=True),
     path("--out", "folder for NAME.train.beliefs.npz", required=True),
 )
 def readers(options: argparse.Namespace) -> None:
-    """Write a reader's jackknifed beliefs of the trees that fit learns from.
+    """Compute jackknifed span marginals of the trees that train-boosted learns from.
 
-    The same command goes on where a killed run stopped.
+    Repeat the command to resume a run.
     """
     from training.span.readers import jackknifed_beliefs
     from training.span.running import parse_settings
@@ -110,50 +114,52 @@ def readers(options: argparse.Namespace) -> None:
 
 
 @command(
-    "clusters --text assets/sample/plain.txt --n 16 --least 2 --out build/clusters.txt",
-    option("--text", "UTF-8, a paragraph per line", nargs="+", required=True, metavar=TEXT_SPEC),
-    number("--n", 200, "clusters", least=1),
-    number("--least", 8, "how often the texts have a word that is put into one", least=1),
+    "clusters --text assets/sample/plain.txt --n 16 --min-count 2 --out build/clusters.txt",
+    option("--text", "UTF-8 text, one paragraph per line", nargs="+", required=True, metavar=TEXT_SPEC),
+    number("--n", 200, "number of clusters", least=1),
+    number("--min-count", 8, "cluster only words that occur at least N times", least=1),
     number("--rounds", 12, "passes over the words", least=1),
-    option("--lang", "of spaCy's tokenizer (default: en)", default="en"),
-    path("--out", "file for the clusters, a line each", required=True),
+    option("--lang", "language, for spaCy's tokenizer (default: en)", default="en"),
+    path("--out", "file for the clusters, one per line", required=True),
 )
 def clusters(options: argparse.Namespace) -> None:
-    """Cluster the words of raw text, for trees that test clusters.
+    """Cluster the words of raw text, as features for boosted trees.
 
-    fit --clusters FILE --set templates=standard_clusters learns trees that do.
+    To use them: train-boosted --clusters FILE --set templates=standard_clusters
     """
     from training.clusters.learning import learn_clusters
     from training.data.text import text_files
 
-    learn_clusters(text_files(options.text), options.n, options.least, options.rounds, options.out, options.lang, say)
+    learn_clusters(text_files(options.text), options.n, options.min_count, options.rounds, options.out, options.lang,
+                   say)  # fmt: skip
     print(size(options.out))
 
 
 @command(
-    "fit --recipe training/recipes/sample.json --corpus build/corpus --names sample "
+    "train-boosted --recipe training/recipes/sample.json --corpus build/corpus --names sample "
     "--tags build/tags --workdir build/fit --out build/dtparse.model",
     path("--recipe", "settings, such as training/recipes/sample.json", required=True),
     *treebanks(dev="whose F1 chooses λ"),
     path("--workdir", "folder for examples, checkpoints and logs", required=True),
-    path("--reader", "a span parser whose beliefs the trees test: a model file, or en, the English network"),
+    path("--span-model", "span model whose marginals are features: a model file, or en for the English one"),
     option(
-        "--reader-tagger",
-        "where the reader does not know the treebank's tags: a pipeline whose tags it knows, to learn which of them "
-        "stand for which (default: for en the English one)",
+        "--span-model-tagger",
+        "if the span model was trained with other tags than the treebank's: a pipeline that predicts them, to learn "
+        "which tag corresponds to which (default: with en, the English pipeline)",
         metavar="PIPELINE",
     ),
-    path("--beliefs", "folder with NAME.train.beliefs.npz of readers (default: the reader's own)"),
-    path("--clusters", "word clusters for the templates standard_clusters, as clusters writes them"),
+    path("--marginals", "folder with the files NAME.train.beliefs.npz that jackknife-marginals wrote (default: "
+         "compute them with the span model)"),
+    path("--clusters", "word clusters for the templates standard_clusters, written by the command clusters"),
     HEADS,
     *model_options("dtparse"),
-    path("--meta", "JSON file with more facts for the model's meta"),
+    path("--meta", "JSON file with further metadata for the model"),
     settings("the recipe (path.patience=8 max_arity=5)"),
-)
+)  # fmt: skip
 def fit(options: argparse.Namespace) -> None:
     """Train an ensemble of boosted decision trees.
 
-    The same command goes on where a killed run stopped.
+    Repeat the command to resume a run.
     """
     from training.dtree.fit import fit_model, open_reader
     from training.dtree.recipe import FitRecipe
@@ -167,12 +173,12 @@ def fit(options: argparse.Namespace) -> None:
         except (OSError, ValueError) as error:
             raise ConfigError(f"{options.meta}: cannot read it ({error}); give a JSON file") from error
     train, dev = treebanks_of(options)
-    if options.beliefs is not None:
-        train = [replace(file, beliefs=options.beliefs / f"{file.name}.train.beliefs.npz") for file in train]
-    reader = None if options.reader is None else open_reader(options.reader)
+    if options.marginals is not None:
+        train = [replace(file, beliefs=options.marginals / f"{file.name}.train.beliefs.npz") for file in train]
+    reader = None if options.span_model is None else open_reader(options.span_model)
     began = time.perf_counter()
     facts = {**model_facts(options), **extra}
-    asked = options.reader_tagger or ("embedded" if str(options.reader) == "en" else None)
+    asked = options.span_model_tagger or ("embedded" if str(options.span_model) == "en" else None)
     result = fit_model(recipe, train, dev, options.workdir, options.out, facts, reader, options.clusters,
                        heads_of(options), asked)  # fmt: skip
     for note in result.notes:
@@ -185,20 +191,24 @@ def fit(options: argparse.Namespace) -> None:
 
 
 @command(
-    "gate build/dtparse.model --corpus build/corpus --names sample --out build/gated.model",
+    "train-window-filter build/dtparse.model --corpus build/corpus --names sample --out build/filtered.model",
     path("model", "the model file"),
     *treebanks(dev="to measure on"),
-    number("--bits", 20, "size of its table, as a power of two"),
-    number("--seed", 0, ""),
+    number("--bits", 20, "binary logarithm of the size of the filter's table"),
+    number("--seed", 0, "random seed"),
     path("--out", "the model file to write", required=True),
 )
 def gate(options: argparse.Namespace) -> None:
-    """Train the gate of a boosted-tree parser anew, and say on dev how many windows it saves."""
+    """Retrain the window filter of a boosted-tree parser, and measure on dev how many windows it removes.
+
+    A window is a run of adjacent frontier items considered as the children of one inference.
+    """
     from spacy_dtparse.models import find_model
     from spacy_dtparse.parsers.dtree import DtreeParser
     from training.data.treebanks import read_files
     from training.dtree.gate import derivations_of, gate_shares, train_gate
     from training.runs.files import write_atomically
+    from training.runs.telling import message
 
     if not 2 <= options.bits <= 24:
         raise ConfigError(f"--bits is {options.bits}; it must be from 2 to 24")
@@ -207,23 +217,23 @@ def gate(options: argparse.Namespace) -> None:
     search = parser.compiled.search
 
     def log(what: str, **facts: float) -> None:
-        print(f"{what}: " + ", ".join(f"{name} {value:.6g}" for name, value in facts.items()), flush=True)
+        print(f"{what}, {message(facts)}", flush=True)
 
     derivations, skipped = derivations_of(parser.model, read_files(train))
     if skipped:
-        print(f"{skipped} trees with labels that the model does not have were left out")
+        print(f"left out {skipped} trees with labels that the model lacks")
     gate = train_gate(search.grammar, search.heads, derivations, options.bits, options.seed, log)
     if dev:
         held_out, _ = derivations_of(parser.model, read_files(dev))
-        print("gate    margin  right windows lost  windows scored")
+        print("filter  margin  gold windows lost  windows scored")
         for share, found in gate_shares(search.grammar, search.heads, held_out, gate).items():
-            print(f"{share:<6g}  {found['margin']:6.2f}  {found['lost']:18.3%}  {found['scored']:14.1%}")
+            print(f"{share:<6g}  {found['margin']:6.2f}  {found['lost']:17.3%}  {found['scored']:14.1%}")
     write_atomically(options.out, DtreeParser(replace(parser.model, gate=gate)).to_bytes())
     print(size(options.out))
 
 
 def horizontal_order(text: str) -> int | None:
-    """A horizontal order: a whole number, or None for "inf"."""
+    """Parse a horizontal order: an integer, or None for "inf"."""
     if text == "inf":
         return None
     if not text.isdigit():
@@ -234,24 +244,26 @@ def horizontal_order(text: str) -> int | None:
 @command(
     "pcfg --corpus build/corpus --names sample --out build/pcfg.model",
     *treebanks(weight=False),
-    option("--vertical", "1: labels as they are; 2: with the parent's (default)", type=int, default=2),
-    option("--tag-vertical", "the same for parts of speech (default: 2)", type=int, default=2),
-    option("--horizontal", "children remembered (default: 1)", type=horizontal_order, default=1, metavar="N|inf"),
+    option("--vertical", "vertical order: 1: plain labels; 2: labels with the parent's label (default)", type=int,
+           default=2),
+    option("--tag-vertical", "vertical order of tags (default: 2)", type=int, default=2),
+    option("--horizontal", "horizontal order: number of siblings in the symbols of binarised rules (default: 1)",
+           type=horizontal_order, default=1, metavar="N|inf"),
     BINARISE,
-    option("--smoothing", "weight of the parts' prior (default: 0, none)", type=float, default=0.0),
+    option("--smoothing", "weight of the prior of the parts (default: 0, none)", type=float, default=0.0),
     RECIPE_STEPS,
     option("--max-words", "leave out longer sentences, counted after preprocessing", type=int),
-    option("--min-word-count", "rarer words go by their looks (default: 3)", type=int, default=3),
+    option("--min-word-count", "rarer words are treated as unknown words (default: 3)", type=int, default=3),
     choice(
         "--parse-tags",
         ("given", "own"),
-        "whether the parser keeps to a token's tag (default) or chooses tags itself",
+        "given (default): the parser uses the tags of its input; own: it predicts tags itself",
         default="given",
     ),
     *model_options("pcfg"),
-)
+)  # fmt: skip
 def pcfg(options: argparse.Namespace) -> None:
-    """Make a treebank grammar and its parser, from relative frequencies."""
+    """Estimate a treebank grammar from relative frequencies, and write its parser."""
     from spacy_dtparse.parsers.pcfg import PcfgParser
     from spacy_dtparse.trees import Recipe
     from training.data.treebanks import origin_of, read_files
@@ -285,31 +297,32 @@ def pcfg(options: argparse.Namespace) -> None:
 @command(
     "pcfgla --corpus build/corpus --names sample --cycles 2 --out build/pcfgla.model",
     *treebanks(weight=False),
-    number("--cycles", 4, "of splitting and merging"),
-    number("--values", None, "instead of cycles: so many latent values for every symbol at once"),
+    number("--cycles", 4, "split-merge cycles"),
+    number("--values", None, "instead of cycles: number of latent values of every symbol"),
     BINARISE,
-    number("--horizontal", 0, "children remembered"),
-    number("--iterations", 40, "most EM steps of a cycle"),
-    option("--seeds", "a grammar for each; the parser multiplies them", type=natural_number, nargs="+", default=[0]),
+    number("--horizontal", 0, "horizontal order: number of siblings in the symbols of binarised rules"),
+    number("--iterations", 40, "maximum EM steps of a cycle"),
+    option("--seeds", "random seeds; a grammar is trained for each, and the parser uses their product",
+           type=natural_number, nargs="+", default=[0]),
     number("--max-words", None, "leave out longer sentences"),
     choice(
         "--parse-tags",
         ("given", "own"),
-        "whether the parser chooses tags itself (default) or keeps to a token's tag",
+        "own (default): the parser predicts tags itself; given: it uses the tags of its input",
         default="own",
     ),
     flag(
         "--candidates",
         "add a grammar of vertical order 2 and horizontal order 1, whose best trees the parser can rerank",
     ),
-    number("--threads", 2, "of the expectation step"),
-    path("--workdir", "folder that keeps finished cycles"),
+    number("--threads", 2, "threads of the expectation step"),
+    path("--workdir", "folder for finished cycles, so that a run can be resumed"),
     *model_options("pcfgla"),
-)
+)  # fmt: skip
 def pcfgla(options: argparse.Namespace) -> None:
     """Train a PCFG with latent annotations by EM.
 
-    The same command goes on where a killed run stopped.
+    Repeat the command to resume a run.
     """
     from spacy_dtparse.parsers.pcfg import PcfgParser
     from training.data.treebanks import origin_of, read_files
@@ -350,32 +363,34 @@ def pcfgla(options: argparse.Namespace) -> None:
     option("--dev", "development files", nargs="*", default=[], metavar=LINKS_SPEC),
     option(
         "--tagger",
-        "a spaCy pipeline (embedded: the English one; or what --jackknife has written) whose tags take the place "
-        "of the files'",
+        "spaCy pipeline, or tagger that --jackknife wrote, whose tags replace those of the files (embedded: the "
+        "English pipeline)",
     ),
     option(
         "--jackknife",
-        "so many taggers of the files' own tags each tag a part that they have not seen, and one of all the rest, "
-        "which is written beside OUT (suffix .tagger), the development files",
+        "jackknife the tags of the training files with FOLDS taggers; one more, trained on all of them, tags the "
+        "development files and is written next to OUT (suffix .tagger)",
         type=int,
         default=0,
         metavar="FOLDS",
     ),
-    path("--guide", "a constituent parser's model, whose trees guide the first stage"),
-    option("--source", "parts of speech to read: tag (default), pos or pos+tag", default="tag"),
-    option("--places", "characters of a positional tag that count, from 0", type=int, nargs="*", default=[]),
-    option("--stem", "prefix (five characters, default), first (one) or lemma", default="prefix"),
-    option("--numbers", "one (default) or chinese (years, months, dates apart)", default="one"),
+    path("--guide", "model of a constituency parser whose trees guide the first stage"),
+    option("--source", "parts of speech to use: tag (default), pos or pos+tag", default="tag"),
+    option("--tag-positions", "characters of a positional tag to use, from 0 (default: all)", type=int, nargs="*",
+           default=[]),
+    option("--stem", "prefix (five characters, default), first (one character) or lemma", default="prefix"),
+    option("--numbers", "how numerals are normalised: one (a single class, default) or chinese (years, months and "
+           "dates are separate)", default="one"),
     option("--decoder", "projective (Eisner, default) or spanning", default="projective"),
     settings("training.dependency.options.DependencyOptions (members=20 stages=1 method=mira)"),
-    option("--workers", "processes, a learner in each (default: 2)", type=positive_number, default=2),
-    path("--workdir", "folder that keeps finished learners"),
-    *model_options("bpm", licence=True, credit="a credit for the meta"),
-)
+    option("--workers", "processes, one learner in each (default: 2)", type=positive_number, default=2),
+    path("--workdir", "folder for finished learners, so that a run can be resumed"),
+    *model_options("bpm", licence=True, credit="credit for the meta"),
+)  # fmt: skip
 def bpm(options: argparse.Namespace) -> None:
     """Train a dependency parser, a Bayes point machine.
 
-    The same command goes on where a killed run stopped.
+    Repeat the command to resume a run.
     """
     from spacy_dtparse.features.linear.linkparts import TextRules
     from training.dependency.options import DependencyOptions
@@ -384,12 +399,12 @@ def bpm(options: argparse.Namespace) -> None:
     from training.runs.settings import changed_fields
 
     if not options.train:
-        raise ConfigError("there is nothing to learn from; give --train FILE …")
+        raise ConfigError("no training data; give --train FILE …")
     if options.jackknife and options.tagger is not None:
-        raise ConfigError("both --tagger and --jackknife are given; tags are of the one or of the other")
+        raise ConfigError("both --tagger and --jackknife are given; leave one of them out")
     if options.jackknife not in (0, *range(2, 1000)):
         raise ConfigError(f"--jackknife is {options.jackknife}; give 2 folds or more")
-    rules = TextRules(options.source, tuple(options.places), options.stem, options.numbers,
+    rules = TextRules(options.source, tuple(options.tag_positions), options.stem, options.numbers,
                       "none" if options.guide is None else "constituents")  # fmt: skip
     start = DependencyOptions(rules=rules, decoder=options.decoder)
     chosen = changed_fields(start, options.set, but=("rules", "decoder"))
@@ -413,16 +428,16 @@ def bpm(options: argparse.Namespace) -> None:
     "bpm-evaluate build/bpm.model build/corpus/sample/dev.mrg",
     path("model", "the model file"),
     option("files", "CoNLL-U files, or bracketed trees (.mrg)", nargs="+", metavar=LINKS_SPEC),
-    option("--tagger", "a spaCy pipeline (or what bpm --jackknife writes) whose tags take the place of the files'"),
-    path("--guide", "a constituent parser's model, for a model that trees guide"),
+    option("--tagger", "spaCy pipeline, or tagger that bpm --jackknife wrote, whose tags replace those of the files"),
+    path("--guide", "model of a constituency parser, if the model was trained with --guide"),
     LANG,
-    option("--stages", "stages to be run (default: all)", type=int),
-    option("--heads", "heads of a token that a later stage looks at (default: 12)", type=int),
+    option("--stages", "stages to run (default: all)", type=int),
+    option("--heads", "candidate heads per token in the later stages (default: 12)", type=int),
     option("--decoder", "projective or spanning (default: the model's)"),
-    path("--json", "also write all figures there"),
+    path("--json", "also write all scores to this file"),
 )
 def bpm_evaluate(options: argparse.Namespace) -> None:
-    """Attachment scores of a dependency parser on CoNLL-U files or bracketed trees."""
+    """Compute the attachment scores of a dependency parser on CoNLL-U files or bracketed trees."""
     from spacy_dtparse.parsers import load_dependency_parser, load_parser
     from training.dependency.fitting import judge
     from training.dependency.running import find_tagger, guided, read_treebank_file, tagged
@@ -448,14 +463,14 @@ def bpm_evaluate(options: argparse.Namespace) -> None:
 
 @command(
     "evaluate build/span.model build/corpus/sample/dev.mrg --tags gold",
-    path("source", "a model file, or the folder of a spaCy pipeline"),
+    path("source", "model file, or folder of a spaCy pipeline"),
     option("files", "bracketed gold trees", nargs="*", metavar=READ_SPEC),
-    path("--corpus", "folder of treebanks: NAME/dev.mrg are used beside the above"),
+    path("--corpus", "folder of treebanks: NAME/dev.mrg are used in addition to the files above"),
     NAMES,
     option("--tags", "tags to parse with (default: gold)", nargs="+", choices=("gold", "predicted"), default=["gold"]),
     option(
         "--budgets",
-        "inferences scored per sentence; 0 is greedy (default: the model's own setting)",
+        "search budgets: inferences scored per sentence; 0 is greedy (default: the model's setting)",
         nargs="+",
         type=natural_number,
         metavar="N",
@@ -463,21 +478,22 @@ def bpm_evaluate(options: argparse.Namespace) -> None:
     choice(
         "--decoder",
         ("max-rule", "viterbi", "q", "rerank"),
-        "how a grammar with latent annotations chooses a tree (default: max-rule)",
+        "decoding objective of a grammar with latent annotations (default: max-rule)",
     ),
-    number("--candidates-n", None, "trees that the decoder rerank looks at (default: 100)"),
-    number("--networks", None, "most networks that a span parser asks"),
+    number("--candidates-n", None, "trees that the decoder rerank considers (default: 100)"),
+    number("--networks", None, "maximum number of networks of a span parser to use"),
     option(
         "--confident",
-        "score up to which a span parser's first network is believed; 0 asks all networks always",
+        "skip a span parser's other networks if no constituent of the first one's tree has a higher cost, −ln of its "
+        "probability; 0: always use all networks",
         type=float,
-        metavar="S",
+        metavar="COST",
     ),
-    path("--json", "also write the records there", metavar="FILE"),
-    flag("--record", "keep the figures in the pipeline's meta.json"),
+    path("--json", "also write the records to this file", metavar="FILE"),
+    flag("--record", "store the scores in the pipeline's meta.json"),
 )
 def evaluate(options: argparse.Namespace) -> None:
-    """Score a parser on treebank files, with gold or predicted tags, at several search budgets."""
+    """Score a parser on treebank files, with gold or predicted tags, with several search budgets."""
     from training.data.evaluate import evaluate, record_performance, table
     from training.data.treebanks import TreebankFile, corpus_files
 
@@ -485,7 +501,7 @@ def evaluate(options: argparse.Namespace) -> None:
     if options.corpus is not None:
         files += corpus_files(options.corpus, options.names, "dev")
     if not files:
-        raise ConfigError("there is nothing to score on; give bracketed files, or --corpus FOLDER with --names")
+        raise ConfigError("no files to score on; give bracketed files, or --corpus FOLDER with --names")
     names = ("decoder", "candidates_n", "networks", "confident")
     changes = {name: getattr(options, name) for name in names}
     settings = {name: value for name, value in changes.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Commands that make whole pipelines."""
+"""Commands that build whole pipelines."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ command = partial(declare, "Whole pipelines")
 
 @command(
     "assemble --tagger build/tagger --model build/span.model --names sample --out build/pipeline",
-    path("--tagger", "pipeline folder that `tag` made", required=True),
-    path("--model", "model file that `fit` made", required=True),
+    path("--tagger", "pipeline folder that `train-tagger` wrote", required=True),
+    path("--model", "model file that `train-boosted` or `train-span` wrote", required=True),
     path("--out", "folder for the pipeline", required=True),
-    option("--names", "treebanks that both learned from", nargs="+", required=True, metavar="NAME[:WEIGHT]"),
-    option("--name", "the pipeline's name (default: dtparse)", default="dtparse"),
-    option("--version", "the pipeline's version (default: the package's)"),
+    option("--names", "treebanks that both were trained on", nargs="+", required=True, metavar="NAME[:WEIGHT]"),
+    option("--name", "name of the pipeline (default: dtparse)", default="dtparse"),
+    option("--version", "version of the pipeline (default: that of the package)"),
     *LICENCE,
 )
 def assemble(options: argparse.Namespace) -> None:
-    """Put a tagger's pipeline and a parser together into one spaCy pipeline with licence and credits."""
+    """Combine a tagger's pipeline and a parser into one spaCy pipeline, with license and credits."""
     from training.data.assemble import assemble, check_size
 
     nlp = assemble(options.tagger, options.model, options.out, options.names, options.name, options.version,
@@ -39,51 +39,52 @@ def assemble(options: argparse.Namespace) -> None:
 
 @command(
     "self-train --teacher build/pcfgla.model --text assets/sample/plain.txt "
-    "--workdir build/self_train --out build/taught",
-    path("--teacher", "a model file, such as `pcfgla` writes", required=True),
+    "--workdir build/self_train --out build/self_trained",
+    path("--teacher", "model file of the teacher, such as `pcfgla` writes", required=True),
     option(
         "--text",
-        "UTF-8, a paragraph per line, or a folder of .txt files; wrapped: lines broken at a width; spaced: "
-        "hyphens set apart (two - year)",
+        "UTF-8 text, one paragraph per line, or a folder of .txt files; wrapped: lines are broken at a fixed width; "
+        "spaced: hyphens have blanks around them (two - year)",
         nargs="+",
         required=True,
         metavar=TEXT_SPEC,
     ),
-    option("--pipeline", "tags and finds sentences: a folder or package (default: the embedded one)"),
-    flag("--keep-hyphens", "words with hyphens stay whole, as in the treebanks wsj and genia"),
-    number("--min-words", 3, "of a sentence"),
-    number("--max-words", 40, "of a sentence"),
+    option("--pipeline", "pipeline that tags and splits sentences: folder or package (default: the embedded one)"),
+    flag("--keep-hyphens", "do not split words at hyphens, as in the treebanks wsj and genia"),
+    number("--min-words", 3, "minimum words of a sentence"),
+    number("--max-words", 40, "maximum words of a sentence"),
     path(
-        "--without",
-        "bracketed trees, such as a dev part, none of whose sentences may be kept",
+        "--exclude",
+        "bracketed trees, such as a dev part, whose sentences are left out",
         nargs="+",
         default=[],
         metavar="FILE",
     ),
     option(
-        "--sure",
-        "of each text's sentences of similar length, keep the share that the teacher is surest of (default: 0.5)",
+        "--keep-fraction",
+        "fraction to keep of each text's sentences of similar length: those in which the teacher is most confident "
+        "(default: 0.5)",
         type=float,
         default=0.5,
-        metavar="SHARE",
+        metavar="FRACTION",
     ),
-    option("--least-sure", "keep none below this sureness per word, from 0 to 1", type=float, metavar="S"),
+    option("--min-confidence", "minimum confidence per word of a tree to keep, from 0 to 1", type=float, metavar="P"),
     option("--sizes", "also write the first N trees", nargs="+", type=natural_number, default=[], metavar="N"),
-    number("--seed", 0, "of the trees' order"),
+    number("--seed", 0, "random seed for the order of the trees"),
     number("--workers", 2, "processes"),
-    path("--workdir", "folder that keeps what is parsed", required=True),
+    path("--workdir", "folder for the parsed sentences, so that a run can be resumed", required=True),
     path("--out", "folder for teacher.mrg, teacher.tags and teacher.json", required=True),
 )
 def self_train(options: argparse.Namespace) -> None:
-    """Let a teacher parse raw text and keep the trees that it is sure of, for a student to learn from."""
+    """Parse raw text with a teacher and keep its most confident trees, to train a student on them."""
     from training.data.reading import Reading, load_tagger
     from training.data.text import text_files
     from training.data.treebanks import TreebankFile
     from training.self_train.selecting import Selection, write_selection
     from training.self_train.teaching import Teaching, teach
 
-    selection = Selection(options.sure, options.least_sure, tuple(options.sizes), options.seed)
-    without = tuple(map(TreebankFile, options.without))
+    selection = Selection(options.keep_fraction, options.min_confidence, tuple(options.sizes), options.seed)
+    without = tuple(map(TreebankFile, options.exclude))
     reading = Reading(options.min_words, options.max_words, options.keep_hyphens, without)
     teaching = Teaching(options.teacher, text_files(options.text), reading, options.workdir, options.workers)
     lesson = teach(teaching, load_tagger(options.pipeline), say)
@@ -95,64 +96,63 @@ def self_train(options: argparse.Namespace) -> None:
 
 
 def betas_of(text: str) -> tuple[float, ...]:
-    """Numbers with commas between. Raises ConfigError for anything else."""
+    """The numbers of a comma-separated list. Raises ConfigError for anything else."""
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
-        raise ConfigError(f"--tune {text}: give numbers with commas between, such as 0.1,0.01") from None
+        raise ConfigError(f"--tune {text}: give numbers separated by commas, such as 0.1,0.01") from None
 
 
 @command(
     "adapt embedded --parser embedded --text assets/sample/plain.txt --out build/adapted",
-    option(
-        "pipeline", "a spaCy pipeline with dtparse or pcfgla, by folder or package name (embedded: the English one)"
-    ),
+    option("pipeline", "spaCy pipeline with dtparse or pcfgla: folder or package name (embedded: the English one)"),
     option(
         "--text",
-        "UTF-8, a paragraph per line, or a folder of .txt files; options as of self-train",
+        "UTF-8 text, one paragraph per line, or a folder of .txt files; options as in self-train",
         nargs="+",
         default=[],
         metavar=TEXT_SPEC,
     ),
     path(
         "--parser",
-        "boosted trees or a grammar in place of the pipeline's own parser (embedded: the English trees, "
-        "embedded-pcfgla: the English grammar); a pcfgla takes grammars alone",
+        "boosted trees or a grammar to use instead of the pipeline's parser (embedded: the English trees, "
+        "embedded-pcfgla: the English grammar); a pcfgla component accepts grammars only",
         nargs="?",
         metavar="MODEL",
     ),
-    option("--treebank", "trees that the tagger learns from, too", nargs="*", default=[], metavar=READ_SPEC),
+    option("--treebank", "additional gold trees to train the tagger on", nargs="*", default=[], metavar=READ_SPEC),
     option("--dev", "trees to score the parser on", nargs="*", default=[], metavar=READ_SPEC),
-    option("--categories", "sided (default): spines with sides, or spine", default="sided"),
-    number("--limit", None, "only the first N sentences of the text"),
-    number("--min-words", 3, "of a sentence"),
-    number("--max-words", 100, "of a sentence"),
+    option("--categories", "sided (default): directional spines, or spine", default="sided"),
+    number("--limit", None, "use only the first N sentences of the text"),
+    number("--min-words", 3, "minimum words of a sentence"),
+    number("--max-words", 100, "maximum words of a sentence"),
     option(
         "--sizes",
-        "a tagger for each of these numbers of the parser's trees (default: one for all that there are); the last "
-        "one goes into the pipeline",
+        "train a tagger on each of these numbers of the parser's trees (default: one on all of them); the last one is "
+        "put into the pipeline",
         nargs="*",
         type=natural_number,
         metavar="N",
     ),
     option(
         "--betas",
-        "of the search: which spines it may use, relative to the likeliest, in each try (default: the parser's)",
+        "for each attempt of the search, the minimum probability of a spine, relative to the most probable one "
+        "(default: those of the parser)",
         nargs="*",
         type=float,
         metavar="BETA",
     ),
     option(
         "--tune",
-        "choose the betas: each tagger gets those with which the parser is fastest at no less F1 than alone on "
-        "every other sentence of --dev; it is scored on the others (default choices: 0.5,0.05 to 0.01,0.001)",
+        "choose the betas: for each tagger those with which the parser is fastest without losing F1 on every other "
+        "sentence of --dev; it is scored on the remaining ones (default choices: 0.5,0.05 to 0.01,0.001)",
         nargs="*",
         metavar="BETA,BETA,…",
     ),
     option(
         "--annotate-betas",
-        "while it parses the text, the parser reads the spines of a tagger of the treebanks within these betas "
-        "(default: a grammar 0.1 0.01, if that does no harm on --dev; without numbers it parses the text alone)",
+        "restrict the parser, while it parses the text, to the spines that a tagger trained on the treebanks allows "
+        "with these betas (default: 0.1 0.01 for a grammar, if F1 does not fall on --dev; no numbers: no restriction)",
         nargs="*",
         type=float,
         metavar="BETA",
@@ -160,13 +160,13 @@ def betas_of(text: str) -> tuple[float, ...]:
     option("--estimator", "perceptron (default), mira, gis or lbfgs", default="perceptron"),
     settings("training.loglinear_tagger.options.SequenceOptions (epochs=5 cutoff=10 sigma=0.5)"),
     option("--workers", "processes and threads (default: 2)", type=positive_number, default=2),
-    path("--workdir", "folder that keeps what is parsed, trained and measured"),
+    path("--workdir", "folder for intermediate results, so that a run can be resumed"),
     path("--out", "folder for the pipeline", required=True),
 )
 def adapt(options: argparse.Namespace) -> None:
-    """Make the parser of a pipeline faster on a kind of text.
+    """Make the parser of a pipeline faster on one kind of text.
 
-    A tagger learns from its trees which spines it will need.
+    Trains a tagger on the parser's own trees that predicts which spines the parser will need.
     """
     from training.data.reading import Reading
     from training.data.text import text_files
@@ -196,11 +196,11 @@ def adapt(options: argparse.Namespace) -> None:
 
 @command("clean build/sample", path("folder", "a folder below build/ in the current folder"))
 def clean(options: argparse.Namespace) -> None:
-    """Remove a folder that the project wrote below build/."""
+    """Remove a folder below build/ that the project wrote."""
     build = Path("build").resolve()
     folder = options.folder.resolve()
     if build not in folder.parents:
-        raise ConfigError(f"{options.folder} is not below build/; only what the project wrote there is removed")
+        raise ConfigError(f"{options.folder} is not below build/; only folders there can be removed")
     if not folder.is_dir():
         print(f"{options.folder}: nothing to remove")
         return

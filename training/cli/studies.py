@@ -1,4 +1,4 @@
-"""Commands of the papers' studies."""
+"""Commands that reproduce studies of papers."""
 
 from __future__ import annotations
 
@@ -13,49 +13,49 @@ from spacy_dtparse.errors import ConfigError
 from .declaring import CORPUS, NAMES, declare, flag, number, option, path, say, settings, treebank_spec
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "studies"
-SCALE = option("--scale", "use this share of the sentences (default: 1)", type=float, default=1.0, metavar="SHARE")
-RUNS = option("--runs", "which runs of the plan (default: all)", nargs="+", metavar="RUN")
-LIST = flag("--list", "say what runs there are, and do nothing")
+SCALE = option("--scale", "fraction of the sentences to use (default: 1)", type=float, default=1.0, metavar="FRACTION")
+RUNS = option("--runs", "runs of the plan to do (default: all)", nargs="+", metavar="RUN")
+LIST = flag("--list", "only list the runs")
 command = partial(declare, "Studies of the papers")
 
 
 @command(
-    "self-train-compare build/taught --recipe training/recipes/sample.json --sizes 0 "
+    "self-train-compare build/self_trained --recipe training/recipes/sample.json --sizes 0 "
     "10 --train build/corpus/sample/train.mrg --dev build/corpus/sample/dev.mrg --out build/students",
-    path("teacher", "the folder that `self-train` wrote"),
+    path("teacher", "folder that `self-train` wrote"),
     path("--recipe", "settings, such as training/recipes/wsj.json", required=True),
     option(
         "--sizes",
-        "how many of the teacher's trees each student gets; 0: the treebank alone",
+        "for each student the number of the teacher's trees; 0: the treebank alone",
         nargs="+",
         type=natural_number,
         required=True,
         metavar="N",
     ),
-    option("--train", "the treebank", nargs="+", default=[], metavar=treebank_spec()),
+    option("--train", "treebank to train on", nargs="+", default=[], metavar=treebank_spec()),
     option("--dev", "trees whose F1 chooses λ", nargs="+", default=[], metavar=treebank_spec()),
     option(
-        "--judge",
-        "trees to score on, with gold tags, and with those of the file if there is one",
+        "--evaluate",
+        "trees to score on, with gold tags, and with the tags of a file if one is given",
         nargs="+",
         default=[],
         metavar="NAME=PATH[,tags=PATH]",
     ),
     option(
-        "--share",
-        "what the teacher's trees weigh together, as a multiple of the treebank (default: 1; no tree above 1)",
+        "--teacher-weight",
+        "total weight of the teacher's trees, as a multiple of the treebank's (default: 1; at most 1 per tree)",
         type=float,
         default=1.0,
     ),
-    option("--weight", "of each of the teacher's trees, instead of --share", type=float),
-    option("--minutes", "of each student's λ path (default: as the recipe says)", type=float),
+    option("--tree-weight", "weight of each of the teacher's trees, instead of --teacher-weight", type=float),
+    option("--minutes", "maximum duration of each student's λ path (default: according to the recipe)", type=float),
     settings("the recipe (path.patience=8)"),
     path("--out", "folder for the students, results and table.md", required=True),
 )
 def self_train_compare(options: argparse.Namespace) -> None:
-    """Train students with more and more of a teacher's trees, and compare them.
+    """Train students on increasing numbers of a teacher's trees, and compare them.
 
-    The same command goes on where a killed run stopped.
+    Repeat the command to resume a run.
     """
     from training.data.treebanks import TreebankFile
     from training.dtree.recipe import FitRecipe
@@ -63,13 +63,13 @@ def self_train_compare(options: argparse.Namespace) -> None:
     from training.self_train.students import Experiment, named_file, run_experiment, table
 
     recipe = FitRecipe.from_dict(changed(FitRecipe.from_json(options.recipe).to_dict(), options.set))
-    judges = [named_file(text) for text in options.judge]
+    judges = [named_file(text) for text in options.evaluate]
     if len({name for name, _ in judges}) < len(judges):
-        raise ConfigError(f"--judge: the names {', '.join(name for name, _ in judges)} must differ")
+        raise ConfigError(f"--evaluate: the names {', '.join(name for name, _ in judges)} must differ")
     train, dev = (tuple(map(TreebankFile.parse, texts)) for texts in (options.train, options.dev))
     experiment = Experiment(
-        recipe, options.teacher, tuple(options.sizes), train, dev, dict(judges), options.out, options.share,
-        options.weight, options.minutes,
+        recipe, options.teacher, tuple(options.sizes), train, dev, dict(judges), options.out,
+        options.teacher_weight, options.tree_weight, options.minutes,
     )  # fmt: skip
     print(table(run_experiment(experiment, say)), end="")
 
@@ -80,7 +80,7 @@ def self_train_compare(options: argparse.Namespace) -> None:
     NAMES,
     path(
         "--treebank",
-        "the WSJ part of the Penn Treebank, instead of --corpus: folders 02 to 22 with wsj_*.mrg or .prd",
+        "WSJ part of the Penn Treebank, instead of --corpus: folders 02 to 22 with wsj_*.mrg or .prd",
         metavar="ROOT",
     ),
     flag("--test", "also score section 23 of --treebank"),
@@ -90,15 +90,15 @@ def self_train_compare(options: argparse.Namespace) -> None:
     LIST,
     SCALE,
     number("--budget", 100_000, "inferences scored per sentence in the evaluation (default: 100000, the paper's)"),
-    option("--minutes", "of training per run, instead of the plan's", type=float, metavar="N"),
-    path("--baseline", "a parser to compare with, instead of a PCFG", metavar="MODEL"),
+    option("--minutes", "minutes of training per run (default: according to the plan)", type=float, metavar="N"),
+    path("--baseline", "parser to compare with, instead of a PCFG", metavar="MODEL"),
     settings("all recipes (path.lambda_floor=1)"),
 )
 def reproduce(options: argparse.Namespace) -> None:
     """Run the experiments of Turian & Melamed 2006.
 
-    The same command goes on where a killed run stopped.
-    Results are OUT/RUN/result.json; `reproduce-report` makes tables and plots of them.
+    Repeat the command to resume a run. Results are written to OUT/RUN/result.json; `reproduce-report` makes tables and
+    plots of them.
     """
     from training.studies.plans import chosen, run_each
     from training.studies.sources import corpus_sources, treebank_sources
@@ -116,7 +116,7 @@ def reproduce(options: argparse.Namespace) -> None:
     if options.treebank is not None:
         sources = treebank_sources(options.treebank, options.tags, options.scale, options.test)
     elif options.test:
-        raise ConfigError("--test needs --treebank: a folder of treebanks has no test part here")
+        raise ConfigError("--test needs --treebank: the treebanks of --corpus have no test part")
     else:
         sources = corpus_sources(options.corpus, options.names, options.tags, options.scale)
     command = ("python", "-m", "training", *sys.argv[1:])
@@ -125,34 +125,34 @@ def reproduce(options: argparse.Namespace) -> None:
 
 
 def _figures(result: dict) -> str:
-    """The figures of a result in a few words, ending in a comma and a space; nothing when there are none."""
+    """The scores of a result as a phrase that ends in a comma and a space; empty if there are none."""
     words = ""
     if "best" in result:
         words += f"λ {result['best']['lambda']:.4g}, {result['best']['parameters']} parameters, "
     if "dev" in result:
-        words += f"dev F1 {100 * result['dev']['all']['f1']:.2f} (cut short {100 * result['dev']['cut_short']:.1f} %), "
+        words += f"dev F1 {100 * result['dev']['all']['f1']:.2f} (cut off {100 * result['dev']['cut_short']:.1f} %), "
     return words
 
 
 @command(
     "reproduce-report build/2006",
-    path("results", "the folder of all runs", nargs="?", default=Path("build/2006")),
+    path("results", "folder of all runs", nargs="?", default=Path("build/2006")),
     path(
         "--page",
-        "file whose blocks <!-- 2006: NAME --> are filled (default: docs/studies/turian2006.md)",
+        "file in which to fill the blocks <!-- 2006: NAME --> (default: docs/studies/turian2006.md)",
         default=PAGES / "turian2006.md",
     ),
-    path("--images", "folder for the plots (default: img beside the page)"),
+    path("--images", "folder for the plots (default: img next to the page)"),
 )
 def reproduce_report(options: argparse.Namespace) -> None:
-    """Make tables and plots of what `reproduce` measured, beside the figures that the papers print."""
+    """Make tables and plots of the results of `reproduce`, next to those published in the papers."""
     from training.studies.plans import RESULT, fill_blocks, load_results
     from training.studies.turian2006.running import PLAN
     from training.studies.turian2006.tables import TABLES, draw_plots
 
     results = load_results(options.results, PLAN)
     if not results:
-        raise ConfigError(f"{options.results} has no RUN/{RESULT}; make some with: python -m training reproduce")
+        raise ConfigError(f"{options.results} has no RUN/{RESULT}; run this first: python -m training reproduce")
     filled = fill_blocks(options.page, "2006", TABLES, results)
     drawn = draw_plots(results, options.images or options.page.parent / "img")
     print(f"{options.page}: {', '.join(filled) or 'nothing to fill'}")
@@ -166,14 +166,14 @@ def reproduce_report(options: argparse.Namespace) -> None:
     path("--out", "folder of all runs", default=Path("build/latent_study")),
     RUNS,
     LIST,
-    number("--threads", 2, "of the expectation step"),
+    number("--threads", 2, "threads of the expectation step"),
     SCALE,
     path("--page", "only fill the blocks <!-- latent: NAME --> of this file"),
 )
 def pcfgla_study(options: argparse.Namespace) -> None:
-    """Run the experiments of Matsuzaki et al. 2005, and fill the tables.
+    """Run the experiments of Matsuzaki et al. 2005, and fill in the tables.
 
-    The same command goes on where a killed run stopped.
+    Repeat the command to resume a run.
     """
     from training.studies.matsuzaki2005 import PLAN, TABLES, Study, execute
     from training.studies.plans import chosen, fill_blocks, load_results, run_each
@@ -188,7 +188,7 @@ def pcfgla_study(options: argparse.Namespace) -> None:
         print(f"{options.page}: {', '.join(fill_blocks(options.page, 'latent', TABLES, results)) or 'nothing to fill'}")
         return
     if options.corpus is None:
-        raise ConfigError("give --corpus FOLDER, with the treebanks that the runs name (see --list)")
+        raise ConfigError("give --corpus FOLDER, with the treebanks that --list shows")
     if options.threads < 1:
         raise ConfigError("--threads is 0; give 1 or more")
     command = ("python", "-m", "training", *sys.argv[1:])
@@ -197,6 +197,6 @@ def pcfgla_study(options: argparse.Namespace) -> None:
 
 
 def _scores(result: dict) -> str:
-    """Parameters and F1 of a result, ending in a comma and a space."""
+    """The number of parameters and F1 of a result, as a phrase that ends in a comma and a space."""
     f1 = ", ".join(f"{name} {100 * view['all']['f1']:.2f}" for name, view in result["views"].items())
     return f"{result['parameters'][0]} parameters, F1 {f1}, "

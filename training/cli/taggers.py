@@ -1,4 +1,4 @@
-"""Commands that tag, and that train taggers."""
+"""Commands that train taggers and tag treebanks."""
 
 from __future__ import annotations
 
@@ -37,65 +37,65 @@ command = partial(declare, "Taggers")
 COMMON = (
     each(
         "--treebank",
-        "folder with train.mrg and dev.mrg, or of shards that a teacher has annotated, or a CoNLL-U file; "
-        "repeat to pool them; weight: showings per pass",
+        "folder with train.mrg and dev.mrg, or of shards that a teacher has annotated, or a CoNLL-U file; repeat to "
+        "train on several; weight: repetitions per epoch",
         metavar="PATH[:WEIGHT]",
     ),
-    path("--corpus", "folder of treebanks: NAME/train.mrg, dev.mrg before the above"),
+    path("--corpus", "folder of treebanks: NAME/train.mrg and dev.mrg precede those of --treebank"),
     NAMES,
     option("--lang", "language of the text (default: en)", default="en"),
     path("--out", "folder for tags and log.jsonl", required=True),
     settings("training.pos_tagger.config.TaggingConfig (fit.epochs=8 network.width=48)"),
 )
-"""The options of `tag` and `jackknife`."""
+"""The options of `train-tagger` and `jackknife-tags`."""
 
 
 def treebanks_and_config(options: argparse.Namespace, start: TaggingConfig) -> tuple[list[Treebank], TaggingConfig]:
-    """What the options of COMMON name. Raises ConfigError, TrainingDataError."""
+    """(Treebanks, configuration) that the options of COMMON describe. Raises ConfigError, TrainingDataError."""
     from training.pos_tagger.treebanks import Treebank
     from training.runs.settings import changed_fields
 
     if options.names and options.corpus is None:
-        raise ConfigError("--names needs --corpus, the folder that the treebanks are in")
+        raise ConfigError("--names needs --corpus, the folder of the treebanks")
     named = [*(f"{options.corpus}/{name}" for name in options.names), *options.treebank]
     if not named:
-        raise ConfigError("there is nothing to learn from; give --treebank PATH, or --corpus FOLDER with --names")
+        raise ConfigError("no training data; give --treebank PATH, or --corpus FOLDER with --names")
     return [Treebank.read(text) for text in named], changed_fields(start, options.set)
 
 
 @command(
-    "jackknife --corpus build/corpus --names sample --folds 4 --out build/tags",
+    "jackknife-tags --corpus build/corpus --names sample --folds 4 --out build/tags",
     *COMMON,
-    number("--folds", 10, "how many taggers"),
+    number("--folds", 10, "number of taggers"),
     option("--run", "name of this run, for its checkpoints and the log", default="pooled"),
 )
 def jackknife(options: argparse.Namespace) -> None:
-    """Tag the training trees, each by a tagger that has not seen it.
+    """Tag each training tree with a tagger that was trained without it.
 
-    The same command goes on where a killed run stopped.
+    Repeat the command to resume a run.
     """
     from training.pos_tagger.config import JACKKNIFE
     from training.pos_tagger.running import jackknife
 
     treebanks, config = treebanks_and_config(options, JACKKNIFE)
     for name, value in jackknife(treebanks, options.out, options.folds, config, options.run, options.lang).items():
-        print(f"{name}: {100 * value:.2f} % of the jackknifed tags are right")
+        print(f"{name}: {100 * value:.2f} % of the jackknifed tags are correct")
 
 
 @command(
-    "tag --corpus build/corpus --names sample --out build/tags --model build/tagger",
+    "train-tagger --corpus build/corpus --names sample --out build/tags --model build/tagger",
     *COMMON,
-    path("--model", "folder to save the spaCy pipeline in", required=True),
-    path("--start", "go on from a pipeline that this command made", metavar="PIPELINE"),
-    flag("--no-senter", "tags only, no sentence boundaries"),
+    path("--model", "folder for the spaCy pipeline", required=True),
+    path("--start", "pipeline that this command wrote, to continue training from", metavar="PIPELINE"),
+    flag("--no-senter", "train no sentence segmentation"),
     each(
-        "--splits-hyphens",
+        "--split-hyphens",
         "treebank that splits hyphenated words, as evidence for augment.split_hyphens; repeatable",
         metavar="NAME",
     ),
 )
 def tag(options: argparse.Namespace) -> None:
-    """Train the tagger and the sentence boundaries of a spaCy pipeline, and tag the dev parts."""
+    """Train the tagger and the sentence segmentation of a spaCy pipeline, and tag the dev parts."""
     from training.pos_tagger.config import FINAL
     from training.pos_tagger.running import train_final
 
@@ -106,7 +106,7 @@ def tag(options: argparse.Namespace) -> None:
         options.out,
         config,
         not options.no_senter,
-        options.splits_hyphens,
+        options.split_hyphens,
         options.start,
         options.lang,
     )
@@ -116,29 +116,30 @@ def tag(options: argparse.Namespace) -> None:
 @command(
     "spines build/corpus/sample/train.mrg --write build/spines.train",
     option("files", "bracketed trees", nargs="+", metavar=READ_SPEC),
-    option("--held-out", "trees that these are to cover", nargs="+", default=[], metavar=READ_SPEC),
+    option("--held-out", "trees whose coverage is measured", nargs="+", default=[], metavar=READ_SPEC),
     path("--heads", "head rules in JSON (default: those of --lang)", metavar="FILE"),
     option("--lang", "language, for the head rules (default: en)", default="en"),
-    option("--categories", "spine (default), or sided: spines with sides", default="spine"),
+    option("--categories", "spine (default), or sided: directional spines", default="spine"),
     option(
-        "--least",
-        "categories met less often become the most frequent one of the token's tag (default: 1)",
+        "--min-count",
+        "replace rarer categories by the most frequent one of the token's tag (default: 1)",
         type=positive_number,
         default=1,
         metavar="N",
     ),
     RECIPE_STEPS,
-    number("--most", 20, "rows of tables"),
-    path("--json", "also write all figures there", metavar="FILE"),
+    number("--max-rows", 20, "maximum rows of a table"),
+    path("--json", "also write all results to this file", metavar="FILE"),
     path("--write", "also write word, tag and category of each token, for tagger-fit", metavar="FILE"),
     flag(
-        "--check", "only check that every tree comes back from its spines and brackets, or from its sided spines alone"
+        "--check",
+        "only check that every tree can be rebuilt from its spines and brackets, or from its directional spines alone",
     ),
 )
 def spines(options: argparse.Namespace) -> int:
     """Count the spines of treebanks, and write them for a tagger.
 
-    Inventory, ambiguity, and coverage of held-out text.
+    Prints the inventory, its ambiguity, and its coverage of held-out text.
     """
     from spacy_dtparse.trees import HeadRules, Recipe, head_rules
     from training.data import spines
@@ -151,12 +152,12 @@ def spines(options: argparse.Namespace) -> int:
     if options.check:
         return _check([*files, *held_out], rules, options.categories)
     recipe = Recipe.TM2006 if options.recipe_steps == "tm2006" else Recipe.PLAIN
-    sentences = spines.without_rare(spines.categorised(read_files(files), recipe, categories), options.least)
+    sentences = spines.without_rare(spines.categorised(read_files(files), recipe, categories), options.min_count)
     inventory = spines.Inventory(sentences)
-    described, covered = inventory.describe(options.most), None
+    described, covered = inventory.describe(options.max_rows), None
     if held_out:
         covered = inventory.coverage(spines.categorised(read_files(held_out), recipe, categories))
-    print(spines.report(described, covered, options.most))
+    print(spines.report(described, covered, options.max_rows))
     if options.json is not None:
         write_json(options.json, {"inventory": described, "held_out": covered})
     if options.write is not None:
@@ -167,16 +168,16 @@ def spines(options: argparse.Namespace) -> int:
 
 
 def _check(files: Sequence[TreebankFile], rules: HeadRules, categories: str) -> int:
-    """The lines of --check, and its exit code."""
+    """Print the results of --check, and return the exit code."""
     from training.data.spines import check_file
     from training.data.treebanks import TreebankFile
 
     bad = 0
     for file in files:
         if file != TreebankFile(file.path):
-            raise ConfigError(f"{file.path}: --check reads a file's trees as they are; give the path without options")
+            raise ConfigError(f"{file.path}: --check reads all trees of a file; give the path without options")
         trees, failed, problems = check_file(file.path, rules, sided=categories == "sided")
-        print(f"{file.path}: {trees - failed} of {trees} trees come back", *problems, sep="\n  ")
+        print(f"{file.path}: {trees - failed} of {trees} trees rebuilt", *problems, sep="\n  ")
         bad += failed
     return 1 if bad else 0
 
@@ -185,7 +186,7 @@ def _check(files: Sequence[TreebankFile], rules: HeadRules, categories: str) -> 
     "tagger-fit --train build/spines.train --out build/spines.model",
     path(
         "--train",
-        "word<TAB>tag<TAB>label (or word<TAB>label) in each line, blank lines between sentences",
+        "one token per line as word<TAB>tag<TAB>label (or word<TAB>label), blank lines between sentences",
         nargs="+",
         default=[],
         metavar="FILE",
@@ -195,7 +196,7 @@ def _check(files: Sequence[TreebankFile], rules: HeadRules, categories: str) -> 
     settings("training.loglinear_tagger.options.SequenceOptions (epochs=5 cutoff=10 sigma=0.5)"),
     option(
         "--betas",
-        "for which figures are printed (default: the five of the C&C parser)",
+        "betas for which to print results (default: the five of the C&C parser)",
         nargs="+",
         type=float,
         default=[0.075, 0.03, 0.01, 0.005, 0.001],
@@ -203,32 +204,32 @@ def _check(files: Sequence[TreebankFile], rules: HeadRules, categories: str) -> 
     ),
     option(
         "--jackknife",
-        "instead of a model, write the training sentences with labels of taggers that have not seen them",
+        "instead of a model, write the training sentences with jackknifed labels",
         type=int,
         default=0,
         metavar="FOLDS",
     ),
     option("--workers", "threads (default: 2)", type=positive_number, default=2),
-    path("--workdir", "folder that keeps unfinished runs"),
+    path("--workdir", "folder for unfinished runs, so that they can be resumed"),
     *model_options(
         "tagger",
         of="sentences",
         licence=True,
-        credit="a credit for the meta",
-        out="the file to write: the model, or the sentences",
+        credit="credit for the meta",
+        out="file to write: the model, or the sentences",
     ),
 )
 def tagger_fit(options: argparse.Namespace) -> None:
     """Train a log-linear tagger of spines or other labels.
 
-    The same command goes on where a killed run stopped.
+    Repeat the command to resume a run.
     """
     from training.loglinear_tagger.fitting import fit_files, jackknife, report
     from training.loglinear_tagger.options import SequenceOptions
     from training.runs.settings import changed_fields
 
     if not options.train:
-        raise ConfigError("there is nothing to learn from; give --train FILE …")
+        raise ConfigError("no training data; give --train FILE …")
     if any(not 0 <= beta <= 1 for beta in options.betas):
         raise ConfigError(f"--betas are {options.betas}; give numbers from 0 to 1")
     if options.jackknife and options.jackknife < 2:

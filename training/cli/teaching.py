@@ -1,4 +1,4 @@
-"""The command `teacher` and its parts."""
+"""The command `teacher` and its subcommands."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ from .declaring import (
     treebanks_of,
 )
 
-ABOUT = """Train the teacher, let it read raw text, score it.
+ABOUT = """Train a teacher, annotate raw text with it, score it.
 
-Needs the extra `teacher`. A killed `fit` or `annotate` goes on with the same command."""
+Needs the extra `teacher`. Repeat `fit` or `annotate` to resume a run."""
 EXAMPLE = "teacher fit --corpus build/corpus --names sample --workdir build/teacher --out build/teacher/out"
 COMMANDS["teacher"] = teacher = Command("Whole pipelines", ABOUT, EXAMPLE)
 
 
 @teacher.part(
-    *treebanks(dev="to be scored on", train="to learn from, W times in a pass", tags=False),
+    *treebanks(dev="to be scored on", train="to train on, W times per epoch", tags=False),
     each(
         "--dependencies",
-        "CoNLL-U file, for tags (XPOS) and for what constituents may not cross",
+        "CoNLL-U file, for tags (XPOS) and as constraints that constituents may not cross",
         metavar="PATH[,weight=W]",
     ),
-    path("--start", "teacher to go on from, with its labels, tags and sources"),
-    each("--more-source", "a source to keep room for", metavar="NAME"),
+    path("--start", "teacher to continue training, with its labels, tags and sources"),
+    each("--reserve-source", "name of a source to add to the teacher without data", metavar="NAME"),
     settings("training.teacher.fitting.TeacherOptions (epochs=6)"),
     path("--workdir", "folder for the log and the state of the run", required=True),
-    path("--out", "folder to write the teacher to", required=True),
+    path("--out", "folder for the teacher", required=True),
 )
 def fit(options: argparse.Namespace) -> None:
-    """Train one network from treebanks."""
+    """Train a network on treebanks."""
     from training.data.shards import Lists
     from training.data.treebanks import TreebankFile, read_files
     from training.runs.settings import changed_fields
@@ -64,29 +64,32 @@ def fit(options: argparse.Namespace) -> None:
     lists = None
     if start is None:
         lists = Lists.of([sentence for _, sentence, labelled in train if labelled])
-        known = {*lists.sources, *(s.source for _, s, _ in train), *options.more_source} - {lists.sources[0]}
+        known = {*lists.sources, *(s.source for _, s, _ in train), *options.reserve_source} - {lists.sources[0]}
         lists = Lists(lists.chains, lists.tags, (lists.sources[0], *sorted(known)))
     facts = {"files": [f"{f.name}/{f.path.name}:{f.weight}" for f in files], "dependencies": len(options.dependencies)}
     log = partial(tell, options.workdir / "log.jsonl")
     teacher = fit_teacher(train, read_files(dev), settings, lists, options.workdir, start, facts, log)
     save_teacher(options.out, teacher)
-    print(f"{options.out}: a teacher of {len(teacher.lists.chains) - 1} label chains, {len(teacher.lists.tags)} tags")
+    print(
+        f"{options.out}: teacher with {len(teacher.lists.chains) - 1} label chains and {len(teacher.lists.tags)} tags"
+    )
 
 
 @teacher.part(
-    path("teachers", "folders of fit; several are averaged", nargs="+", metavar="TEACHER"),
-    option("--text", "UTF-8, a paragraph per line", nargs="+", required=True, metavar=TEXT_SPEC),
-    option("--source", "treebank whose conventions the trees follow (default: none's)"),
-    each("--source-of", "the same for a text, by its file's name", metavar="TEXT=SOURCE"),
-    option("--without", "files of trees, and shards, left out", nargs="*", default=[], metavar="TREES|DIR"),
-    number("--min-words", 2, ""),
-    number("--max-words", 60, ""),
-    number("--most-words", None, "words of a text, evenly spread (default: all)"),
-    number("--workers", 2, ""),
+    path("teachers", "folders that fit wrote; several are averaged", nargs="+", metavar="TEACHER"),
+    option("--text", "UTF-8 text, one paragraph per line", nargs="+", required=True, metavar=TEXT_SPEC),
+    option("--source", "treebank whose conventions the trees follow (default: none)"),
+    each("--source-of", "--source for one text, by the name of its file", metavar="TEXT=SOURCE"),
+    option("--exclude", "files of trees, and shards, whose sentences are left out", nargs="*", default=[],
+           metavar="TREES|DIR"),
+    number("--min-words", 2, "minimum words of a sentence"),
+    number("--max-words", 60, "maximum words of a sentence"),
+    number("--max-text-words", None, "maximum words of a text; evenly spaced sentences are taken (default: all)"),
+    number("--workers", 2, "processes"),
     path("--out", "folder for the shards", required=True),
-)
+)  # fmt: skip
 def annotate(options: argparse.Namespace) -> None:
-    """Read raw text, write what the teacher believes of it."""
+    """Parse raw text and write the teacher's span distributions."""
     from training.data.text import text_files
     from training.teacher.annotating import Annotation, annotate
 
@@ -94,30 +97,30 @@ def annotate(options: argparse.Namespace) -> None:
     annotate(
         Annotation(
             tuple(options.teachers), text_files(options.text), options.out, options.source, chosen,
-            tuple(map(Path, options.without)), options.min_words, options.max_words,
-            options.most_words, options.workers,
+            tuple(map(Path, options.exclude)), options.min_words, options.max_words,
+            options.max_text_words, options.workers,
         )
     )  # fmt: skip
 
 
 @teacher.part(
-    path("teachers", "folders of fit; averaged", nargs="+", metavar="TEACHER"),
-    path("--taught", "shards; repeatable", action="append", required=True, metavar="DIR"),
-    option("--source", "treebank whose conventions are read (default: none's)"),
-    number("--places", 4, "places of a word that are read"),
-    number("--least-word", 4, "of words that occur so often"),
+    path("teachers", "folders that fit wrote; several are averaged", nargs="+", metavar="TEACHER"),
+    path("--shards", "shards that annotate or retag wrote; repeatable", action="append", required=True, metavar="DIR"),
+    option("--source", "treebank whose conventions are used (default: none)"),
+    number("--occurrences", 4, "occurrences of each word to average"),
+    number("--min-count", 4, "use only words that occur at least N times"),
     path("--out", "the file to write (.npz)", required=True),
 )
 def vectors(options: argparse.Namespace) -> None:
-    """Write the teacher's mean vector of each word of annotated text."""
+    """Write the teacher's mean vector of each word in annotated text."""
     from training.data.shards import all_shards
     from training.data.word_vectors import save_vectors
     from training.teacher.annotating import check_sources
     from training.teacher.model import chosen_sentences, load_teacher, mean_vectors
 
     check_sources(options.teachers, [options.source])
-    shards = all_shards(options.taught)
-    sentences, counts = chosen_sentences(shards, options.places, options.least_word)
+    shards = all_shards(options.shards)
+    sentences, counts = chosen_sentences(shards, options.occurrences, options.min_count)
     print(f"{len(sentences)} sentences of {sum(map(len, sentences))} words", flush=True)
     found = mean_vectors(load_teacher(options.teachers), sentences, counts, options.source, print)
     save_vectors(options.out, found)
@@ -125,17 +128,19 @@ def vectors(options: argparse.Namespace) -> None:
 
 
 @teacher.part(
-    path("shards", "folders of annotate or retag", nargs="+", metavar="DIR"),
-    option("--least-sure", "none with a constituent less probable (default: 0)", type=float, default=0.0, metavar="P"),
-    number("--every", 1, "every N-th shard of a text (default: all)"),
-    option("--skip", "texts left out", nargs="*", default=[], metavar="TEXT"),
-    option("--parser", "model that finds the trees in the teacher's place, or an English one's name", metavar="MODEL"),
-    option("--surest", "share of each text, what costs --parser least (default: 1)", type=float, metavar="SHARE"),
-    number("--most", None, "trees, drawn from all texts alike, with --parser (default: all)"),
-    path("--out", "the file to write, a tree in a line", required=True),
-)
+    path("shards", "folders that annotate or retag wrote", nargs="+", metavar="DIR"),
+    option("--min-confidence", "leave out trees with a less probable constituent (default: 0)", type=float, default=0.0,
+           metavar="P"),
+    number("--every", 1, "use every N-th shard of a text (default: all)"),
+    option("--skip", "texts to leave out", nargs="*", default=[], metavar="TEXT"),
+    option("--parser", "model file, or name of an English model, that parses instead of the teacher", metavar="MODEL"),
+    option("--top-fraction", "fraction of each text's trees to keep, with the lowest cost to --parser (default: 1)",
+           type=float, metavar="FRACTION"),
+    number("--max-trees", None, "maximum number of trees, drawn evenly from all texts, with --parser (default: all)"),
+    path("--out", "the file to write, one tree per line", required=True),
+)  # fmt: skip
 def trees(options: argparse.Namespace) -> None:
-    """Write the trees that the teacher, or another parser, finds in annotated text."""
+    """Write the trees of annotated text, by the teacher or by another parser."""
     from spacy_dtparse.models import find_model
     from spacy_dtparse.parsers import load_parser
     from spacy_dtparse.parsers.base import BatchParser
@@ -149,19 +154,20 @@ def trees(options: argparse.Namespace) -> None:
         raise ConfigError("--every is 0; give 1 or more")
     shards = [path for path in all_shards(options.shards, options.every) if text_of(path) not in options.skip]
     if options.parser is None:
-        if options.surest is not None or options.most is not None:
-            raise ConfigError("--surest and --most go with --parser; without it --least-sure chooses")
-        lines = [write_tree(tree) for tree, _ in trees_of(shards, options.least_sure)]
+        if options.top_fraction is not None or options.max_trees is not None:
+            raise ConfigError("--top-fraction and --max-trees need --parser; without it use --min-confidence")
+        lines = [write_tree(tree) for tree, _ in trees_of(shards, options.min_confidence)]
     else:
-        share = 1.0 if options.surest is None else options.surest
-        if options.least_sure or not 0 < share <= 1:
+        share = 1.0 if options.top_fraction is None else options.top_fraction
+        if options.min_confidence or not 0 < share <= 1:
             raise ConfigError(
-                f"--surest is {share}; with --parser it is above 0 and at most 1, and --least-sure is not given"
+                f"--top-fraction is {share}; with --parser it must be above 0 and at most 1, and --min-confidence "
+                "cannot be used"
             )
         parser = load_parser(find_model(options.parser))
         if not isinstance(parser, BatchParser):
-            raise ConfigError(f"{options.parser} parses no batches; give boosted trees or a span parser")
-        lines = [write_tree(tree) for tree in surest(parsed_trees(shards, parser), share, options.most)]
+            raise ConfigError(f"{options.parser} cannot parse batches; give boosted trees or a span parser")
+        lines = [write_tree(tree) for tree in surest(parsed_trees(shards, parser), share, options.max_trees)]
     write_atomically(options.out, "".join(f"{line}\n" for line in lines).encode())
     texts = dict.fromkeys(text_of(path) for path in shards)
     write_atomically(texts_beside(options.out), "".join(f"{text}\n" for text in texts).encode())
@@ -169,16 +175,16 @@ def trees(options: argparse.Namespace) -> None:
 
 
 @teacher.part(
-    path("sources", "shards of annotate, or trees: NAME/PART.mrg", nargs="*", metavar="DIR|TREES"),
-    path("--corpus", "folder of treebanks: train and dev of --names beside the above"),
+    path("sources", "shards that annotate wrote, or trees: NAME/PART.mrg", nargs="*", metavar="DIR|TREES"),
+    path("--corpus", "folder of treebanks: train and dev of --names are tagged in addition to the above"),
     NAMES,
     option("--pipeline", "spaCy pipeline with a tagger (default: the embedded one)"),
-    number("--keep", 0, "leave every N-th shard as it is (default: none)"),
-    number("--workers", 2, ""),
+    number("--skip-every", 0, "leave the tags of every N-th shard unchanged (default: of none)"),
+    number("--workers", 2, "processes"),
     path("--out", "folder for the new shards, or for NAME.PART.tags", required=True),
 )
 def retag(options: argparse.Namespace) -> None:
-    """Tag annotated text or trees with a pipeline, as the parser will meet it."""
+    """Tag annotated text or trees with the pipeline that will tag the parser's input."""
     from training.data.treebanks import corpus_files
     from training.runs.processes import worker_pool
     from training.teacher.retagging import retag_tasks, run_task
@@ -188,8 +194,8 @@ def retag(options: argparse.Namespace) -> None:
         files = [file for part in ("train", "dev") for file in corpus_files(options.corpus, options.names, part)]
         sources += [file.path for file in files]
     if not sources:
-        raise ConfigError("there is nothing to tag; give shards, files of trees, or --corpus with --names")
-    tasks = retag_tasks(sources, options.out, options.keep)
+        raise ConfigError("nothing to tag; give shards, files of trees, or --corpus with --names")
+    tasks = retag_tasks(sources, options.out, options.skip_every)
     with worker_pool(options.workers) as pool:
         for number, said in enumerate(pool.map(partial(run_task, options.pipeline), tasks), 1):
             if said or number % 20 == 0 or number == len(tasks):
@@ -197,11 +203,11 @@ def retag(options: argparse.Namespace) -> None:
 
 
 @teacher.part(
-    path("teachers", "", nargs="+", metavar="TEACHER"),
-    each("--dev", "", metavar=treebank_spec(tags=False), required=True),
-    option("--source", "treebank whose conventions the trees follow (default: each file's own)"),
-    path("--beside", "latent grammars or a span parser, mixed in", metavar="MODEL"),
-    option("--share", "what its opinion weighs (default: %(default)s)", type=float, default=0.5),
+    path("teachers", "folders that fit wrote; several are averaged", nargs="+", metavar="TEACHER"),
+    each("--dev", "trees to score on; repeatable", metavar=treebank_spec(tags=False), required=True),
+    option("--source", "treebank whose conventions the trees follow (default: that of each file)"),
+    path("--interpolate", "latent grammars or a span parser whose marginals are interpolated", metavar="MODEL"),
+    option("--interpolation-weight", "weight of that model (default: %(default)s)", type=float, default=0.5),
 )
 def evaluate(options: argparse.Namespace) -> None:
     """Score a teacher on trees."""
@@ -211,16 +217,16 @@ def evaluate(options: argparse.Namespace) -> None:
     from training.teacher.model import load_teacher
     from training.teacher.trees import Believer, Beside
 
-    if not 0 <= options.share <= 1:
-        raise ConfigError(f"--share is {options.share}; give what --beside weighs, from 0 to 1")
+    if not 0 <= options.interpolation_weight <= 1:
+        raise ConfigError(f"--interpolation-weight is {options.interpolation_weight}; it must be from 0 to 1")
     teacher, beside = load_teacher(options.teachers), None
-    if options.beside is not None:
-        parser = load_parser(options.beside)
+    if options.interpolate is not None:
+        parser = load_parser(options.interpolate)
         if not hasattr(parser, "span_posteriors"):
             raise ConfigError(
-                f"{options.beside} has no probabilities of constituents; give latent grammars or a span parser"
+                f"{options.interpolate} computes no span marginals; give latent grammars or a span parser"
             )
-        beside = Beside(cast(Believer, parser), options.share)
+        beside = Beside(cast(Believer, parser), options.interpolation_weight)
     for file in map(TreebankFile.parse, options.dev):
         figures = judge(teacher, read_files([file]), options.source, beside)
         print("  ".join(f"{name} {value:.2f}" for name, value in figures.items()))

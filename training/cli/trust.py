@@ -1,4 +1,4 @@
-"""The command that calibrates a parser."""
+"""The command `calibrate`."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from .declaring import READ_SPEC, choice, declare, option, path, size
 @declare(
     "Parsers",
     "calibrate build/span.model --dev build/corpus/sample/dev.mrg --tags gold --out build/calibrated.model",
-    path("source", "a model file, or the folder of a spaCy pipeline"),
+    path("source", "model file, or folder of a spaCy pipeline"),
     option(
         "--dev", "bracketed gold trees that the model was not trained on", nargs="+", required=True, metavar=READ_SPEC
     ),
     choice(
         "--tags",
         ("gold", "predicted"),
-        "tags to parse with, those of use (default: predicted, by the pipeline or as named with the trees)",
+        "tags to parse with; use the kind that the parser will be given later (default: predicted, by the pipeline or "
+        "from the file of tags given with the trees)",
         default="predicted",
     ),
-    path("--out", "the model, or the pipeline, with its calibration", metavar="PATH"),
-    path("--json", "also write the figures there", metavar="FILE"),
+    path("--out", "file or folder for the calibrated model or pipeline", metavar="PATH"),
+    path("--json", "also write the results to this file", metavar="FILE"),
 )
 def calibrate(options: argparse.Namespace) -> None:
-    """Fit how often a parser is right to what it says of its constituents and trees, and measure how well that fits."""
+    """Calibrate the probabilities that a parser gives to its constituents and trees, and measure the result."""
     from spacy_dtparse.cli.pipelines import get_component
     from spacy_dtparse.parsers.calibration import CALIBRATION
     from training.data.calibrating import errors_by_treebank, fit_calibration, judge, table
@@ -42,7 +43,7 @@ def calibrate(options: argparse.Namespace) -> None:
     names = [file.name for file in files]
     if len(set(names)) < len(names):
         raise ConfigError(
-            f"two treebanks have one name, of {', '.join(names)}; give them as folders or files of their own"
+            f"two of the treebanks have the same name ({', '.join(names)}); put each file into a folder of its own"
         )
     judged = {}
     for file in files:
@@ -64,4 +65,4 @@ def calibrate(options: argparse.Namespace) -> None:
     else:
         get_component(nlp).set_parser(told)
         nlp.to_disk(options.out)
-        print(f"{options.out}: the pipeline with its calibration")
+        print(f"{options.out}: calibrated pipeline")

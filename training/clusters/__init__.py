@@ -1,1 +1,1 @@
-"""Word clusters from raw text: words that stand beside the same words share a cluster."""
+"""Word clusters from raw text: words with similar neighbours share a cluster."""

@@ -1,8 +1,8 @@
-"""The exchange algorithm: each word in turn goes to the cluster that makes the text most likely.
+"""The exchange algorithm: move each word in turn to the cluster that maximises the likelihood of the text.
 
-A word depends on the cluster of the word before it, P(w | v) = P(c(w) | v) P(w | c(w)), or in turn on the one after it
-(the predictive exchange of Uszkoreit & Brants 2008, in both directions as Dehdari, Tan & van Genabith 2016). The log
-likelihood is Σ N(v, c) ln N(v, c) − Σ N(c) ln N(c) and what no cluster changes.
+The probability of a word is conditioned on the word before it, P(w | v) = P(c(w) | v) P(w | c(w)), or in alternate
+rounds on the word after it (the predictive exchange of Uszkoreit & Brants 2008, in both directions as Dehdari, Tan &
+van Genabith 2016). The log likelihood is Σ N(v, c) ln N(v, c) − Σ N(c) ln N(c), plus a constant.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from spacy_dtparse.kernels.jit import inner_kernel, kernel
 
 
 class Bigrams(NamedTuple):
-    """How often words stand side by side, by the second word: the words before w are `word[start[w] : start[w + 1]]`,
-    int32, each `times`, int32. `start` int64 (V + 1,)."""
+    """Counts of bigrams, by the second word: the words before w are `word[start[w] : start[w + 1]]`, int32, with counts
+    `times`, int32. `start` int64 (V + 1,)."""
 
     start: np.ndarray
     word: np.ndarray
@@ -25,7 +25,7 @@ class Bigrams(NamedTuple):
 
 
 def count_bigrams(first: np.ndarray, second: np.ndarray, n_words: int) -> Bigrams:
-    """Count pairs of words: `first` and `second` int (m,), words below `n_words`."""
+    """Count pairs of words: `first` and `second` int (m,), word ids below `n_words`."""
     keys, counts = np.unique(second.astype(np.int64) * n_words + first, return_counts=True)
     start = np.searchsorted(keys, np.arange(n_words + 1, dtype=np.int64) * n_words)
     return Bigrams(start, (keys % n_words).astype(np.int32), counts.astype(np.int32))
@@ -36,8 +36,9 @@ def exchange(
 ) -> np.ndarray:
     """The cluster of each word, int32 (n_words,), below `n_clusters`.
 
-    `text` int32 (m,): the words one after the other, frequent ones with low numbers; −1 ends a paragraph. `rounds`:
-    passes over the words, every second one with the text read backwards. Words begin dealt out by frequency.
+    `text` int32 (m,): word ids, lower ids for more frequent words; −1 ends a paragraph. `rounds`: passes over the
+    words, every second one with the text reversed. Initially the words are assigned to the clusters in turn, by
+    frequency.
     """
     clusters = (np.arange(n_words) % n_clusters).astype(np.int32)
     inside = (text[:-1] >= 0) & (text[1:] >= 0)
@@ -45,7 +46,7 @@ def exchange(
     before, after = count_bigrams(*pairs, n_words), count_bigrams(*pairs[::-1], n_words)
     for number in range(rounds):
         moved = _pass(*(after if number % 2 else before), clusters, n_clusters)
-        say(f"clusters, round {number + 1}, of {rounds}, moved {moved}")
+        say(f"clusters: round {number + 1} of {rounds}, {moved:,} words moved")
         if not moved:
             break
     return clusters
@@ -58,9 +59,10 @@ def _x_log_x(n: int) -> float:
 
 @kernel
 def _pass(start: np.ndarray, word: np.ndarray, count: np.ndarray, clusters: np.ndarray, n_clusters: int) -> int:
-    """One pass over the words, frequent ones first; returns how many moved. `clusters` is changed in place."""
+    """One pass over the words, frequent ones first; returns the number of moved words. `clusters` is changed in
+    place."""
     n_words = len(start) - 1
-    joint = np.zeros((n_words, n_clusters), dtype=np.int32)  # how often a word of the cluster follows the word
+    joint = np.zeros((n_words, n_clusters), dtype=np.int32)  # counts of (word, cluster of the next word)
     total = np.zeros(n_clusters, dtype=np.int64)
     for w in range(n_words):
         for k in range(start[w], start[w + 1]):

@@ -1,4 +1,4 @@
-"""From raw text to a file of clusters, and back."""
+"""Cluster the words of raw text, and write a file of clusters."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ def learn_clusters(
     texts: Sequence[TextFile], n_clusters: int, least: int, rounds: int, out: Path, lang: str = "en",
     say: Callable[[str], object] = print,
 ) -> None:  # fmt: skip
-    """Cluster the words that the texts have at least `least` times, and write the clusters to `out`: a line each, its
-    words by frequency; the names of the texts go beside it. Words are normal words (`spacy_dtparse.text.normal_word`)
-    of spaCy's tokenizer for `lang`.
+    """Cluster the words that occur at least `least` times in the texts, and write the clusters to `out`, one per
+    line, words by frequency; and the names of the texts to a file next to it. Words are normalised
+    (`spacy_dtparse.text.normal_word`) tokens of spaCy's tokenizer for `lang`.
 
-    Raises ConfigError, and TrainingDataError where there are fewer words than clusters.
+    Raises ConfigError, and TrainingDataError if there are fewer words than clusters.
     """
     if n_clusters < 2 or least < 1 or rounds < 1:
-        raise ConfigError(f"{n_clusters} clusters, {least} times, {rounds} rounds: give at least 2, 1 and 1")
+        raise ConfigError(f"{n_clusters} clusters, minimum count {least}, {rounds} rounds: give at least 2, 1 and 1")
     words, numbers = number_words(word_lists(texts, lang), least)
     if len(words) < n_clusters:
         raise TrainingDataError(
-            f"the texts have {len(words)} words {least} times or more, for {n_clusters} clusters; give more text or "
-            "fewer clusters"
+            f"the texts have {len(words)} words that occur at least {least} times, for {n_clusters} clusters; give "
+            "more text or fewer clusters"
         )
-    say(f"{len(numbers):,} words of text, {len(words):,} different ones in {n_clusters} clusters")
+    say(f"{len(numbers):,} words of text, {len(words):,} distinct words for {n_clusters} clusters")
     clusters = exchange(numbers, len(words), n_clusters, rounds, say)
     lines: list[list[str]] = [[] for _ in range(n_clusters)]
     for word, cluster in zip(words, clusters.tolist(), strict=True):
@@ -45,7 +45,7 @@ def learn_clusters(
 
 
 def word_lists(texts: Iterable[TextFile], lang: str) -> Iterable[list[str]]:
-    """The normal words of each paragraph."""
+    """The normalised words of each paragraph."""
     tokenizer = spacy.blank(lang).tokenizer
     for text in texts:
         for paragraph in text.paragraphs():
@@ -53,8 +53,8 @@ def word_lists(texts: Iterable[TextFile], lang: str) -> Iterable[list[str]]:
 
 
 def number_words(paragraphs: Iterable[Sequence[str]], least: int) -> tuple[list[str], np.ndarray]:
-    """The words that come `least` times or more, most frequent first, and the text as their numbers, int32 (m,): −1
-    for another word and after a paragraph."""
+    """(Words that occur at least `least` times, the most frequent first; the text as their ids, int32 (m,): −1 for
+    other words and after each paragraph)."""
     index: dict[str, int] = {}
     text: list[int] = []
     for paragraph in paragraphs:

@@ -1,1 +1,1 @@
-"""Treebanks, text and shards in, sentences and figures out: what all trainers share."""
+"""Shared parts of the trainers: read treebanks, raw text and shards; evaluate parsers."""

@@ -1,4 +1,4 @@
-"""A tagger pipeline and a parser become one spaCy pipeline folder, with its licence, credits and notices."""
+"""Combine a tagger's pipeline and a parser into one spaCy pipeline folder, with its licence, credits and notices."""
 
 import shutil
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from .treebanks import CATALOGUE, provenance, reader_treebanks, weighted_names
 
 MAX_TOTAL = 25_000_000
 MAX_FILE = 12_000_000
-"""Bytes of a pipeline folder, and of one file in it: what ships in a wheel or a repository stays small."""
+"""Maximum bytes of a pipeline folder, and of one file in it, so that wheels and repositories stay small."""
 
 
 def assemble(
@@ -32,20 +32,23 @@ def assemble(
     licence: str = "",
     credits: Sequence[str] = (),
 ) -> Language:
-    """Write the pipeline folder `out` from a tagger's pipeline folder and a parser's model file; the result, loaded.
-    `treebanks`: ids of the list, of tagger and parser together; `name`, `version`: of the pipeline (the package's).
-    `licence`, `credits`: those of the pipeline, in place of the list's and beside its credits.
+    """Write the pipeline folder `out` from a tagger's pipeline folder and a parser's model file; returns the loaded
+    result. `treebanks`: ids in the list of treebanks, for tagger and parser together; `name`, `version`: of the
+    pipeline (default: the version of the package). `licence`, `credits`: a licence that replaces the one from the list,
+    and additional credits.
 
-    `out` is replaced when it holds a pipeline. Raises ModelFormatError for parts that cannot be read, ConfigError when
-    `out` is something else or the result is larger than MAX_TOTAL or MAX_FILE.
+    `out` is replaced if it holds a pipeline. Raises ModelFormatError for parts that cannot be read, ConfigError if
+    `out` holds anything else or the result is larger than MAX_TOTAL or MAX_FILE.
     """
     if not (tagger / "config.cfg").is_file():
-        raise ModelFormatError(f"{tagger} is no spaCy pipeline (no config.cfg); make one: python -m training tag …")
+        raise ModelFormatError(
+            f"{tagger} is no spaCy pipeline (no config.cfg); train one: python -m training train-tagger …"
+        )
     check_target(out)
     parser = load_parser(model)
     nlp = spacy.load(tagger)
     if not nlp.has_pipe("tagger"):
-        raise ModelFormatError(f"{tagger} has no tagger, only {', '.join(nlp.pipe_names)}; parsers read tags")
+        raise ModelFormatError(f"{tagger} has no tagger, only {', '.join(nlp.pipe_names)}; parsers need tags")
     for old in nlp.component_names:
         if nlp.get_pipe_meta(old).factory in CONSTITUENT_FACTORIES:
             nlp.remove_pipe(old)
@@ -77,7 +80,7 @@ def assemble(
     if out.exists():
         shutil.rmtree(out)
     nlp.to_disk(out)
-    strings = out / "vocab" / "strings.json"  # much of a small pipeline: without white space
+    strings = out / "vocab" / "strings.json"  # a large part of a small pipeline: write it without white space
     strings.write_text(srsly.json_dumps(srsly.read_json(strings)), encoding="utf8")
     _add_notices(out, origin)
     check_size(out)
@@ -85,13 +88,13 @@ def assemble(
 
 
 def check_target(out: Path) -> None:
-    """Raise ConfigError where `out` is something else than a pipeline folder, which may be overwritten."""
+    """Raise ConfigError if `out` exists and is not a pipeline folder, which may be overwritten."""
     if out.exists() and not (out / "meta.json").is_file() and any(out.iterdir() if out.is_dir() else [out]):
-        raise ConfigError(f"{out} is there and is no pipeline; give a folder of its own, it would be overwritten")
+        raise ConfigError(f"{out} exists and is no pipeline; give a new folder, because it would be overwritten")
 
 
 def _add_notices(folder: Path, origin: dict[str, Any]) -> None:
-    """LICENSE and CREDITS, and the licence texts that must travel along with the data."""
+    """Write LICENSE, with the credits, and the licence texts that must accompany the data."""
     lines = [f"License of this model: {origin['license']}", ""]
     if origin["license"] == "CC BY-SA 4.0":
         lines += ["https://creativecommons.org/licenses/by-sa/4.0/", ""]
@@ -107,7 +110,7 @@ def _add_notices(folder: Path, origin: dict[str, Any]) -> None:
 
 
 def check_size(folder: Path) -> int:
-    """The bytes of all files. Raises ConfigError when they, or one of them, are more than allowed."""
+    """The total size of all files in bytes. Raises ConfigError if it, or the size of one file, exceeds the maximum."""
     sizes = {path: path.stat().st_size for path in sorted(folder.rglob("*")) if path.is_file()}
     total, largest = sum(sizes.values()), max(sizes, key=sizes.__getitem__)
     if total > MAX_TOTAL or sizes[largest] > MAX_FILE:

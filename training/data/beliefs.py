@@ -1,4 +1,4 @@
-"""A reader's beliefs of the sentences of a treebank, on disk beside its tags."""
+"""Files with the span marginals of a treebank's sentences."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +12,8 @@ from ..runs.resuming import as_array, as_facts, save_arrays, saved_arrays
 
 
 def save_beliefs(path: Path, chains: Sequence[str], lengths: Sequence[int], beliefs: Sequence[Beliefs]) -> None:
-    """Write the beliefs of sentences of so many words, with the names of the reader's chains."""
+    """Write the span marginals of sentences. `chains`: names of the span model's label chains; `lengths`: words of each
+    sentence."""
     none = Beliefs(np.zeros((0, 2), np.int32), np.zeros(0), np.zeros((0, 2), np.int32), np.zeros((0, 2)))
     spans, masses, chain_numbers, chances = (np.concatenate(parts) for parts in zip(none, *beliefs, strict=True))
     save_arrays(path, {
@@ -25,10 +26,10 @@ def save_beliefs(path: Path, chains: Sequence[str], lengths: Sequence[int], beli
 
 
 def read_beliefs(path: Path) -> tuple[tuple[str, ...], list[int], list[Beliefs]]:
-    """(Names of the chains, words of each sentence, beliefs) of `save_beliefs`. Raises TrainingDataError where the file
-    cannot be read."""
+    """Read (names of the label chains, words of each sentence, span marginals) from a file of `save_beliefs`. Raises
+    TrainingDataError if it cannot be read."""
     if not path.is_file():
-        raise TrainingDataError(f"there is no file {path}; write one: python -m training readers …")
+        raise TrainingDataError(f"there is no file {path}; write one: python -m training jackknife-marginals …")
     with saved_arrays(path) as held:
         ends = np.cumsum(held["rows"])[:-1]
         spans, chains = held["spans"].astype(np.int32), held["chains"].astype(np.int32)

@@ -1,6 +1,6 @@
-"""Calibrate a parser on development trees: how often what it is so sure of is right.
+"""Calibrate a parser on development trees: fit its probabilities to how often it is right.
 
-See `spacy_dtparse.parsers.calibration` for the map that is fitted.
+See `spacy_dtparse.parsers.calibration` for the calibration map.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from .corpus import Sentence
 
 BINS = 10
 _RIDGE = 1e-3
-"""Keeps weights finite where right and wrong can be told apart."""
+"""Regularisation that keeps weights finite if right and wrong are separable."""
 _LEAST = 20
-"""Right and wrong constituents, and trees, that a map is fitted on."""
+"""Minimum number of right and of wrong constituents, and trees, to fit a map on."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What a parser said of the trees of a treebank, and what was right.
+    """A parser's probabilities for its trees of a treebank, and which constituents and trees are right.
 
-    `said` float64 (c,): its own probabilities of the constituents of its trees, without TOP; `right` bool (c,).
-    `errors` float64 (s,): wrong and missing constituents that it expected in each tree; `products` float64 (s,): of the
-    probabilities of a tree's constituents; `whole` bool (s,): whether the tree was right.
+    `said` float64 (c,): uncalibrated probabilities of the constituents of its trees, without TOP; `right` bool (c,).
+    `errors` float64 (s,): expected number of wrong and missing constituents of each tree; `products` float64 (s,):
+    product of the probabilities of a tree's constituents; `whole` bool (s,): whether the tree is right.
     """
 
     said: np.ndarray
@@ -48,8 +48,8 @@ class Judged:
 
 
 def judge(parser: Any, sentences: Sequence[Sentence], tags: Sequence[Sequence[str]]) -> Judged:
-    """Parse sentences with the given tags, and see what the parser says of its trees. Raises DtparseError for a parser
-    without probabilities."""
+    """Parse sentences with the given tags, and compare the parser's probabilities with the gold trees. Raises
+    DtparseError for a parser without probabilities."""
     said: list[float] = []
     right: list[bool] = []
     errors, products, whole = [], [], []
@@ -70,14 +70,14 @@ def judge(parser: Any, sentences: Sequence[Sentence], tags: Sequence[Sequence[st
 
 
 def fit_calibration(judged: Sequence[Judged]) -> Calibration:
-    """The likeliest map; a treebank counts as much as the square root of its size. Raises TrainingDataError for too
-    few trees, or where the parser makes no or next to no errors, or nothing else."""
+    """Fit the calibration map by maximum likelihood; a treebank's weight is the square root of its size. Raises
+    TrainingDataError if there are too few trees, or the parser is almost always right or almost always wrong."""
     rights, wholes = [one.right for one in judged], [one.whole for one in judged]
     for what, found in (("constituents", np.concatenate(rights)), ("trees", np.concatenate(wholes))):
         if min(np.count_nonzero(found), np.count_nonzero(~found)) < _LEAST:
             raise TrainingDataError(
                 f"{np.count_nonzero(found)} right and {np.count_nonzero(~found)} wrong {what} are too few to calibrate "
-                f"on; give development trees with {_LEAST} of each or more"
+                f"on; give development trees with at least {_LEAST} of each"
             )
     constituent = _likeliest([logits_of_constituents(one.said) for one in judged], rights, (1, 1, 0))
     tree = _likeliest([logits_of_trees(one.errors) for one in judged], wholes, (-1, 0))
@@ -85,8 +85,8 @@ def fit_calibration(judged: Sequence[Judged]) -> Calibration:
 
 
 def _likeliest(parts: Sequence[np.ndarray], right: Sequence[np.ndarray], signs: Sequence[int]) -> np.ndarray:
-    """Weights of the columns of the parts (c, d) together, by Newton's method; one whose sign may only be that of
-    `signs` (0: any) is 0 where it would be the other."""
+    """Maximum-likelihood weights of the columns of all parts (c, d) together, by Newton's method. A weight that would
+    not have the sign in `signs` (0: any) is 0."""
     x, y = np.concatenate(parts), np.concatenate(right).astype(float)
     counts = np.concatenate([np.full(len(part), 1 / max(len(part), 1) ** 0.5) for part in parts])
     counts *= len(counts) / counts.sum()
@@ -109,7 +109,8 @@ def _likeliest(parts: Sequence[np.ndarray], right: Sequence[np.ndarray], signs: 
 
 
 def reliability(said: np.ndarray, right: np.ndarray) -> list[dict[str, float]]:
-    """In each of BINS equal parts of [0, 1] with probabilities: their `mean`, the share of `right` ones, `count`."""
+    """For each non-empty bin (of BINS equal parts of [0, 1]): the `mean` probability, the fraction that is `right`, and
+    the `count`."""
     bins = np.minimum((said * BINS).astype(int), BINS - 1)
     parts = [bins == k for k in range(BINS) if (bins == k).any()]
     return [
@@ -119,22 +120,23 @@ def reliability(said: np.ndarray, right: np.ndarray) -> list[dict[str, float]]:
 
 
 def calibration_error(said: np.ndarray, right: np.ndarray) -> float:
-    """Expected calibration error: by how much the mean probability and the share of right ones differ in the bins of
-    `reliability`, on average (Naeini, Cooper and Hauskrecht 2015)."""
+    """Expected calibration error: the mean difference between the mean probability and the fraction that is right, in
+    the bins of `reliability` (Naeini, Cooper and Hauskrecht 2015)."""
     bins = reliability(said, right)
     return sum(one["count"] * abs(one["mean"] - one["right"]) for one in bins) / max(len(said), 1)
 
 
 def chance_error(said: np.ndarray, seed: int = 0) -> float:
-    """The calibration error of perfect probabilities on a sample of this size: 100 draws of what is right."""
+    """The mean calibration error of perfect probabilities on a sample of this size, from 100 simulations."""
     random = np.random.default_rng(seed)
     return float(np.mean([calibration_error(said, random.random(len(said)) < said) for _ in range(100)]))
 
 
 def errors_by_treebank(judged: Mapping[str, Judged], calibration: Calibration) -> list[dict[str, Any]]:
-    """For each treebank the calibration errors of constituents and of trees: `raw`, of what the parser says (of a tree:
-    the product of its constituents'); `fitted`; `others`: fitted on the other treebanks alone, None where there is no
-    other; `chance`: see `chance_error`; with the counts, the share of right ones, and the curve before and after."""
+    """For each treebank the calibration errors of constituents and of trees: `raw`: of the uncalibrated probabilities
+    (of a tree: the product over its constituents); `fitted`; `others`: fitted on the other treebanks only, None if
+    there is no other; `chance`: see `chance_error`; with the counts, the fraction that is right, and the reliability
+    curves before and after."""
     records = []
     for name, own in judged.items():
         rest = [one for other, one in judged.items() if other != name]
@@ -157,7 +159,7 @@ def errors_by_treebank(judged: Mapping[str, Judged], calibration: Calibration) -
 
 
 def table(records: Sequence[Mapping[str, Any]]) -> str:
-    """The records as a table in Markdown."""
+    """The records as a Markdown table."""
     heads = [
         f"{what}, {name}"
         for what in ("constituents", "trees")

@@ -1,4 +1,4 @@
-"""Files of word clusters: a line each, its words with blanks between, the most frequent first."""
+"""Files of word clusters: one cluster per line, words separated by blanks, the most frequent first."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from spacy_dtparse.errors import TrainingDataError
 
 
 def read_clusters(path: Path) -> list[str]:
-    """The clusters of a file, each its words with blanks between. Raises TrainingDataError when it cannot be read, has
-    no words, or names a word twice."""
+    """The clusters in a file, each as its words separated by blanks. Raises TrainingDataError if the file cannot be
+    read, has no words, or contains a word twice."""
     try:
         lines = path.read_text(encoding="utf8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

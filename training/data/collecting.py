@@ -1,4 +1,4 @@
-"""The public treebanks from the layouts that their projects publish to NAME/train.mrg and NAME/dev.mrg."""
+"""Convert the public treebanks from the layouts that their projects publish to NAME/train.mrg and NAME/dev.mrg."""
 
 import json
 import os
@@ -24,11 +24,11 @@ _JOINED = re.compile(r"(?<=[^\s(])\u00a0(?=[^\s)])")
 
 @dataclass(frozen=True)
 class Layout:
-    """How a project publishes a treebank: a folder of bracket files, each a document, and their parts.
+    """The layout in which a project publishes a treebank: a folder of bracket files, one per document, and their parts.
 
     `suffix`: of the bracket files. `parts`: documents of train, dev and test, in the order in which their trees
-    are written. `left_out`: patterns of documents that are not wanted, by reason. `division`: where the parts come
-    from. `note`: what must be said of the result.
+    are written. `left_out`: patterns of documents to leave out, by reason. `division`: source of the division into
+    parts. `note`: a remark on the result.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Layout:
     def __post_init__(self) -> None:
         listed = Counter(document for documents in self.parts.values() for document in documents)
         if twice := [document for document, count in listed.items() if count > 1]:
-            raise ConfigError(f"{self.name}: {_some(twice)} is listed twice; a document belongs to one part")
+            raise ConfigError(f"{self.name}: {_some(twice)} is listed twice; list each document in one part")
         missing = [part for part in PARTS if not self.parts.get(part)]
         if missing or set(self.parts) - {*PARTS, TEST}:
             raise ConfigError(
@@ -52,7 +52,7 @@ class Layout:
             )
 
     def unwanted(self, document: str) -> str:
-        """Why a document of neither train nor dev is left out."""
+        """The reason to leave out a document of neither train nor dev."""
         if document in self.parts.get(TEST, ()):
             return "test part"
         for reason, patterns in self.left_out.items():
@@ -63,7 +63,8 @@ class Layout:
 
 @dataclass
 class Collected:
-    """What became of a treebank: files and trees by part, documents left out by reason, listed ones not found."""
+    """The result of collecting a treebank: numbers of files and trees by part, documents left out by reason, listed
+    documents that were not found."""
 
     name: str
     note: str
@@ -73,7 +74,7 @@ class Collected:
     missing: list[str]
 
     def lines(self) -> list[str]:
-        """The account of it, for a person to read."""
+        """A report for the user."""
         left = sum(map(len, self.left_out.values()))
         counts = ", ".join(f"{part} {self.trees[part]} ({self.files[part]} files)" for part in PARTS)
         lines = [
@@ -91,8 +92,8 @@ class Collected:
 
 
 def layouts(path: Path = SPLITS) -> dict[str, Layout]:
-    """The known treebanks by name. Raises ConfigError when the list cannot be read, names a document twice or has an
-    empty train or dev part."""
+    """The layouts of the public treebanks by name. Raises ConfigError if the list cannot be read, names a document
+    twice or has an empty train or dev part."""
     try:
         document = json.loads(path.read_text(encoding="utf8"))
         return {name: Layout(name=name, **entry) for name, entry in document["treebanks"].items()}
@@ -103,12 +104,12 @@ def layouts(path: Path = SPLITS) -> dict[str, Layout]:
 
 
 def find_documents(folder: Path, suffix: str) -> dict[str, Path]:
-    """The files below `folder` whose names end in `suffix`, at any depth, by name without it, sorted by name. Raises
-    TrainingDataError when there is no such folder, no such file, or two of one name."""
+    """The files below `folder`, at any depth, whose names end in `suffix`, by name without it, sorted by name. Raises
+    TrainingDataError if there is no such folder, no such file, or two files with the same name."""
     if not folder.is_dir():
         raise TrainingDataError(
-            f"there is no folder {folder}; fetch the treebanks ({FETCH}), or give the folder that has "
-            f"{folder.name}/ in it"
+            f"there is no folder {folder}; download the treebanks ({FETCH}), or give the folder that contains "
+            f"{folder.name}/"
         )
     found: dict[str, Path] = {}
     files = sorted(path for path in folder.rglob("*") if path.is_file())
@@ -116,16 +117,16 @@ def find_documents(folder: Path, suffix: str) -> dict[str, Path]:
         document = path.name.removesuffix(suffix)
         if document in found:
             raise TrainingDataError(
-                f"two files of the document {document}: {found[document]} and {path}; leave one of them there, "
-                "or fetch only the folder that holds each document once"
+                f"two files of the document {document}: {found[document]} and {path}; delete one of them, or download "
+                "only the folder that contains each document once"
             )
         found[document] = path
     if not found:
         seen = Counter(path.suffix or path.name for path in files).most_common(5)
         kinds = ", ".join(f"{count} {kind}" for kind, count in seen) or "none"
         raise TrainingDataError(
-            f"{folder}: no *{suffix} file in it or below it (files seen: {kinds}); expected is one *{suffix} file "
-            "of Penn brackets per document"
+            f"{folder}: no *{suffix} file in it or below it (files found: {kinds}); give a folder with one *{suffix} "
+            "file of Penn brackets per document"
         )
     return dict(sorted(found.items()))
 
@@ -133,37 +134,37 @@ def find_documents(folder: Path, suffix: str) -> dict[str, Path]:
 def collect_treebank(folder: Path, name: str, out: Path, known: Mapping[str, Layout] | None = None) -> Collected:
     """Write `out`/`name`/{train,dev}.mrg from the bracket files in and below `folder`/`name`.
 
-    One tree per line, with the labels, function tags and empty elements of the source; documents come in the order of
-    the lists in assets/splits.json. Files of the test part, of `left_out` and of no list are not even read. Both files
-    are written beside their places and put there when both are complete: after an error nothing is left of this run,
-    and what an earlier one wrote stays.
+    Writes one tree per line, with the labels, function tags and empty elements of the source, documents in the order
+    of the lists in assets/splits.json. Files of the test part, of `left_out` and of no list are not read. Both files
+    are written under temporary names and renamed when both are complete: after an error nothing of this run is left,
+    and the files of an earlier one are unchanged.
 
     Raises ConfigError for a treebank without a list or an output folder that is the input folder, TrainingDataError
-    when the folder, its files or all documents of a part are missing or a file has no tree, TreeFormatError with file,
-    line and column at a malformed tree.
+    if the folder, its files or all documents of a part are missing or a file has no tree, TreeFormatError with file,
+    line and column for a malformed tree.
 
-    Where the layouts were looked up (stored copies of the repositories, November 2026), at whatever depth:
+    The layouts (stored copies of the repositories, November 2026), at any depth:
 
     - craft: one .tree file per article, one tree per line, `( (S …) )`; ids in articles/ids/craft-ids-*.txt.
-    - genia: dev.trees, test.trees and future_use.trees, one tree per line, `(S1 …)`; train.trees is in no stored copy,
-      its name and number of trees (14,326) are known from ORIGINAL_README.md and train.pmids.
+    - genia: dev.trees, test.trees and future_use.trees, one tree per line, `(S1 …)`; train.trees is in no stored copy;
+      ORIGINAL_README.md and train.pmids give its name and number of trees (14,326).
     - gum: one .ptb file per document, trees over several lines with blank lines between them, `(ROOT …)`; splits.md.
     - masc: one .mrg file per document, indented trees, `( (S …))`, in the Penn_Treebank folder of the original
       annotations. The stored copies hold few of these files, and `data` of the repository has stand-off XML and no
-      brackets; most document names are known from other annotations of the same documents only. No official division
-      exists: sorted by name, every sixth document is of dev and another sixth of test, and documents follow one another
-      as in the files that the published figures were measured with.
+      brackets; most document names come from other annotations of the same documents. There is no official division:
+      sorted by name, every sixth document belongs to dev and another sixth to test, and the documents are in the order
+      of the files with which the published results were measured.
     """
     known = layouts() if known is None else known
     layout = known.get(name)
     if layout is None:
         raise ConfigError(
-            f"no list of documents for the treebank {name!r}; known are {', '.join(known)}. Add it to {SPLITS}, or "
-            f"put its train.mrg and dev.mrg into {out / name} yourself"
+            f"no list of documents for the treebank {name!r}; there are lists for {', '.join(known)}. Add one to "
+            f"{SPLITS}, or put its train.mrg and dev.mrg into {out / name} yourself"
         )
     source, target = folder / name, out / name
     if target.resolve() == source.resolve():
-        raise ConfigError(f"{target} is where the source files are; give another folder with --out")
+        raise ConfigError(f"{target} is the folder of the source files; give another one with --out")
     documents = find_documents(source, layout.suffix)
     files = {part: _files(layout, part, documents, source) for part in PARTS}
     used = {document for part in PARTS for document in layout.parts[part]}
@@ -182,14 +183,14 @@ def _files(layout: Layout, part: str, documents: Mapping[str, Path], source: Pat
     if not files:
         raise TrainingDataError(
             f"{source}: none of the {len(listed)} {part} documents is among its {len(documents)} *{layout.suffix} "
-            f"files; expected are names such as {listed[0]}{layout.suffix}, seen was "
-            f"{next(iter(documents))}{layout.suffix}. Fetch {layout.path} of {layout.repository}"
+            f"files; names should be like {listed[0]}{layout.suffix}, not like "
+            f"{next(iter(documents))}{layout.suffix}. Download {layout.path} of {layout.repository}"
         )
     return files
 
 
 def _write_parts(files: Mapping[str, Iterable[Path]], target: Path) -> dict[str, int]:
-    """Write the parts to temporary files, then put all of them in place; trees by part."""
+    """Write the parts to temporary files, then rename all of them; returns the number of trees by part."""
     target.mkdir(parents=True, exist_ok=True)
     partial = {part: target / f"{part}.mrg.partial" for part in files}
     trees = dict.fromkeys(files, 0)
@@ -211,17 +212,17 @@ def _write_parts(files: Mapping[str, Iterable[Path]], target: Path) -> dict[str,
 
 
 def _tree_lines(source: Path) -> list[str]:
-    """The trees of a file with their tops as written, each on one line; `((S …))` for brackets without a label.
+    """The trees of a file, one per line, with the root labels of the source; `((S …))` for brackets without a label.
 
     A leaf of several words has plain spaces between them, as in the source; reading the line joins them again.
     """
-    # Read as the trainer does, for its checks (a missing bracket shows at the next top), and as written.
+    # Read twice: as the trainer does, for its checks (a missing bracket is found at the next root), and unchanged.
     both = zip(read_trees(source), read_trees(source, top=None), strict=True)
     lines = [_JOINED.sub(" ", write_tree(tree).replace(_NO_LABEL, "((")) + "\n" for _, tree in both]
     if not lines:
         raise TrainingDataError(
-            f"{source}: no tree in it ({source.stat().st_size} bytes); expected are Penn brackets, "
-            f"(S (NP (NN test))). Fetch the file again"
+            f"{source}: no tree in it ({source.stat().st_size} bytes); it should contain Penn brackets, "
+            f"(S (NP (NN test))). Download the file again"
         )
     return lines
 

@@ -1,4 +1,4 @@
-"""What breaks the conventions of the everyday trees (assets/everyday/GUIDE.md), as far as a program can see it."""
+"""Check the everyday trees for violations of their conventions (assets/everyday/GUIDE.md)."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -25,7 +25,7 @@ LABELS = frozenset(
 ROOTS = frozenset("S SQ SBARQ SINV NP VP PP ADVP ADJP INTJ SBAR UCP X FRAG WHNP WHADVP WHADJP".split())
 VERBS = frozenset("VB VBD VBG VBN VBP VBZ MD".split())
 _PHRASED = frozenset("S SQ SINV SBARQ VP".split())
-"""What has no nouns or adjectives as children, but their phrases."""
+"""Labels of constituents whose children may not be nouns or adjectives, only phrases of them."""
 _PREDICATES = frozenset("VP S SBAR SQ SBARQ SINV NP ADJP PP ADVP UCP".split())
 _NOUNS = frozenset("NN NNS NNP NNPS PRP PRP$ EX CD JJ JJR JJS PDT VBG VBN POS $ FW".split())
 _HEADS = {
@@ -51,13 +51,13 @@ def _tokenizer() -> Language:
 
 @cache
 def _contracted() -> frozenset[str]:
-    """Tokens that the tokenizer cuts words into which it knows as a whole (d', you)."""
+    """The pieces of the tokenizer's special cases (d', you)."""
     rules = cast(Tokenizer, _tokenizer().tokenizer).rules or {}
     return frozenset(piece[ORTH] for pieces in rules.values() for piece in pieces)
 
 
 def problems(tree: Tree) -> Iterator[str]:
-    """What is wrong with a tree, in words; nothing where all is well."""
+    """The problems of a tree, as messages."""
     for tag in sorted(set(tree.tags) - TAGS):
         yield f"{tag} is no tag of the guide"
     for label in sorted({*tree.labels[1:]} - LABELS):
@@ -80,11 +80,11 @@ def problems(tree: Tree) -> Iterator[str]:
     for word in map(unescape_token, tree.words):
         pieces = _pieces(word)
         if len(pieces) > 1 and word[-1:] != "." and word not in _contracted():
-            yield f"{word!r} is no token of spaCy's, which makes {' '.join(pieces)!r} of it"
+            yield f"{word!r} is no token of spaCy's tokenizer, which splits it into {' '.join(pieces)!r}"
 
 
 def _pieces(word: str) -> list[str]:
-    """What spaCy's tokenizer makes of a word, which may be the end of a contraction (I + 've)."""
+    """The tokens into which spaCy's tokenizer splits a word, which may be the end of a contraction (I + 've)."""
     if word in ("``", "''"):
         return [word]
     after = [token.text for token in _tokenizer().tokenizer(f"I{word}")]
@@ -92,7 +92,7 @@ def _pieces(word: str) -> list[str]:
 
 
 def _node_problems(tree: Tree, node: int, children: list[int]) -> Iterator[str]:
-    """What is wrong with a constituent."""
+    """The problems of a constituent."""
     label = tree.labels[node]
     names = [tree.labels[child] if child >= 0 else tree.tags[~child] for child in children]
     bare = [tree.tags[~child] for child in children if child < 0]
@@ -129,7 +129,7 @@ def _node_problems(tree: Tree, node: int, children: list[int]) -> Iterator[str]:
 
 
 def check_file(path: Path) -> list[str]:
-    """The problems of all trees of a file, each with its tree's number and words, those met twice among them."""
+    """The problems of all trees of a file, each with the tree's number and words; duplicates are a problem, too."""
     found = []
     seen: dict[tuple[str, ...], int] = {}
     for number, tree in enumerate(read_trees(path), 1):

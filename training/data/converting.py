@@ -1,4 +1,4 @@
-"""Treebanks into cleaned brackets and into spaCy's binary format."""
+"""Convert treebanks to cleaned bracketed trees and to spaCy's binary format."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from .treebanks import blocks, part_file
 
 @dataclass(frozen=True)
 class Conversion:
-    """How a treebank is converted.
+    """Options for converting a treebank.
 
-    `lang`: its language, for spaCy's tokenizer. `scheme`: new labels and tags. `encoding`: of its files. `limit`: only
-    the first trees of train. `dev`: "K/N": where there is no dev file, every N-th block of ten trees from the K-th on
-    is the dev part. `also`: other parts, such as "test".
+    `lang`: its language, for spaCy's tokenizer. `scheme`: new labels and tags. `encoding`: of its files. `limit`: use
+    only the first trees of train. `dev`: "K/N": if there is no dev file, every N-th block of ten trees, starting with
+    the K-th, becomes the dev part. `also`: additional parts, such as "test".
     """
 
     lang: str = "en"
@@ -39,7 +39,7 @@ class Conversion:
 
 @dataclass(frozen=True)
 class Converted:
-    """How many trees were written, by part, and what was found on the way."""
+    """The number of trees written, by part, and messages about the treebank."""
 
     counts: dict[str, int]
     findings: list[str]
@@ -48,10 +48,10 @@ class Converted:
 def convert_treebank(folder: Path, name: str, out: Path, how: Conversion | None = None) -> Converted:
     """Convert `folder`/`name`/{train,dev}.mrg (or .psd) to `out`/`name`/{train,dev}.mrg and dev.spacy.
 
-    What is written are trees without empty elements, function tags and backslashes, one per line; a tree of nothing
-    else is left out. A token with white space in it becomes several. The dev part may be missing. Raises
-    TrainingDataError when there is no other file or no tree in it, TreeFormatError at a malformed tree, ConfigError for
-    an encoding or a language that is not known.
+    Writes trees without empty elements, function tags and backslashes, one per line; trees that consist of empty
+    elements are left out. A token that contains white space becomes several tokens. The dev part may be missing. Raises
+    TrainingDataError if another file is missing or has no tree, TreeFormatError for a malformed tree, ConfigError for
+    an unknown encoding or language.
     """
     how = how or Conversion()
     nlp = blank_pipeline(how.lang)
@@ -67,7 +67,8 @@ def convert_treebank(folder: Path, name: str, out: Path, how: Conversion | None 
         raw["train"] = blocks(raw["train"], f"-{how.dev}", where)
         if not raw["dev"] or not raw["train"]:
             raise ConfigError(
-                f"{where} {how.dev} leaves {len(raw['train'])} trees for train and {len(raw['dev'])} for dev"
+                f"{where} {how.dev} leaves {len(raw['train'])} trees for train and {len(raw['dev'])} for dev; "
+                "give another --dev K/N"
             )
     clean = {part: list(map(cleaned, trees)) for part, trees in raw.items()}
     for part, trees in clean.items():
@@ -85,15 +86,14 @@ def convert_treebank(folder: Path, name: str, out: Path, how: Conversion | None 
 
 
 def cleaned(tree: Tree) -> Tree:
-    """A tree without empty elements, function tags, backslashes, and white space within tokens."""
+    """Remove empty elements, function tags, backslashes, and white space within tokens."""
     tree = strip_empty(tree)
     words = tuple(map(without_backslashes, tree.words))
     return spaced_apart(Tree(words, tree.tags, tree.labels, tree.starts, tree.ends))
 
 
 def spaced_apart(tree: Tree) -> Tree:
-    """The tree with a token for each part of a token that has white space in it (no-break spaces, too), each with the
-    tag of the whole."""
+    """Split tokens that contain white space (or no-break spaces) into several ones, each with the tag of the whole."""
     parts = [word.split() or [word] for word in tree.words]
     if all(len(part) == 1 for part in parts):
         return tree
@@ -107,6 +107,6 @@ def _read(path: Path, how: Conversion) -> list[Tree]:
     try:
         codecs.lookup(how.encoding)
     except LookupError:
-        raise ConfigError(f"--encoding {how.encoding} is not known; give one such as utf-8 or latin-1") from None
+        raise ConfigError(f"--encoding {how.encoding} is unknown; give one such as utf-8 or latin-1") from None
     trees = read_trees(path, encoding=how.encoding)
     return [how.scheme.apply(tree) for tree in trees if any(tag != EMPTY_TAG for tag in tree.tags)]

@@ -1,4 +1,4 @@
-"""Treebanks as training sentences: trees read, preprocessed, with the tags that the parser will see."""
+"""Read treebanks as training sentences: preprocessed trees with the tags that the parser will be given."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -22,8 +22,8 @@ class Sentence:
     """One sentence of a treebank.
 
     `tree`: the gold tree without empty elements and function tags, its tags gold, its words raw text. `tags`: the tags
-    that training or parsing uses (a tagger's, or the gold ones). `source`: name of the treebank. `weight`: of its
-    states in training. `beliefs`: a reader's, where it has read the sentence.
+    that training or parsing uses (a tagger's, or the gold tags). `source`: name of the treebank. `weight`: of its
+    states in training. `beliefs`: span marginals under a span model, or None.
     """
 
     tree: Tree
@@ -36,9 +36,9 @@ class Sentence:
 def read_treebank(
     path: str | Path, tags_path: str | Path | None = None, weight: float = 1.0, limit: int | None = None
 ) -> list[Sentence]:
-    """The sentences of a bracket file; `tags_path`: a line of tags for each tree, else gold tags. Raises
-    TrainingDataError when the tags cannot be read or do not fit the trees, and for a label or a tag that no model may
-    have."""
+    """Read the sentences of a bracket file. `tags_path`: file with a line of tags for each tree; default: gold tags.
+    Raises TrainingDataError if the tags cannot be read or do not match the trees, and for a label or a tag that models
+    do not allow."""
     path = Path(path)
     lines = None if tags_path is None else read_tags(tags_path, "one line of tags per tree")
     sentences = []
@@ -52,7 +52,7 @@ def read_treebank(
             if len(tags) != len(words):
                 raise TrainingDataError(
                     f"{tags_path}, line {number}: {len(tags)} tags for the {len(words)} words of tree {number} "
-                    f"of {path}; make the tags again from this treebank"
+                    f"of {path}; tag this treebank again"
                 )
         sentences.append(Sentence(clean, tags, path.parent.name or path.stem, weight))
     if lines is not None and limit is None and len(lines) != len(sentences):
@@ -68,7 +68,7 @@ def read_treebank(
 
 
 def read_tags(path: str | Path, wanted: str) -> list[str]:
-    """The lines of a file of tags. Raises TrainingDataError, which says what is `wanted`, when it cannot be read."""
+    """Read the lines of a file of tags. Raises TrainingDataError, with the `wanted` format, if it cannot be read."""
     try:
         return Path(path).read_text(encoding="utf8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -76,14 +76,14 @@ def read_tags(path: str | Path, wanted: str) -> list[str]:
 
 
 def training_tree(sentence: Sentence, recipe: Recipe) -> Tree:
-    """The tree a derivation is made of: the sentence's tree with its training tags, through the recipe."""
+    """The tree to derive in training: the sentence's tree with its training tags, preprocessed by the recipe."""
     tree = sentence.tree
     return recipe.apply(Tree.trusted(tree.words, sentence.tags, tree.labels, tree.starts, tree.ends))
 
 
 def survey(trees: Sequence[Tree], max_arity: int) -> dict[str, Any]:
-    """What training meets in its trees, to be logged: counts, also of nodes over the arity, repeated unaries and
-    one-word sentences, and the labels met once."""
+    """Statistics of the training trees for the log: counts, also of nodes over the arity, repeated unaries and one-word
+    sentences, and the labels that occur once."""
     labels = Counter(label for tree in trees for label in tree.labels)
     over_arity = repeated_unary = 0
     for tree in trees:
@@ -99,22 +99,22 @@ def survey(trees: Sequence[Tree], max_arity: int) -> dict[str, Any]:
 
 
 def every_nth(sentences: Sequence[Sentence], most: int) -> Sequence[Sentence]:
-    """At most so many of the sentences, evenly spaced."""
+    """At most `most` of the sentences, evenly spaced."""
     return sentences[:: max(1, -(-len(sentences) // most))]
 
 
 _BLOCK = 10
-"""Neighbouring sentences share a fold: fewer documents are torn apart, and yet each fold has a part of every genre."""
+"""Number of adjacent sentences in the same fold: few documents are divided, and each fold has parts of every genre."""
 
 
 def fold_numbers(size: int, folds: int, block: int = 200) -> np.ndarray:
-    """int32 [size]: the fold of each sentence. Blocks of consecutive sentences go round the folds in turn.
+    """int32 [size]: the fold of each sentence. Blocks of consecutive sentences are assigned to the folds in turn.
 
-    Blocks (of at most ``block`` sentences, shorter in small treebanks so that each fold gets about four) keep
-    most of a document on one side, and still show every fold each genre of a treebank sorted by genre.
+    Blocks have at most `block` sentences, fewer in small treebanks so that each fold gets about four blocks. So most of
+    a document is in one fold, and yet each fold has every genre of a treebank that is sorted by genre.
     """
     if folds < 2:
-        raise ValueError(f"jackknifing needs at least 2 folds, seen: {folds}")
+        raise ValueError(f"jackknifing needs at least 2 folds, not {folds}")
     block = max(1, min(block, size // (4 * folds)))
     return ((np.arange(size) // block) % folds).astype(np.int32)
 

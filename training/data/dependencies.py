@@ -1,5 +1,5 @@
-"""Dependency treebanks: CoNLL-U, and constituent trees with heads by rule, as training sentences; their parts of speech
-as labels of words, and back."""
+"""Dependency treebanks as training sentences: CoNLL-U files, and constituency trees converted by head rules. Their
+parts of speech as labels for a tagger, and back."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,9 +18,9 @@ _BETWEEN, _NOTHING = "|", "-"
 
 @dataclass(frozen=True)
 class DependencySentence:
-    """A sentence with its tree. `heads`: place from 1 of each token's head, 0 for the root's one dependent; `labels`:
-    of the links, "root" for that; `punctuation`: which tokens are. Raises TrainingDataError unless heads form one tree
-    under one dependent of the root."""
+    """A sentence with its dependency tree. `heads`: 1-based position of each token's head, 0 for the only dependent of
+    the root; `labels`: of the dependencies, "root" for that one; `punctuation`: whether each token is punctuation.
+    Raises TrainingDataError unless the heads form a tree with one dependent of the root."""
 
     columns: TokenColumns
     heads: tuple[int, ...]
@@ -33,7 +33,7 @@ class DependencySentence:
 
 
 def tree_problem(heads: Sequence[int]) -> str:
-    """What keeps heads (from 1, 0 for the root) from being a tree with one dependent of the root; "" if nothing."""
+    """The reason why heads (1-based, 0 for the root) are not a tree with one dependent of the root; "" if they are."""
     n = len(heads)
     roots = [place for place, head in enumerate(heads, 1) if head == 0]
     if len(roots) != 1:
@@ -53,8 +53,8 @@ def tree_problem(heads: Sequence[int]) -> str:
 
 
 def read_conllu(path: str | Path) -> Iterator[DependencySentence]:
-    """The sentences of a CoNLL-U file; ranges (1-2) and empty nodes (1.1) are passed over. Raises TrainingDataError
-    with file and line for what is not CoNLL-U, or is no tree."""
+    """Read the sentences of a CoNLL-U file, without ranges (1-2) and empty nodes (1.1). Raises TrainingDataError with
+    file and line for a line that is not CoNLL-U, or a sentence that is no tree."""
     path = Path(path)
     rows: list[list[str]] = []
     first = 0
@@ -70,14 +70,14 @@ def read_conllu(path: str | Path) -> Iterator[DependencySentence]:
                     cells = line.split("\t")
                     if len(cells) != _COLUMNS:
                         raise TrainingDataError(
-                            f"{path}:{number}: {len(cells)} columns; CoNLL-U has {_COLUMNS}, with tabs between"
+                            f"{path}:{number}: {len(cells)} columns; CoNLL-U has {_COLUMNS}, separated by tabs"
                         )
                     if "-" in cells[0] or "." in cells[0]:
                         continue
                     if cells[0] != str(len(rows) + 1):
                         raise TrainingDataError(
-                            f"{path}:{number}: token {cells[0]!r} where {len(rows) + 1} is next; is a blank line "
-                            "missing before it?"
+                            f"{path}:{number}: token {cells[0]!r}, but {len(rows) + 1} is expected; is a blank "
+                            "line missing before it?"
                         )
                     if not cells[6].isascii() or not cells[6].isdigit():
                         raise TrainingDataError(
@@ -106,11 +106,11 @@ def _sentence(rows: list[list[str]], place: str) -> DependencySentence:
 
 
 def from_tree(tree: Tree, rules: HeadRules, tags: Sequence[str] | None = None) -> DependencySentence:
-    """The dependency tree of a constituent tree by head rules, as the paper converts the Penn Treebanks.
+    """Convert a constituency tree to a dependency tree by head rules, as the paper converts the Penn Treebanks.
 
-    A token's head is the head of the smallest constituent around the largest one that the token heads; the link is
-    labelled with that largest constituent's label, or the token's tag, and the constituent's in which they meet:
-    "NP<VP". `tags`: to be used instead of the tree's.
+    Take the largest constituent that a token heads: the token's head is the head of its parent. The label of the
+    dependency consists of the label of that constituent, or the token's tag, and the label of the parent: "NP<VP".
+    `tags`: replace the tree's.
     """
     heads, labels = tree_guide(tree, rules)
     columns = TokenColumns(tree.words, tree.tags if tags is None else tuple(tags))
@@ -119,8 +119,8 @@ def from_tree(tree: Tree, rules: HeadRules, tags: Sequence[str] | None = None) -
 
 
 def part_labels(sentence: DependencySentence, rules: TextRules) -> tuple[str, ...]:
-    """What a tagger learns from a sentence: of its parts of speech, coarse and fine ("NOUN|NN"), all that `rules` read;
-    characters of a positional tag that they pass over are "-"."""
+    """The labels of a sentence for a tagger: coarse and fine parts of speech ("NOUN|NN"), as far as `rules` use them;
+    the characters of a positional tag that they ignore are "-"."""
     tags, pos = sentence.columns.tags, sentence.columns.pos
     if rules.places:
         tags = tuple(
@@ -132,12 +132,12 @@ def part_labels(sentence: DependencySentence, rules: TextRules) -> tuple[str, ..
 
 
 def with_labels(sentence: DependencySentence, labels: Sequence[str]) -> DependencySentence:
-    """The sentence with parts of speech from labels such as `part_labels` gives."""
+    """The sentence with parts of speech from labels in the format of `part_labels`."""
     parts = [label.partition(_BETWEEN) for label in labels]
     columns = sentence.columns._replace(tags=tuple(fine for *_, fine in parts), pos=tuple(part[0] for part in parts))
     return replace(sentence, columns=columns)
 
 
 def retagged(tagger: SequenceTagger, sentences: Sequence[DependencySentence]) -> list[DependencySentence]:
-    """The sentences with parts of speech by a tagger of such labels."""
+    """The sentences with parts of speech predicted by a tagger with labels in the format of `part_labels`."""
     return [with_labels(sentence, tagger.tag(sentence.columns.words)) for sentence in sentences]

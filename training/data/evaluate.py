@@ -1,4 +1,4 @@
-"""Score a parser on treebank files: PARSEVAL by both conventions, speed, and what the search did."""
+"""Score a parser on treebank files: PARSEVAL by both conventions, speed, and statistics of the search."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ FIGURES = ("precision", "recall", "f1", "unlabelled_f1", "exact_match", "crossin
 
 
 def load_source(source: Path) -> tuple[ConstituentParser, Language | None]:
-    """The parser of a model file, or the parser and the pipeline of a pipeline folder. Raises ModelFormatError when
+    """Load the parser of a model file, or the parser and the pipeline of a pipeline folder. Raises ModelFormatError if
     there is neither."""
     if (source / "config.cfg").is_file():
         import spacy
 
-        import spacy_dtparse.pipeline.component  # noqa: F401 (registers it where the package is not installed)
+        import spacy_dtparse.pipeline.component  # noqa: F401 (registers it if the package is not installed)
         from spacy_dtparse.cli.pipelines import get_component
 
         nlp = spacy.load(source)
@@ -42,7 +42,7 @@ def load_source(source: Path) -> tuple[ConstituentParser, Language | None]:
 
 
 def tag_lists(nlp: Language, lists: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
-    """The pipeline's tags for each list of words, a Doc of its own; boundaries and parsers are left out."""
+    """The pipeline's tags for each list of words, as one Doc each; sentence segmentation and parsers are disabled."""
     from spacy.tokens import Doc
 
     from spacy_dtparse.pipeline.component import ALL_FACTORIES
@@ -57,8 +57,8 @@ def tag_lists(nlp: Language, lists: Iterable[Sequence[str]]) -> list[tuple[str, 
 def score_trees(
     sentences: Iterable[Sentence], trees: Iterable[Tree]
 ) -> tuple[ParsevalReport, dict[str, ParsevalReport]]:
-    """PARSEVAL of a tree for each sentence: of all, and by the treebanks that the sentences are from. Raises TreeError
-    when a tree has other words than its sentence, ValueError when there are more of one than of the other."""
+    """(PARSEVAL scores of all trees, scores by treebank), given a tree for each sentence. Raises TreeError if a tree
+    has other words than its sentence, ValueError if their numbers differ."""
     total = ParsevalReport(strict=True)
     parts: dict[str, ParsevalReport] = {}
     for sentence, tree in zip(sentences, trees, strict=True):
@@ -68,7 +68,7 @@ def score_trees(
 
 
 def own_trees(parser: ConstituentParser, sentences: Iterable[Sentence]) -> list[Tree]:
-    """The parser's trees of the sentences with the sentences' own tags."""
+    """Parse the sentences with their tags."""
     return [parser.parse(sentence.tree.words, sentence.tags).tree for sentence in sentences]
 
 
@@ -77,16 +77,16 @@ def score_parser(
 ) -> dict[str, Any]:
     """Parse the sentences with the given tags, one by one in this process, and score the trees.
 
-    Returns plain data: `all` and `evalb` with FIGURES as fractions (`crossing` per sentence), `tag_accuracy` (None
-    where the given tags are all of another tag set than the trees'), `sentences`, `tokens`, `seconds` (CPU time, parser
-    alone), `tokens_per_second`, `status`: sentences by STATUSES, `greedy_optimal`: share of all sentences whose greedy
-    parse was proven optimal (None after greedy parsing, which proves nothing, and of parsers that know no greedy
-    parse), `scored_per_token`: inferences.
+    Returns plain data: "all" and "evalb" with `FIGURES` as fractions ("crossing" per sentence), "tag_accuracy" (None
+    if the given tags have no tag in common with the trees), "sentences", "tokens", "seconds" (CPU time of the parser
+    only), "tokens_per_second", "status": number of sentences by STATUSES, "greedy_optimal": fraction of sentences
+    whose greedy parse was proven optimal (None after greedy parsing, which proves nothing, and for parsers without a
+    greedy parse), "scored_per_token": inferences.
     """
     report = ParsevalReport(strict=True)
     status: Counter[str] = Counter()
     scored = proven = right = tokens = 0
-    parser.parse(sentences[0].tree.words, tags[0])  # kernels are compiled or loaded now
+    parser.parse(sentences[0].tree.words, tags[0])  # compile or load the kernels before timing
     seconds = 0.0
     for sentence, row in zip(sentences, tags, strict=True):
         began = time.process_time()
@@ -117,14 +117,13 @@ def evaluate(
     budgets: Sequence[int | None] = (None,),
     settings: Mapping[str, Any] | None = None,
 ) -> list[dict[str, Any]]:
-    """Score a model file or a pipeline on every file, kind of tags and search budget; one record each.
+    """Score a model file or a pipeline on every file, kind of tags and search budget; returns one record each.
 
-    A budget of None is the model's own. `settings`: of the parser (see PcfgSettings, SpanSettings), noted in the
-    records. Predicted tags are those of the file named with the treebank, else the pipeline's. Records are those of
-    `score_parser` with `treebank`, `file`, `tags` and `budget`.
+    A budget of None is the model's default. `settings`: of the parser (see PcfgSettings, SpanSettings), included in the
+    records. Predicted tags come from the file of tags named with the treebank, else from the pipeline. Records are
+    those of `score_parser` with `treebank`, `file`, `tags` and `budget`.
 
-    Raises ConfigError when predicted tags are asked for and there is nothing that predicts them, and for settings
-    that the parser does not have.
+    Raises ConfigError if predicted tags are required and there are none, and for settings that the parser lacks.
     """
     parser, nlp = load_source(source)
     settings = dict(settings or {})
@@ -132,8 +131,8 @@ def evaluate(
         parser = parser.with_settings(**settings) if settings else parser
     except TypeError:
         raise ConfigError(
-            f"{source} is a parser of kind {parser.name}, which does not have all of the settings "
-            f"{', '.join(settings)}; leave out those of other kinds"
+            f"{source} is a parser of kind {parser.name}, which lacks some of the settings {', '.join(settings)}; "
+            "leave out those of other kinds"
         ) from None
     records = []
     for file in files:
@@ -152,15 +151,15 @@ def evaluate(
 def tags_of(
     file: TreebankFile, gold: Sequence[Sentence], kind: str, nlp: Language | None, source: Path
 ) -> Sequence[Sequence[str]]:
-    """The tags of the file's sentences: gold ones, or predicted ones, of the file named with it, else the pipeline's.
-    Raises ConfigError when nothing predicts them."""
+    """The tags of the file's sentences: gold tags, or predicted tags from the file of tags named with it, else from the
+    pipeline. Raises ConfigError if there are no predicted tags."""
     if kind == "gold":
         return [sentence.tree.tags for sentence in gold]
     if file.tags is not None:
         return [sentence.tags for sentence in file.read()]
     if nlp is None:
         raise ConfigError(
-            f"{file.path}: {source} is a parser without a tagger, so there are no predicted tags; "
+            f"{file.path}: {source} is a parser without a tagger and cannot predict tags; "
             "give a pipeline, or the tags as PATH,tags=PATH"
         )
     return tag_lists(nlp, (sentence.tree.words for sentence in gold))
@@ -188,7 +187,7 @@ def _percent(share: float | None) -> str:
 
 
 def performance(records: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """The records at the model's own budget as flat figures for a pipeline's meta: `const_f_craft_gold` and so on."""
+    """F1 scores of the records with the default budget, for a pipeline's meta: `const_f_craft_gold` and so on."""
     return {
         f"const_{name}_{record['treebank']}_{record['tags']}": round(record[convention]["f1"], 5)
         for record in records
@@ -198,12 +197,12 @@ def performance(records: Sequence[dict[str, Any]]) -> dict[str, float]:
 
 
 def record_performance(pipeline: Path, records: Sequence[dict[str, Any]]) -> None:
-    """Write the figures into the pipeline's meta.json. Raises TrainingDataError when it is no pipeline folder."""
+    """Write the scores into the pipeline's meta.json. Raises TrainingDataError if it is no pipeline folder."""
     import srsly
 
     path = pipeline / "meta.json"
     if not path.is_file():
-        raise TrainingDataError(f"{pipeline} is no pipeline folder (no meta.json); figures can only be kept in one")
+        raise TrainingDataError(f"{pipeline} is no pipeline folder (no meta.json); --record needs one")
     meta = srsly.read_json(path)
     meta["performance"] = {**meta.get("performance", {}), **performance(records)}
     srsly.write_json(path, meta)

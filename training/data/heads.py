@@ -1,10 +1,10 @@
-"""Head rules read off the trees of a treebank, for languages and labels that have no table.
+"""Learn head rules from the trees of a treebank, for languages and labels without a table.
 
-A constituent is taken to have one head among its children. Which labels and tags head a constituent of a label, and
-which only stand beside heads, is found by EM: a child is the likelier the head, the more often its label is one of
-heads and the less often one of what stands beside them. Constituents with one child, whose head is certain, begin it,
-so that a noun, which is often alone in its phrase, goes before an adjective, which is not, and a preposition, which
-each of its phrases has, before the phrase beside it.
+A constituent has one head among its children. For each constituent label, EM estimates which child labels and tags are
+heads and which are only siblings of heads: a child is more probable to be the head the more often its label is that of
+a head and the less often that of a sibling. EM starts from constituents with one child, whose head is certain. So a
+noun, which is often the only child of its phrase, precedes an adjective, which is not; and a preposition, which all its
+phrases have, precedes the phrase next to it.
 """
 
 from collections import Counter, defaultdict
@@ -16,14 +16,14 @@ from spacy_dtparse.trees import TOP, HeadRules, Tree, base_label, head_rules
 
 _ROUNDS = 20
 _KNOWN_SHARE = 0.5
-"""Share of a treebank's constituents whose labels a language's table must have to be used."""
+"""A language's table is used if it has the labels of more than this fraction of a treebank's constituents."""
 _LEAST_SHARE = 0.002
-"""Share of a label's heads that a child label must have to be listed."""
+"""A child label is listed if it has at least this fraction of the heads of a label."""
 Places = Counter[tuple[str, ...]]
 
 
 def rules_for(lang: str, trees: Sequence[Tree]) -> HeadRules:
-    """The language's rules where it has a table with the labels of the trees, else what the trees teach."""
+    """The language's head rules if it has a table with the labels of the trees, else rules learned from the trees."""
     table = head_rules(lang)
     labels = Counter(base_label(label) for tree in trees for label in tree.labels[1:])
     known = sum(times for label, times in labels.items() if label in table.rules)
@@ -31,8 +31,8 @@ def rules_for(lang: str, trees: Sequence[Tree]) -> HeadRules:
 
 
 def learned_head_rules(trees: Iterable[Tree]) -> HeadRules:
-    """Rules with a scan for each label of the trees. Tags whose words have neither letters nor digits are punctuation,
-    and head nothing where there is anything else."""
+    """Learn head rules with one scan for each label of the trees. Tags whose words have neither letters nor digits are
+    punctuation, which is a head only if there is nothing else."""
     trees = list(trees)
     marks = _punctuation(trees)
     children: defaultdict[str, Places] = defaultdict(Counter)
@@ -58,7 +58,7 @@ def _punctuation(trees: Sequence[Tree]) -> set[str]:
 
 
 def _scan(places: Places) -> tuple[str, list[str]]:
-    """The scan of constituents that have these children, given with how often they do."""
+    """The scan for constituents with these sequences of children and their counts."""
     alone = Counter({names[0]: times for names, times in places.items() if len(names) == 1})
     several = {names: times for names, times in places.items() if len(names) > 1}
     every = Counter(name for names, times in places.items() for name in names for _ in range(times))
@@ -82,7 +82,7 @@ def _scan(places: Places) -> tuple[str, list[str]]:
 
 
 def _mostly_last(several: dict[tuple[str, ...], int], odds: dict[str, float]) -> bool:
-    """Whether heads are nearer to the end, of the constituents in which one child is the likeliest."""
+    """Return whether heads are mostly nearer to the end, in constituents with a single most probable head."""
     balance = 0
     for names, times in several.items():
         best = max(names, key=odds.__getitem__)

@@ -1,4 +1,4 @@
-"""The tags of a treebank that a reader does not know, taken for tags that it knows."""
+"""Map the tags of a treebank to tags that a span model was trained with."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -13,20 +13,20 @@ from .corpus import Sentence, every_nth
 from .evaluate import tag_lists
 
 _FEW = 0.5
-"""Share of tokens with a tag that the reader knows, below which its tag set counts as another one."""
+"""If the span model has the tags of a smaller fraction of the tokens, its tag set counts as a different one."""
 _SENTENCES = 3000
 
 
 def knows_tags(reader: SpanParser, sentences: Sequence[Sentence]) -> bool:
-    """Whether the tags of most tokens of the sentences are the reader's."""
+    """Return whether the span model was trained with the tags of most tokens of the sentences."""
     known = frozenset(reader.model.words.tables[TAG]) | reader.model.words.aliases.keys()
     tags = Counter(tag for sentence in sentences for tag in sentence.tags)
     return sum(times for tag, times in tags.items() if tag in known) >= _FEW * tags.total()
 
 
 def with_aliases(reader: SpanParser, sentences: Sequence[Sentence], nlp: Language) -> SpanParser:
-    """The reader with each tag of the sentences taken for the one that its words mostly get from `nlp`, a pipeline
-    whose tags the reader has learned from."""
+    """The span parser with aliases for the tags of the sentences: each tag is mapped to the tag that `nlp`, a pipeline
+    with the span model's tag set, most often gives to the same words."""
     chosen = every_nth(sentences, _SENTENCES)
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for sentence, theirs in zip(chosen, tag_lists(nlp, (s.tree.words for s in chosen)), strict=True):

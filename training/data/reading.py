@@ -1,4 +1,4 @@
-"""Raw text to the tagged sentences that a teacher is to parse."""
+"""Convert raw text to tagged sentences for a teacher to parse."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,14 +18,14 @@ from .treebanks import TreebankFile
 
 HYPHENS = frozenset("-\u2010\u2011")
 LEAST_WORDS_SHARE = 0.5
-"""At least this share of a sentence's tokens must be words (begin with a letter), and one of them in lower case."""
+"""At least this fraction of a sentence's tokens must be words (begin with a letter), one of them in lower case."""
 
 DROPPED = ("short", "long", "no_language", "in_treebank", "duplicate")
-"""Why sentences are left out before the teacher sees them; what several of them hold for counts as the first."""
+"""Reasons to leave out sentences; a sentence with several reasons counts for the first."""
 
 
 class TaggedSentence(NamedTuple):
-    """A sentence of raw text. `file`: number of the text; words and tags: one each per token."""
+    """A sentence of raw text. `file`: index of the text; `words`, `tags`: of each token."""
 
     file: int
     words: tuple[str, ...]
@@ -34,12 +34,12 @@ class TaggedSentence(NamedTuple):
 
 @dataclass(frozen=True)
 class Reading:
-    """What is read of the texts.
+    """Criteria for selecting sentences of texts.
 
-    `min_words`, `max_words`: tokens of a sentence, punctuation counted. `keep_hyphens`: words with hyphens inside stay
-    whole, as in the Wall Street Journal and GENIA treebanks (spaCy splits them, as CRAFT and GUM do). `without`:
-    treebanks none of whose sentences may be kept, such as the dev part that students are scored on. `limit`: only the
-    first so many of the sentences that are kept.
+    `min_words`, `max_words`: minimum and maximum tokens of a sentence, including punctuation. `keep_hyphens`: words are
+    not split at hyphens, as in the Wall Street Journal and GENIA treebanks (spaCy splits them, as CRAFT and GUM do).
+    `without`: treebanks whose sentences are left out, such as the dev part that students are scored on. `limit`: take
+    only the first sentences of the selection.
 
     Raises ConfigError for values out of range.
     """
@@ -53,23 +53,23 @@ class Reading:
     def __post_init__(self) -> None:
         if not 1 <= self.min_words <= self.max_words:
             raise ConfigError(
-                f"sentences of {self.min_words} to {self.max_words} words are asked for; the least must be 1 or more "
-                "and the most not below it (--min-words, --max-words)"
+                f"sentences of {self.min_words} to {self.max_words} words are required; the minimum must be 1 or more "
+                "and the maximum not below it (--min-words, --max-words)"
             )
         if self.limit is not None and self.limit < 1:
-            raise ConfigError(f"the first {self.limit} sentences are asked for; give 1 or more (--limit)")
+            raise ConfigError(f"the limit is {self.limit} sentences; give 1 or more (--limit)")
 
 
 def load_tagger(pipeline: str | None = None) -> Language:
-    """A pipeline that tags and finds sentences, without its parser; None: the embedded English one. Raises
-    ModelFormatError when there is no such pipeline."""
+    """Load a pipeline that tags and splits sentences, without its parser; None: the embedded English one. Raises
+    ModelFormatError if there is no such pipeline."""
     if pipeline is None:
         return load_embedded("en_span", exclude=["span_parser"])
     try:
         nlp = spacy.load(pipeline)
     except (OSError, ValueError) as error:
         raise ModelFormatError(
-            f"{pipeline} is no spaCy pipeline that can be loaded ({error}); give a folder or an installed package"
+            f"cannot load {pipeline} as a spaCy pipeline ({error}); give a folder or an installed package"
         ) from error
     for name in nlp.pipe_names:
         if nlp.get_pipe_meta(name).factory in CONSTITUENT_FACTORIES:
@@ -90,7 +90,7 @@ def tagger_facts(nlp: Language) -> dict[str, Any]:
 
 
 def joined_hyphens(words: Sequence[str], spaces: Sequence[bool]) -> tuple[list[str], list[bool]]:
-    """(words, spaces) with words that a tokenizer split at hyphens whole again: `high`, `-`, `rise` is `high-rise`.
+    """Join words that a tokenizer split at hyphens: `high`, `-`, `rise` becomes `high-rise`. Returns (words, spaces).
 
     A hyphen is joined to both sides if there is no space around it and a letter or digit (or, before it, a full stop)
     next to it.
@@ -116,12 +116,13 @@ def joined_hyphens(words: Sequence[str], spaces: Sequence[bool]) -> tuple[list[s
 
 
 def sentence_key(words: Iterable[str]) -> str:
-    """What is the same for two sentences that differ only in tokens, case, punctuation and brackets' spelling."""
+    """A key that is equal for sentences that differ only in tokenization, case, punctuation and the spelling of
+    brackets."""
     return "".join(character for word in words for character in word.casefold() if character.isalnum())
 
 
 def is_language(words: Sequence[str]) -> bool:
-    """Whether a sentence looks like one: half of its tokens are words, and not all of them in capitals."""
+    """Return whether a sentence looks like language: half of its tokens are words, not all of them capitalised."""
     letters = [word for word in words if word[0].isalpha()]
     return len(letters) >= LEAST_WORDS_SHARE * len(words) and any(word[0].islower() for word in letters)
 
@@ -137,8 +138,8 @@ def _docs(nlp: Language, paragraphs: Iterable[str], keep_hyphens: bool) -> Itera
 
 
 def tagged_sentences(nlp: Language, paragraphs: Iterable[str], keep_hyphens: bool) -> Iterator[tuple[list, list]]:
-    """(words, tags) of each sentence of the paragraphs. Words are joined before they are tagged, so that the tagger
-    gives the whole word its tag. Raises ConfigError when the pipeline finds no sentences or sets no tags."""
+    """(words, tags) of each sentence of the paragraphs. Words are joined before tagging, so that the whole word gets a
+    tag. Raises ConfigError if the pipeline sets no sentence boundaries or no tags."""
     for doc in nlp.pipe(_docs(nlp, paragraphs, keep_hyphens), batch_size=64):
         if not doc.has_annotation("SENT_START") or not all(token.tag_ for token in doc):
             lacking = "tags" if doc.has_annotation("SENT_START") else "sentence boundaries"
@@ -154,11 +155,11 @@ def tagged_sentences(nlp: Language, paragraphs: Iterable[str], keep_hyphens: boo
 def read_sentences(
     nlp: Language, files: Sequence[TextFile], reading: Reading
 ) -> tuple[list[TaggedSentence], list[dict[str, Any]]]:
-    """(sentences to parse, for each file its name and how many paragraphs, sentences and words were read, how many were
-    left out for which of DROPPED). Raises TrainingDataError for files that cannot be read or treebanks without trees,
-    ConfigError as `tagged_sentences` does, and when there is no file."""
+    """(Sentences to parse; for each file its name, the numbers of paragraphs, sentences and words read, and the number
+    of sentences left out for each reason in DROPPED). Raises TrainingDataError for files that cannot be read or
+    treebanks without trees, ConfigError as `tagged_sentences` does, and if there is no file."""
     if not files:
-        raise ConfigError("there is no text to parse; give --text FILE, UTF-8 with one paragraph per line")
+        raise ConfigError("no text to parse; give --text FILE, UTF-8 with one paragraph per line")
     banned = {sentence_key(s.tree.words) for file in reading.without for s in file.read()}
     seen: set[str] = set()
     found: list[TaggedSentence] = []
@@ -188,7 +189,7 @@ def read_sentences(
                 found.append(TaggedSentence(number, tuple(words), tuple(tags)))
     if not found:
         raise ConfigError(
-            f"none of the {sum(c['sentences'] for c in counts)} sentences of the text is left to parse "
+            f"all {sum(c['sentences'] for c in counts)} sentences of the text were left out "
             f"({counts[0]['dropped']}); give more text, or change --min-words and --max-words"
         )
     return found, counts

@@ -1,4 +1,4 @@
-"""A scheme: how the labels and tags of a treebank are written anew before anything learns from them."""
+"""Schemes: rules that rename the labels and tags of a treebank before training."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _NO_NAME = re.compile(r"[\s()]|(?<=.)[-=|]")
 
 @dataclass(frozen=True)
 class Scheme:
-    """What `convert --scheme FILE` does to trees.
+    """The rules of `convert --scheme FILE`.
 
-    `labels`: label -> new one, "" where the constituent goes and its children move up. A label with function tags is
-    looked up as it is written (`NP-SBJ`), then without them (`NP`); one that is not listed stays. `tags`: tag -> new
-    one. `tag_pattern`: of a tag that is not listed stays what this regular expression finds at its beginning, where it
-    has groups their texts, joined by `_`. `dissolve`: pairs of new labels (parent, child); such a child directly below
-    such a parent goes.
+    `labels`: label -> new label, or "" to remove the constituent and attach its children to its parent. A label with
+    function tags is looked up as written (`NP-SBJ`), then without them (`NP`); an unlisted label is unchanged. `tags`:
+    tag -> new tag. `tag_pattern`: an unlisted tag is replaced by the text that this regular expression matches at its
+    beginning, or by the texts of its groups, joined by `_`. `dissolve`: pairs of new labels (parent, child); such a
+    child directly below such a parent is removed.
 
-    Raises ConfigError for what is not of this form, and for new names that could not be told from function tags.
+    Raises ConfigError for data of another form, and for new names that could be confused with function tags.
     """
 
     labels: dict[str, str] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class Scheme:
 
     @classmethod
     def from_json(cls, path: Path) -> Scheme:
-        """The scheme of a JSON file. Raises ConfigError when it cannot be read or has other keys."""
+        """Read the scheme in a JSON file. Raises ConfigError if it cannot be read or has other keys."""
         try:
             data: Any = json.loads(path.read_text(encoding="utf8"))
         except (OSError, ValueError) as error:
@@ -72,7 +72,7 @@ class Scheme:
         return cls(**{key: data[key] for key in _KEYS if key in data})
 
     def tag(self, tag: str) -> str:
-        """The new tag; the old one where nothing is said of it, or `tag_pattern` finds nothing in it."""
+        """The new tag; the old one if it is not listed and `tag_pattern` does not match."""
         if tag in self.tags or not self._pattern.pattern:
             return self.tags.get(tag, tag)
         found = self._pattern.match(tag)
@@ -81,18 +81,18 @@ class Scheme:
         return "_".join(part for part in (found.groups() or (found[0],)) if part) or tag
 
     def label(self, label: str) -> str:
-        """The new label, "" where the constituent goes."""
+        """The new label; "" if the constituent is removed."""
         return self.labels.get(label, self.labels.get(base_label(label), label))
 
     def apply(self, tree: Tree) -> Tree:
-        """The tree with new labels and tags; its root stays as it is."""
+        """The tree with new labels and tags; its root is unchanged."""
         labels = [tree.labels[0], *map(self.label, tree.labels[1:])]
         pairs = {(parent, child) for parent, child in self.dissolve}
         kept, above = [0], [0]
         for k, parent in enumerate(tree.parents()):
             if k == 0:
                 continue
-            upper = above[parent]  # the nearest constituent over it that is kept
+            upper = above[parent]  # the nearest ancestor that is retained
             stays = bool(labels[k]) and (base_label(labels[upper]), base_label(labels[k])) not in pairs
             above.append(k if stays else upper)
             if stays:

@@ -1,9 +1,9 @@
-"""Shards: sentences with a teacher's beliefs on disk, small and read without torch.
+"""Shards: files of sentences with a teacher's span distributions, compact and readable without torch.
 
-A shard is an .npz of flat arrays: `text` uint8, the words of each sentence with blanks between and a line break behind;
-`tags` uint8 and `tag_sure` uint8 per word; `rows` int32 per sentence: how many beliefs it has; `starts`, `ends`, `mass`
-uint8 and `chains` uint16 per belief (sentences have at most 255 words; probabilities in 255ths); `lists` uint8: the
-teacher's lists as JSON.
+A shard is an .npz of flat arrays: "text" uint8: the words of each sentence, separated by blanks, and a line break;
+"tags" uint8 and "tag_sure" uint8 (the tag's probability) per word; "rows" int32 per sentence: its number of labelled
+spans; "starts", "ends", "mass" (probability) uint8 and "chains" uint16 per labelled span (sentences have at most 255
+words; probabilities in 255ths); "lists" uint8: the teacher's lists as JSON.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .spans import count_chains
 
 LEVELS = 255
 LEAST = 0.02
-"""Beliefs of a smaller probability are left out."""
+"""Labelled spans with a lower probability are left out."""
 _ARRAYS = ("text", "tags", "tag_sure", "rows", "starts", "ends", "chains", "mass", "lists")
 
 
@@ -34,8 +34,8 @@ NO_SOURCE = "*"
 
 @dataclass(frozen=True)
 class Lists:
-    """What the teacher's numbers stand for: label chains (the first is none), tags, sources (the first is
-    NO_SOURCE)."""
+    """The teacher's label chains (the first is empty), tags and sources (the first is NO_SOURCE), in the order of their
+    ids."""
 
     chains: tuple[tuple[str, ...], ...]
     tags: tuple[str, ...]
@@ -43,10 +43,10 @@ class Lists:
 
     @classmethod
     def of(cls, sentences: Sequence[Sentence], least_chain: int = 2) -> Lists:
-        """The lists of what occurs, chains `least_chain` times or more. Raises TrainingDataError where there is no
-        sentence."""
+        """The lists for training sentences, with chains that occur at least `least_chain` times. Raises
+        TrainingDataError if there is no sentence."""
         if not sentences:
-            raise TrainingDataError("there is no sentence for the teacher to learn from; give treebanks with trees")
+            raise TrainingDataError("no sentences to train the teacher on; give treebanks with trees")
         counted = count_chains(sentence.tree for sentence in sentences)
         chains = [c for c, times in sorted(counted.items(), key=lambda x: (-x[1], x[0])) if times >= least_chain]
         tags = Counter(tag for sentence in sentences for tag in sentence.tree.tags)
@@ -54,15 +54,15 @@ class Lists:
         return cls(((), *chains), tuple(sorted(tags)), (NO_SOURCE, *sources))
 
     def source(self, name: str | None) -> int:
-        """The number of a source; None: none of them. Raises ConfigError for one that is not known."""
+        """The id of a source; that of NO_SOURCE for None. Raises ConfigError for an unknown source."""
         if name is None:
             return 0
         if name not in self.sources:
-            raise ConfigError(f"the teacher has not learned from {name!r}; its sources are {', '.join(self.sources)}")
+            raise ConfigError(f"the teacher was not trained on {name!r}; its sources are {', '.join(self.sources)}")
         return self.sources.index(name)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """The lists as plain data."""
         return {
             "chains": [list(chain) for chain in self.chains],
             "tags": list(self.tags),
@@ -76,9 +76,9 @@ class Lists:
 
 
 class Belief(NamedTuple):
-    """What a teacher believes of a sentence of n words. `spans` int32 (c, 2) with `labels` int32 (c,), numbers of label
-    chains (0: none), and `mass` float32 (c,): the probability that the tree has just this chain there; `tags` int32
-    (n,) with `tag_sure` float32 (n,)."""
+    """A teacher's distribution over labelled spans and tags of a sentence of n words. `spans` int32 (c, 2) with
+    `labels` int32 (c,), ids of label chains (0: none), and `mass` float32 (c,): the probability that the tree has
+    exactly this chain over the span; `tags` int32 (n,) with `tag_sure` float32 (n,), their probabilities."""
 
     spans: np.ndarray
     labels: np.ndarray
@@ -88,17 +88,17 @@ class Belief(NamedTuple):
 
 
 def save_shard(path: Path, lists: Lists, sentences: Sequence[tuple[str, ...]], beliefs: Sequence[Belief]) -> None:
-    """Write a shard. Raises TrainingDataError for a sentence that is empty or too long, or a word with white space in
-    it."""
+    """Write a shard. Raises TrainingDataError for a sentence that is empty or too long, or a word that contains white
+    space."""
     for words in sentences:
         if not 1 <= len(words) <= LEVELS or any(not word or word.split() != [word] for word in words):
             raise TrainingDataError(
-                f"a sentence of {len(words)} words that begins {' '.join(words[:5])!r} cannot be kept: 1 to "
-                f"{LEVELS} words, none of them empty or with white space in it"
+                f"cannot store a sentence of {len(words)} words that begins {' '.join(words[:5])!r}: it must have 1 to "
+                f"{LEVELS} words, none of them empty or with white space"
             )
     if len(lists.tags) > LEVELS or len(lists.chains) > 65_535:
         raise TrainingDataError(
-            f"{len(lists.tags)} tags and {len(lists.chains)} label chains; a shard has room for {LEVELS} and 65,535"
+            f"{len(lists.tags)} tags and {len(lists.chains)} label chains; a shard can store {LEVELS} and 65,535"
         )
 
     def joined(parts: list[np.ndarray], kind: type = np.uint8) -> np.ndarray:
@@ -120,8 +120,8 @@ def save_shard(path: Path, lists: Lists, sentences: Sequence[tuple[str, ...]], b
 
 @dataclass(frozen=True)
 class TaughtSentence:
-    """A sentence of a shard. `tags`: strings. `sure`: the least probability of one of its tags. `beliefs`: starts,
-    ends, chains (int64) and probabilities (float32), arrays of one length."""
+    """A sentence of a shard. `tags`: strings. `sure`: the minimum probability of its tags. `beliefs`:
+    starts, ends, chains (int64) and probabilities (float32) of labelled spans, arrays of the same length."""
 
     words: tuple[str, ...]
     tags: tuple[str, ...]
@@ -144,7 +144,7 @@ def _arrays(path: Path) -> dict[str, Any]:
 
 
 def read_shard(path: Path) -> Shard:
-    """A shard of `save_shard`. Raises TrainingDataError where it cannot be read."""
+    """Read a shard of `save_shard`. Raises TrainingDataError if it cannot be read."""
     arrays = _arrays(path)
     lists = as_facts(arrays["lists"])
     tags = tuple(lists["tags"])
@@ -163,28 +163,28 @@ def read_shard(path: Path) -> Shard:
 
 
 def shard_files(folder: Path) -> dict[str, list[Path]]:
-    """The shards of a folder by the name of their text. Raises TrainingDataError where there is none."""
+    """The shards of a folder by the name of their text. Raises TrainingDataError if there is none."""
     found: dict[str, list[Path]] = {}
     for path in sorted(folder.glob("*.npz")):
         found.setdefault(text_of(path), []).append(path)
     if not found:
-        raise TrainingDataError(f"{folder} has no shards of any text; make them: python -m training teacher annotate …")
+        raise TrainingDataError(f"{folder} has no shards; write some: python -m training teacher annotate …")
     return found
 
 
 def text_of(path: Path) -> str:
-    """The name of the text that a shard is of."""
+    """The name of the text that a shard belongs to."""
     return path.name.rsplit(".", 2)[0]
 
 
 def all_shards(folders: Sequence[Path], every: int = 1) -> list[Path]:
-    """The shards of several folders, every so many-th of a text. Raises as `shard_files`."""
+    """The shards of several folders, every `every`-th of each text. Raises TrainingDataError as `shard_files` does."""
     return [path for folder in folders for paths in shard_files(folder).values() for path in paths[::every]]
 
 
 def retag(path: Path, out: Path, tags: Sequence[Sequence[str]]) -> None:
-    """Write a shard again with other tags, one for each word of each sentence, whose probabilities are not known
-    (1)."""
+    """Copy a shard with other tags, one for each word of each sentence; their probabilities are unknown and set to
+    1."""
     arrays = _arrays(path)
     known = sorted({tag for row in tags for tag in row})
     numbers = {tag: number for number, tag in enumerate(known)}

@@ -1,4 +1,4 @@
-"""Settings of the trainers for treebanks of a size: what `python -m training pipeline` takes where nothing is said."""
+"""Default settings of `python -m training pipeline`, by the size of the treebank."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ _SHAPE = "shape.width=96 shape.units=96 shape.layers=2 shape.projection=96"
 
 
 class Sizes(NamedTuple):
-    """For treebanks of at most so many `words`: settings of `tag` and `jackknife`, and of `span` and `readers`, and the
-    recipe of `fit`."""
+    """Defaults for treebanks of at most `words` tokens: settings of `train-tagger` and `jackknife-tags`, settings of
+    `train-span` and `jackknife-marginals`, and the recipe of `train-boosted`."""
 
     words: float
     tagger: tuple[str, ...]
@@ -35,9 +35,9 @@ SIZES = tuple(
         (float("inf"), "fit.epochs=4", f"{_SHAPE} epochs=12 batch=800 judge_every=6", "english_read"),
     )
 )
-"""From the smallest to the largest; each was tried on a treebank of its size (docs/tutorial.md, chapters 14 and 15)."""
+"""From the smallest to the largest; each was tested on treebanks of its size (docs/tutorial.md, chapters 14 and 15)."""
 
 
 def sizes_for(words: int) -> Sizes:
-    """The settings for a treebank of so many words."""
+    """The defaults for a treebank of `words` tokens."""
     return next(sizes for sizes in SIZES if words <= sizes.words)

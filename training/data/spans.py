@@ -1,5 +1,8 @@
-"""Trees as what networks that score spans learn from: spans with label chains, spans that no tree of theirs may have,
-and the loss of a sentence's brackets with its derivative."""
+"""Training examples of span networks: labelled spans, spans that cross constituents, and the loss of a sentence's
+brackets with its derivative.
+
+A label chain is the unary chain of labels over one span, from top to bottom.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -17,18 +20,18 @@ from spacy_dtparse.trees import TOP, Tree
 from .corpus import Sentence
 
 _FORBIDDEN = REAL(-60.0)
-"""Score of a span that crosses a constituent: e^-60 of a tree's probability for each."""
+"""Score of a span that crosses a constituent: each multiplies a tree's probability by e^-60."""
 
 
 @dataclass(frozen=True)
 class SpanExample:
     """One sentence of n tokens.
 
-    `numbers` int32 (n + 2, k): rows of the table. `rare` float32 (n + 2,): chance that a word is hidden. `spans` int32
-    (c, 2) with `labels` int32 (c,), numbers of chains (0: none), and `shares` float32 (c,), how much each counts: of a
-    tree its constituents and all tokens, with 1. `crossing` bool (n + 1, n + 1): spans that cross a constituent.
-    Instead of it, where a teacher's beliefs are to be learned, `believed` float16 or float32 (n + 1, n + 1): posteriors
-    of spans. `weight` of all its terms.
+    `numbers` int32 (n + 2, k): rows of the table. `rare` float32 (n + 2,): dropout probability of each word. `spans`
+    int32 (c, 2) with `labels` int32 (c,), ids of label chains (0: none), and `shares` float32 (c,), their
+    weights; for a gold tree these are its constituents and all tokens, with weight 1. `crossing` bool (n + 1, n + 1):
+    spans that cross a constituent. For distillation there is `believed` instead, float16 or float32 (n + 1, n + 1):
+    the teacher's span marginals. `weight`: of all terms of the sentence.
     """
 
     numbers: np.ndarray
@@ -42,12 +45,12 @@ class SpanExample:
 
     @property
     def n_tokens(self) -> int:
-        """Its length."""
+        """The number of tokens."""
         return len(self.numbers) - 2
 
 
 def label_chains(tree: Tree) -> dict[tuple[int, int], Chain]:
-    """The labels over every span that has some, from top to bottom, without TOP."""
+    """The label chain of every labelled span, from top to bottom, without TOP."""
     found: dict[tuple[int, int], list[str]] = {}
     for start, end, label in tree.spans():
         if label != TOP:
@@ -56,25 +59,25 @@ def label_chains(tree: Tree) -> dict[tuple[int, int], Chain]:
 
 
 def count_chains(trees: Iterable[Tree]) -> Counter[Chain]:
-    """How often each chain occurs."""
+    """Count the label chains of trees."""
     return Counter(chain for tree in trees for chain in label_chains(tree).values())
 
 
 def chain_numbers(chains: Sequence[Chain]) -> dict[Chain, int]:
-    """Numbers by chain; look up with `number_of`."""
+    """The id of each chain; look up with `number_of`."""
     return {chain: number for number, chain in enumerate(chains)}
 
 
 def number_of(chain: Chain, numbers: dict[Chain, int]) -> int:
-    """The number of a chain, or of the longest listed one that is left when labels are taken from the top, else of what
-    is left when they are taken from the bottom, else 0."""
+    """The id of a chain. For an unlisted chain: the id of the longest listed one after removing labels from the top,
+    else after removing labels from the bottom, else 0."""
     n = len(chain)
     left = [*(chain[cut:] for cut in range(n)), *(chain[:cut] for cut in range(n - 1, 0, -1))]
     return next((numbers[part] for part in left if part in numbers), 0)
 
 
 def crossing_spans(spans: Iterable[tuple[int, int]], n: int) -> np.ndarray:
-    """bool (n + 1, n + 1): the spans that cross one of `spans`."""
+    """bool (n + 1, n + 1): whether a span crosses one of `spans`."""
     crossing = np.zeros((n + 1, n + 1), dtype=bool)
     for start, end in spans:
         if 1 < end - start < n:
@@ -84,7 +87,7 @@ def crossing_spans(spans: Iterable[tuple[int, int]], n: int) -> np.ndarray:
 
 
 def labelled_spans(tree: Tree, chains: dict[Chain, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """int32 (c, 2), int32 (c,), bool (n + 1, n + 1): constituents, single tokens and the whole with the numbers of
+    """int32 (c, 2), int32 (c,), bool (n + 1, n + 1): constituents, single tokens and the whole sentence, the ids of
     their chains, and the spans that cross them."""
     n = tree.n_tokens
     labelled = {(k, k + 1): 0 for k in range(n)} | {(0, n): 0}
@@ -126,8 +129,8 @@ def bracket_slopes(scores: np.ndarray, crossing: np.ndarray) -> tuple[float, np.
 
 
 def believed_slopes(scores: np.ndarray, believed: np.ndarray) -> tuple[float, np.ndarray]:
-    """(Loss, its derivative by every span's score): -ln of the probability of a tree, in the mean over the trees of a
-    teacher who believes in spans with these probabilities; nats.
+    """(Loss, its derivative by every span's score): expected -ln of the probability of a tree, over the trees of a
+    teacher whose span marginals are `believed`; nats.
 
     `scores`, `believed` float32 (n + 1, n + 1), at [i, j]; `believed` is 0 for single tokens.
     """

@@ -1,6 +1,6 @@
-"""Spines of treebanks: which there are, how many of new text they cover, how far a word or its tag tells them.
+"""Spines of treebanks: their inventory, its coverage of new text, and how well words and tags predict them.
 
-A token's category is its written spine or its sided spine.
+The category of a token is its spine or its directional spine, as text.
 """
 
 import math
@@ -24,11 +24,11 @@ SHARES = {
     "guess": "category is the tag's most frequent",
     "whole": "sentences with all categories in the inventory",
 }
-"""What `Inventory.coverage` measures: all but the last are shares of tokens."""
+"""The measures of `Inventory.coverage`: fractions of tokens, except the last."""
 
 
 class Token(NamedTuple):
-    """A word as in text, its tag, and its category."""
+    """A word as in raw text, its tag, and its category."""
 
     word: str
     tag: str
@@ -38,8 +38,8 @@ class Token(NamedTuple):
 def categorised(
     sentences: Iterable[Sentence], recipe: Recipe, categories: Callable[[Tree], Sequence[str]]
 ) -> list[list[Token]]:
-    """The tokens of each sentence's training tree (see `training_tree`) with what `categories` says of it. Raises
-    TrainingDataError for a tree that has no categories."""
+    """The tokens of each sentence's training tree (see `training_tree`) with the categories that `categories` returns.
+    Raises TrainingDataError for a tree without categories."""
     made = []
     for sentence in sentences:
         tree = training_tree(sentence, recipe)
@@ -51,14 +51,14 @@ def categorised(
 
 
 def without_rare(sentences: Sequence[Sequence[Token]], least: int) -> list[list[Token]]:
-    """The sentences where categories met less than `least` times are replaced by the tag's most frequent of the others
-    (of all tags together, where it has none). Raises TrainingDataError when no category is met as often."""
+    """Replace categories that occur less than `least` times by the tag's most frequent category among the others
+    (among those of all tags if it has none). Raises TrainingDataError if no category occurs so often."""
     counts = Counter(token.category for sentence in sentences for token in sentence)
     frequent = [[token for token in sentence if counts[token.category] >= least] for sentence in sentences]
     if not any(frequent):
         raise TrainingDataError(
-            f"no category is met {least} times, the most frequent one {max(counts.values(), default=0)} times; give a "
-            "smaller number"
+            f"no category occurs {least} times, the most frequent one {max(counts.values(), default=0)} times; "
+            "give a smaller number"
         )
     guess = cache(Inventory(frequent).guess)
     return [
@@ -83,20 +83,21 @@ class Inventory:
                 self.of_word[word][category] += 1
                 self.of_tag[tag][category] += 1
         if not self.counts:
-            raise TrainingDataError("there is no token to take categories from; give a file of bracketed trees")
+            raise TrainingDataError("no tokens; give a file of bracketed trees")
 
     def guess(self, tag: str) -> str:
-        """The most frequent category of a tag (of all tokens, for a tag not seen); of equals the first in order."""
+        """The most frequent category of a tag (of all tokens, for an unseen tag); ties are broken alphabetically."""
         return _most(self.of_tag[tag] if tag in self.of_tag else self.counts)
 
     def describe(self, most: int = 20) -> dict[str, Any]:
-        """Plain data: `sentences`, `tokens`, `categories`, `once`: those met once, `frequent`: the `most` frequent with
-        their counts, `entropy` of the categories in bits, and `by_word`, `by_tag`, `tags`.
+        """Plain data: "sentences", "tokens", "categories", "once": categories that occur once, "frequent": the most
+        frequent ones, at most `most`, with their counts, "entropy" of the categories in bits, and "by_word",
+        "by_tag", "tags".
 
-        `by_word` and `by_tag` have `kinds`: how many there are, `mean` number of categories of each, `mean_of_tokens`:
-        the same over tokens, `entropy` that is left when they are known, and `right`: the share of tokens that have
-        the most frequent category of their word or tag. `tags` has each tag, the most frequent first, with its
-        `tokens`, `categories`, `entropy`, `guess` (its most frequent category) and `right`.
+        "by_word" and "by_tag" have "kinds": number of words or tags, "mean": mean number of categories of each,
+        "mean_of_tokens": that mean over tokens, "entropy": conditional entropy given the word or tag, and "right":
+        fraction of tokens that have the most frequent category of their word or tag. "tags" has each tag, the most
+        frequent first, with its "tokens", "categories", "entropy", "guess" (its most frequent category) and "right".
         """
         ranked = sorted(self.counts.items(), key=lambda item: (-item[1], item[0]))
         tags = {}
@@ -114,8 +115,8 @@ class Inventory:
         }
 
     def coverage(self, sentences: Iterable[Sequence[Token]]) -> dict[str, Any]:
-        """What this inventory knows of held-out text: `sentences`, `tokens`, and the SHARES from 0 to 1; `guess` is the
-        share of tokens whose category `guess` finds from the tag. Raises TrainingDataError when there is no token."""
+        """The coverage of held-out text: "sentences", "tokens", and the `SHARES` from 0 to 1; "guess" is the fraction
+        of tokens whose category `guess` predicts from the tag. Raises TrainingDataError if there is no token."""
         hits: Counter[str] = Counter()
         number = tokens = 0
         guess = cache(self.guess)
@@ -131,7 +132,7 @@ class Inventory:
                 hits["tag_category"] += category in self.of_tag.get(tag, ())
                 hits["guess"] += category == guess(tag)
         if not tokens:
-            raise TrainingDataError("there is no held-out token; give a file of bracketed trees")
+            raise TrainingDataError("no held-out tokens; give a file of bracketed trees")
         shares = {name: hits[name] / (number if name == "whole" else tokens) for name in SHARES}
         return {"sentences": number, "tokens": tokens, **shares}
 
@@ -151,7 +152,7 @@ def _most(counts: Mapping[str, int]) -> str:
 
 
 def _ambiguity(table: Mapping[str, Counter[str]]) -> dict[str, float]:
-    """What `Inventory.describe` says of words or tags."""
+    """The entry of `Inventory.describe` for words or for tags."""
     total = sum(counts.total() for counts in table.values())
     return {
         "kinds": len(table),
@@ -163,19 +164,20 @@ def _ambiguity(table: Mapping[str, Counter[str]]) -> dict[str, float]:
 
 
 def report(described: Mapping[str, Any], covered: Mapping[str, Any] | None, tags: int = 20) -> str:
-    """What `Inventory.describe` and `Inventory.coverage` found, as text; the `tags` most frequent tags have a row."""
+    """The results of `Inventory.describe` and `Inventory.coverage` as text; with a row for each of the `tags` most
+    frequent tags."""
     total = described["tokens"]
     lines = [
         f"{described['sentences']} sentences, {total} tokens, {described['categories']} categories, "
-        f"{described['once']} of them met once, entropy {described['entropy']:.3f} bits",
+        f"{described['once']} of them occur once, entropy {described['entropy']:.3f} bits",
         "most frequent: " + ", ".join(f"{name} {count / total:.2%}" for name, count in described["frequent"].items()),
     ]
     for kind in ("word", "tag"):
         found = described[f"by_{kind}"]
         means = f"{found['mean']:.2f} categories each, {found['mean_of_tokens']:.2f} a token"
         lines.append(
-            f"{found['kinds']} {kind}s with {means}; {found['entropy']:.3f} bits left when the {kind} is known, "
-            f"{found['right']:.2%} of tokens have its most frequent one"
+            f"{found['kinds']} {kind}s with {means}; entropy given the {kind} {found['entropy']:.3f} bits, "
+            f"{found['right']:.2%} of tokens have its most frequent category"
         )
     lines.append(f"{'tag':8}{'tokens':>9}{'categories':>11}{'entropy':>9}{'right':>9}  most frequent")
     for tag, row in list(described["tags"].items())[:tags]:
@@ -189,8 +191,8 @@ def report(described: Mapping[str, Any], covered: Mapping[str, Any] | None, tags
 
 
 def check_file(path: Path, rules: HeadRules, most: int = 5, sided: bool = False) -> tuple[int, int, list[str]]:
-    """How many trees a file has, function tags and empty elements kept, how many of them do not come back from their
-    spines and brackets (from their sided spines alone), and why, for the first `most` of these."""
+    """(Number of trees of a file, number that cannot be rebuilt from spines and brackets, or from directional spines
+    alone, problems of the first `most` of these). Function tags and empty elements are retained."""
     found = [round_trip_problem(tree, rules, sided) for tree in read_trees(path)]
     problems = [f"{path}, tree {number}: {problem}" for number, problem in enumerate(found, 1) if problem]
     return len(found), len(problems), problems[:most]

@@ -1,4 +1,4 @@
-"""One treebank of several files: its trees drawn at random into parts of given sizes."""
+"""Split the trees of one or several files at random into parts of given sizes."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,11 +14,11 @@ from ..runs.files import write_atomically
 def split_files(
     files: Sequence[Path], parts: Mapping[str, int], out: Path, seed: int = 0, encoding: str = "utf-8"
 ) -> None:
-    """Write `out`/PART.mrg with so many trees for each part, as they are written in the files; a tree is in one part at
-    most, and trees of the same words are one.
+    """Write `out`/PART.mrg with the given number of trees for each part, unchanged. The parts are disjoint, and of
+    trees with the same words only one is used.
 
-    Raises TrainingDataError when there are fewer trees than the parts need, or a
-    file is missing, ConfigError for a size below 1.
+    Raises TrainingDataError if there are fewer trees than the parts need, or a file is missing, ConfigError for a size
+    below 1.
     """
     if not parts or min(parts.values()) < 1:
         raise ConfigError(f"the parts are {dict(parts)}; give their sizes, each 1 or more: train=500 dev=100")
@@ -29,7 +29,7 @@ def split_files(
     trees = list(every.values())
     if sum(parts.values()) > len(trees):
         raise TrainingDataError(
-            f"the parts need {sum(parts.values())} trees, and there are {len(trees)} with different words; "
+            f"the parts need {sum(parts.values())} trees, but there are only {len(trees)} with different words; "
             "give smaller parts or more files"
         )
     order = iter(np.random.default_rng(seed).permutation(len(trees)).tolist())

@@ -1,4 +1,4 @@
-"""How often numbers occur in more of them than are held at once."""
+"""Count numbers that do not all fit into memory."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def tallied(chunks: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """(The different numbers of all chunks, uint64, ascending, how often each occurs, int64)."""
+    """(The distinct numbers in all chunks, uint64, ascending; their counts, int64)."""
     found, counts = np.zeros(0, np.uint64), np.zeros(0, np.int64)
     for chunk in chunks:
         values, times = np.unique(chunk, return_counts=True)

@@ -1,4 +1,4 @@
-"""Files of raw text as paragraphs."""
+"""Read files of raw text as paragraphs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 
 SHORTEST_WRAPPED = 60
-"""Characters that a line has at least if the next one is to go on with its sentence."""
+"""Minimum characters of a line whose sentence may continue on the next line."""
 
 _SPACED_HYPHEN = re.compile(r"(?<=\w) - (?=\w)")
 _QUOTES = re.compile(r"``|''")
@@ -22,9 +22,9 @@ _SENTENCE_END = tuple(".?!:;\"'”’")
 class TextFile:
     """`PATH[,wrapped][,spaced]`: UTF-8 text, one paragraph per line.
 
-    `wrapped`: lines are broken at a width, so that a line of at least SHORTEST_WRAPPED characters that does not end
-    like a sentence goes on in the next one. `spaced`: an earlier tokenizer has set hyphens apart (`two - year`), which
-    is undone; a hyphen that stands for a dash is joined as well.
+    `wrapped`: lines are broken at a fixed width: a line of at least SHORTEST_WRAPPED characters that does not end like
+    a sentence continues on the next one. `spaced`: an earlier tokenizer put blanks around hyphens (`two - year`), which
+    are removed, also around hyphens that stand for dashes.
     """
 
     path: Path
@@ -33,7 +33,7 @@ class TextFile:
 
     @classmethod
     def parse(cls, text: str) -> TextFile:
-        """Read a command line argument. Raises ConfigError for an unknown option."""
+        """Parse a command line argument. Raises ConfigError for an unknown option."""
         path, *options = text.split(",")
         unknown = [option for option in options if option not in ("wrapped", "spaced")]
         if unknown:
@@ -42,17 +42,17 @@ class TextFile:
 
     @property
     def name(self) -> str:
-        """The file's name without its last ending."""
+        """The name of the file without its ending."""
         return self.path.stem
 
     def facts(self) -> dict[str, object]:
-        """Name, SHA-256 of the file and options, as plain data. Raises TrainingDataError when it cannot be read."""
+        """Name, SHA-256 of the file and options, as plain data. Raises TrainingDataError if it cannot be read."""
         digest = hashlib.sha256(self._bytes()).hexdigest()
         return {"name": self.name, "sha256": digest, "wrapped": self.wrapped, "spaced": self.spaced}
 
     def paragraphs(self) -> list[str]:
-        """The paragraphs: white space as single blanks, `` and '' as ", no empty ones. Raises TrainingDataError when
-        the file is not there, is not UTF-8, or has no text."""
+        """The paragraphs, without empty ones; white space becomes single blanks, `` and '' become ". Raises
+        TrainingDataError if the file is missing, is not UTF-8, or has no text."""
         try:
             text = self._bytes().decode("utf8")
         except UnicodeDecodeError as error:
@@ -62,7 +62,7 @@ class TextFile:
         lines = text.removeprefix("\ufeff").split("\n")
         found = list(filter(None, map(self._clean, _unwrapped(lines) if self.wrapped else lines)))
         if not found:
-            raise TrainingDataError(f"{self.path}: there is no text in it; give a file with one paragraph per line")
+            raise TrainingDataError(f"{self.path}: no text in it; give a file with one paragraph per line")
         return found
 
     def _bytes(self) -> bytes:
@@ -79,20 +79,20 @@ class TextFile:
 
 
 def text_files(arguments: Sequence[str]) -> tuple[TextFile, ...]:
-    """The files of command line arguments; a folder stands for the .txt files in it and below it, in order of names.
+    """Parse command line arguments that name files; a folder stands for the .txt files in and below it, sorted by name.
     Raises ConfigError for an unknown option, TrainingDataError for a folder without such files."""
     found: list[TextFile] = []
     for argument in arguments:
         file = TextFile.parse(argument)
         inside = sorted(path for path in file.path.rglob("*.txt") if path.is_file()) if file.path.is_dir() else None
         if inside == []:
-            raise TrainingDataError(f"{file.path}: no .txt file is in this folder; give one with text, or files")
+            raise TrainingDataError(f"{file.path}: no .txt file in this folder; give another folder, or files")
         found += [file] if inside is None else [replace(file, path=path) for path in inside]
     return tuple(found)
 
 
 def _unwrapped(lines: list[str]) -> Iterator[str]:
-    """The lines of paragraphs joined."""
+    """Join the lines of each paragraph."""
     held = ""
     for line in lines:
         text = line.strip()

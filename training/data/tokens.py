@@ -1,5 +1,5 @@
-"""The tokenizer of a trained pipeline: spaCy's of the language, with what the treebanks cut otherwise: for English by
-lists, for other languages as the training sentences have it. A pipeline that is saved keeps it."""
+"""The tokenizer of a trained pipeline: spaCy's tokenizer for the language, adapted to the tokens of treebanks: with
+lists for English, with the training sentences for other languages. A saved pipeline contains it."""
 
 import re
 from collections import Counter
@@ -20,9 +20,9 @@ WHOLE = (
     "MR. MRS. MS. DR. PROF. REV. GEN. SEN. REP. GOV. JR. SR. Sr. Col. COL. Capt. CAPT. Lt. LT. Sgt. SGT. Cpl. Maj. "
     "Hon. HON. Messrs. Figs. Fig. Vol. pp. cf. al. etc. viz. approx. dept. Dept. Ave. Blvd."
 ).split()
-"""English abbreviations that keep their stop."""
+"""English abbreviations that keep their full stop."""
 SPLIT = {
-    "I.": ("I", "."),  # spaCy takes it for an initial
+    "I.": ("I", "."),  # spaCy would treat it as an initial
     "d'you": ("d'", "you"),
     "'tis": ("'t", "is"),
     "'twas": ("'t", "was"),
@@ -32,22 +32,22 @@ SPLIT = {
     "gimme": ("gim", "me"),
     "lemme": ("lem", "me"),
 }
-"""English words of two tokens. Those of lower case are split with a capital and with a curly apostrophe, too."""
+"""English words that are two tokens. Lower-case ones are also split with an initial capital and a curly apostrophe."""
 _LEAST_SEEN = 2
 _HYPHENS_SEEN = 10
 _HYPHENATED = re.compile(r"[^\W\d_]-[^\W\d_]")
 
 
 def blank_pipeline(lang: str, sentences: Iterable[Sequence[str]] = ()) -> Language:
-    """spaCy's blank pipeline of a language. In English its tokenizer knows WHOLE and SPLIT; in other languages it
-    learns from the tokens of `sentences` (see `learn_tokens`). Raises ConfigError where spaCy does not have the
-    language, or lacks a package for it."""
+    """spaCy's blank pipeline of a language. Its tokenizer uses `WHOLE` and `SPLIT` for English; for other languages
+    it is adapted to the tokens of `sentences` (see `learn_tokens`). Raises ConfigError if spaCy lacks the language
+    or a package for it."""
     try:
         nlp = spacy.blank(lang)
     except ImportError as error:
         raise ConfigError(
             f"--lang {lang}: spaCy has no tokenizer for it ({' '.join(str(error).split())[:200]}); give a code of "
-            "spaCy (is, de, …), install what it asks for, or take xx, which stands for any language"
+            "spaCy (is, de, …), install the package that it needs, or use xx, which stands for any language"
         ) from error
     if lang == "en":
         add_tokens(nlp)
@@ -57,7 +57,7 @@ def blank_pipeline(lang: str, sentences: Iterable[Sequence[str]] = ()) -> Langua
 
 
 def add_tokens(nlp: Language) -> None:
-    """Teach WHOLE and SPLIT to the tokenizer of an English pipeline, in place."""
+    """Add `WHOLE` and `SPLIT` as special cases to the tokenizer of an English pipeline, in place."""
     tokenizer = cast(Tokenizer, nlp.tokenizer)
     for word in WHOLE:
         tokenizer.add_special_case(word, [{ORTH: word}])
@@ -69,8 +69,8 @@ def add_tokens(nlp: Language) -> None:
 
 
 def learn_tokens(nlp: Language, sentences: Iterable[Sequence[str]]) -> None:
-    """Have the tokenizer leave tokens whole that occur twice or more, and more often than their pieces side by side;
-    where the sentences keep hyphens within words, it no longer cuts there."""
+    """Adapt the tokenizer: it no longer splits tokens that occur at least twice, and more often than their pieces occur
+    in sequence. It no longer splits at hyphens if the sentences have hyphens within words."""
     tokenizer = nlp.tokenizer
     if not isinstance(tokenizer, Tokenizer):  # one of another package, as for Japanese
         return
@@ -85,7 +85,7 @@ def learn_tokens(nlp: Language, sentences: Iterable[Sequence[str]]) -> None:
     if inside >= _HYPHENS_SEEN and inside > between:
         infixes = [infix for infix in nlp.Defaults.infixes or () if not re.search(str(infix), "a-a")]
         tokenizer.infix_finditer = compile_infix_regex(infixes).finditer
-    scratch = spacy.blank(str(nlp.lang))  # cuts words that are to stay out of the vocabulary of `nlp`
+    scratch = spacy.blank(str(nlp.lang))  # so that words to be split do not enter the vocabulary of `nlp`
     cast(Tokenizer, scratch.tokenizer).infix_finditer = tokenizer.infix_finditer
     pieces_of = {word: pieces(scratch, word) for word, times in words.items() if times >= _LEAST_SEEN}
     cut = {word: parts for word, parts in pieces_of.items() if len(parts) > 1}
@@ -96,20 +96,20 @@ def learn_tokens(nlp: Language, sentences: Iterable[Sequence[str]]) -> None:
 
 
 def pieces(nlp: Language, word: str) -> tuple[str, ...]:
-    """What the tokenizer makes of a word alone."""
+    """The tokens into which the tokenizer splits a single word."""
     return tuple(token.text for token in nlp.make_doc(word))
 
 
 def cut_otherwise(nlp: Language, trees: Iterable[Tree]) -> Counter[tuple[str, tuple[str, ...]]]:
-    """How often each word of the trees occurs that the tokenizer would cut, with its pieces; clitics, which are never
-    alone in a text ('ve, d'), are left out."""
+    """Count the words of the trees that the tokenizer would split: (word, its pieces) -> occurrences. Clitics ('ve,
+    d') are left out, because a text never has them alone."""
     words = Counter(raw_word(word) for tree in trees for word in tree.words if not {*word[0], *word[-1]} & {*"'’"})
     found = ((word, pieces(nlp, word), times) for word, times in words.items())
     return Counter({(word, parts): times for word, parts, times in found if len(parts) > 1})
 
 
 def _side_by_side(sentences: Iterable[Sequence[str]], wanted: set[tuple[str, ...]]) -> Counter[tuple[str, ...]]:
-    """How often these sequences of tokens occur."""
+    """Count the occurrences of these sequences of tokens."""
     lengths = sorted({len(parts) for parts in wanted})
     return Counter(
         found
@@ -121,5 +121,5 @@ def _side_by_side(sentences: Iterable[Sequence[str]], wanted: set[tuple[str, ...
 
 
 def _capital_after_apostrophe(piece: str) -> str:
-    """'tis begins with a capital as 'Tis."""
+    """Capitalise after an initial apostrophe: 'tis -> 'Tis."""
     return piece[0] + piece[1:].capitalize() if piece[0] == "'" else piece

@@ -1,4 +1,4 @@
-"""Treebank files named on the command line, and what the list of public treebanks says about them."""
+"""Treebank files named on the command line, and their entries in the list of public treebanks."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ OWN: dict[str, dict[str, Any]] = {
     name: {"name": f"{what} of spacy-dtparse", "licence": {"name": "CC0 1.0", "spdx": "CC0-1.0"}}
     for name, what in (("sample", "sample treebank"), ("everyday", "everyday trees"))
 }
-"""Treebanks that were written for this project, by name; in the public domain."""
+"""Treebanks written for this project, by name; in the public domain."""
 _KEPT = "not to be published"
 ORDER = ("CC0-1.0", "CC-BY-3.0", "CC-BY-4.0", "CC-BY-SA-4.0")
-"""Licences from the freest to the most demanding: what holds for a mixture is the last that occurs."""
+"""Licences from the most to the least permissive: a mixture has the last one that occurs."""
 _OPTIONS: dict[str, Callable[[str], Any]] = {
     "tags": Path,
     "beliefs": Path,
@@ -40,11 +40,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class TreebankFile:
-    """`PATH[,tags=PATH][,beliefs=PATH][,weight=W][,block=K/N][,limit=N][,share=S]`: trees, a tagger's tags for them, a
-    reader's beliefs, weight of their states.
+    """`PATH[,tags=PATH][,marginals=PATH][,weight=W][,block=K/N][,limit=N][,fraction=F]`: a file of trees, a tagger's
+    tags for them, their span marginals, the weight of their states.
 
-    `block`: see `blocks`; `limit`: only the first N trees of it; `share`: of these so many, evenly spaced, always the
-    same ones.
+    `block`: see `blocks`; `limit`: only its first N trees; `share`: this fraction of them, evenly spaced, always the
+    same trees.
     """
 
     path: Path
@@ -65,7 +65,7 @@ class TreebankFile:
             if name not in _OPTIONS or (name in ("tags", "beliefs") and not value):
                 raise ConfigError(
                     f"{text}: {option!r} is no option of a treebank; allowed are tags=PATH, "
-                    "beliefs=PATH, weight=NUMBER, block=K/N, limit=N, share=NUMBER"
+                    "marginals=PATH, weight=NUMBER, block=K/N, limit=N, fraction=NUMBER"
                 )
             try:
                 found[name] = _OPTIONS[name](value)
@@ -76,23 +76,23 @@ class TreebankFile:
         if not 0 < found.get("weight", 1.0) < float("inf"):
             raise ConfigError(f"{text}: the weight is {found['weight']}; it must be above 0")
         if not 0 < found.get("share", 1.0) <= 1:
-            raise ConfigError(f"{text}: the share is {found['share']}; it must be above 0 and at most 1")
+            raise ConfigError(f"{text}: the fraction is {found['share']}; it must be above 0 and at most 1")
         if found.get("limit", 1) < 1:
             raise ConfigError(f"{text}: the limit is {found['limit']}; it must be at least 1")
         return cls(Path(path), **found)
 
     @property
     def name(self) -> str:
-        """The treebank's name: of the folder that the file is in."""
+        """The name of the treebank: that of the file's folder."""
         return self.path.resolve().parent.name
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The raw texts that a teacher's trees were made of, as `teacher trees` lists them beside the file."""
+        """The raw texts whose trees a teacher predicted, from the list that `teacher trees` writes next to the file."""
         return listed_texts(self.path)
 
     def read(self) -> list[Sentence]:
-        """The sentences. Raises TrainingDataError when there is no such file or no tree in it."""
+        """Read the sentences. Raises TrainingDataError if there is no such file or no tree in it."""
         for path in (self.path, self.tags):
             if path is not None and not path.is_file():
                 raise TrainingDataError(f"there is no file {path}; give the path of a file that exists")
@@ -104,21 +104,23 @@ class TreebankFile:
         chosen = sentences if self.block is None else blocks(sentences, self.block, str(self.path))[: self.limit]
         if not chosen:
             found = len(sentences)
-            raise TrainingDataError(f"{self.path}: no tree of {found} is in the block {self.block}; give another")
+            raise TrainingDataError(f"{self.path}: block {self.block} of its {found} trees is empty; give another one")
         return list(every(chosen, self.share))
 
 
 def _with_beliefs(sentences: Sequence[Sentence], path: Path) -> list[Sentence]:
-    """The first sentences of a treebank with what `training readers` wrote of all of them."""
+    """Add marginals to the first sentences of a treebank, from the file that `jackknife-marginals` wrote for all."""
     _, lengths, beliefs = read_beliefs(path)
     if lengths[: len(sentences)] != [len(sentence.tags) for sentence in sentences]:
-        raise TrainingDataError(f"{path} is not of these sentences; write it again: python -m training readers …")
+        raise TrainingDataError(
+            f"{path} has the marginals of other sentences; write it again: python -m training jackknife-marginals …"
+        )
     return [replace(s, beliefs=b) for s, b in zip(sentences, beliefs[: len(sentences)], strict=True)]
 
 
 def blocks(items: Sequence[T], block: str, text: str) -> list[T]:
-    """Of blocks of ten items every N-th from the K-th ("K/N"), or all but those ("-K/N"); so one file can be training
-    and development data. Raises ConfigError, which names `text`, for any other `block`."""
+    """Every N-th block of ten items, starting with the K-th ("K/N"), or all other blocks ("-K/N"); so one file can
+    provide training and development data. Raises ConfigError, which names `text`, for any other `block`."""
     which, _, of = block.removeprefix("-").partition("/")
     if not which.isdecimal() or not of.isdecimal() or not 0 < int(which) <= int(of):
         raise ConfigError(f"{text}: the block is {block!r}; give K/N or -K/N with K from 1 to N")
@@ -127,11 +129,11 @@ def blocks(items: Sequence[T], block: str, text: str) -> list[T]:
 
 
 def every(sentences: Sequence[Sentence], share: float) -> tuple[Sentence, ...]:
-    """About `share` of the sentences, evenly spaced; always the same ones. Raises ConfigError unless `share` is above 0
-    and at most 1."""
+    """About this fraction of the sentences, evenly spaced; always the same ones. Raises ConfigError unless `share`
+    is above 0 and at most 1."""
     if not 0 < share <= 1:
         raise ConfigError(
-            f"the share of the sentences to use (share=, --scale) is {share!r}; it must be above 0 and at most 1"
+            f"the fraction of sentences to use (fraction=, --scale) is {share!r}; it must be above 0 and at most 1"
         )
     places = dict.fromkeys(math.floor(k / share) for k in range(math.ceil(len(sentences) * share)))
     return tuple(sentences[place] for place in places if place < len(sentences))
@@ -143,8 +145,8 @@ def read_files(files: Iterable[TreebankFile]) -> list[Sentence]:
 
 
 def weighted_names(arguments: Sequence[str]) -> dict[str, float]:
-    """`NAME` and `NAME:WEIGHT` arguments as a mapping; without a weight it is 1. Raises ConfigError for a name given
-    twice or a weight that is no number above 0."""
+    """Parse `NAME` and `NAME:WEIGHT` arguments to a mapping; the default weight is 1. Raises ConfigError for a name
+    given twice or a weight that is no number above 0."""
     found: dict[str, float] = {}
     for argument in arguments:
         name, colon, text = argument.partition(":")
@@ -159,7 +161,7 @@ def weighted_names(arguments: Sequence[str]) -> dict[str, float]:
 
 
 def part_file(folder: Path, name: str, part: str) -> Path:
-    """`folder`/NAME/`part`.mrg, or the .psd file of that name where there is no other."""
+    """The path `folder`/NAME/`part`.mrg, or that of the .psd file if only that exists."""
     path = folder / name / f"{part}.mrg"
     other = path.with_suffix(SUFFIX)
     return other if other.is_file() and not path.is_file() else path
@@ -168,8 +170,8 @@ def part_file(folder: Path, name: str, part: str) -> Path:
 def corpus_files(
     folder: Path, names: Sequence[str], part: str = "train", tags: Path | None = None
 ) -> list[TreebankFile]:
-    """`folder`/NAME/`part`.mrg (or .psd) of every `NAME[:WEIGHT]`, with `tags`/NAME.`part`.tags when a folder of tags
-    is given. A treebank without a dev part is left out of "dev"."""
+    """The files `folder`/NAME/`part`.mrg (or .psd) of every `NAME[:WEIGHT]`, with `tags`/NAME.`part`.tags if a folder
+    of tags is given. For part "dev", treebanks without a dev part are left out."""
     files = []
     for name, weight in weighted_names(names).items():
         path = part_file(folder, name, part)
@@ -179,7 +181,7 @@ def corpus_files(
 
 
 def read_list(path: Path, key: str, what: str) -> Any:
-    """What one of the project's lists has under `key`. Raises ConfigError when it cannot be read."""
+    """Read the value of `key` in one of the project's lists. Raises ConfigError if it cannot be read."""
     try:
         return json.loads(path.read_text(encoding="utf8"))[key]
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -187,15 +189,15 @@ def read_list(path: Path, key: str, what: str) -> Any:
 
 
 def catalogue() -> dict[str, dict[str, Any]]:
-    """The public treebanks by id. Raises ConfigError when the list cannot be read."""
+    """The public treebanks by id. Raises ConfigError if the list cannot be read."""
     return {entry["id"]: entry for entry in read_list(CATALOGUE, "treebanks", "list of treebanks")}
 
 
 def provenance(names: Sequence[str]) -> dict[str, Any]:
     """Licence, credits and sources of a model trained on the named treebanks, as plain data.
 
-    `license` is the strictest of the treebanks' where all are known and a model may be shipped, else a sentence that
-    says why not. `notices`: licence texts that travel along, relative to the folder of the list.
+    `license` is the strictest licence of the treebanks if all are known and a model may be shipped, else the reasons
+    why not. `notices`: licence texts to include, relative to the folder of the list.
     """
     known = {**catalogue(), **OWN}
     credits: list[str] = []
@@ -219,7 +221,7 @@ def provenance(names: Sequence[str]) -> dict[str, Any]:
         elif terms["spdx"] is not None:
             problems.append(f"no rule for the licence {terms['spdx']} of {entry['name']}")
     licence = max(licences, key=ORDER.index, default=ORDER[0])
-    # Attribution licences of several versions together: the share-alike one, or the latest.
+    # Among attribution licences of several versions: the share-alike one, or the latest.
     text = licence.replace("-", " ", licence.count("-")).replace("CC BY SA", "CC BY-SA")
     if problems:
         text = f"{_KEPT}: {'; '.join(problems)}"
@@ -227,25 +229,25 @@ def provenance(names: Sequence[str]) -> dict[str, Any]:
 
 
 def texts_beside(path: Path) -> Path:
-    """The file that lists the raw texts of a file of trees which a teacher made, or of clusters: its name, ending in
+    """The path of the list of raw texts behind a file of a teacher's trees or of clusters: its name with the ending
     .texts."""
     return path.with_suffix(".texts")
 
 
 def listed_texts(path: Path) -> tuple[str, ...]:
-    """The names in `texts_beside` a file; none where there is no such file."""
+    """The names of raw texts in the list `texts_beside` a file; none if there is no list."""
     listed = texts_beside(path)
     return tuple(listed.read_text(encoding="utf8").split()) if listed.is_file() else ()
 
 
 def reader_treebanks(meta: Mapping[str, Any]) -> list[str]:
-    """The names of the treebanks that the reader of a model has learned from, by the model's meta."""
+    """The names of the treebanks that the span model of a parser was trained on, from the parser's meta."""
     return [treebank["name"] for treebank in meta.get("reader", {}).get("treebanks", [])]
 
 
 def origin_of(files: Sequence[TreebankFile], reader: Sequence[str] = (), texts: Sequence[str] = ()) -> dict[str, Any]:
-    """`provenance` of files of trees and of the treebanks of a `reader`, with a credit for each raw text that a teacher
-    read for some of them, and for other raw `texts`."""
+    """`provenance` of files of trees and of the treebanks `reader` of a span model, with a credit for each raw text
+    whose trees a teacher predicted, and for other raw `texts`."""
     origin = provenance([*(file.name for file in files if not file.texts), *reader])
     read = [text for file in files for text in file.texts]
     told = text_credits(list(dict.fromkeys([*read, *texts])))
@@ -255,8 +257,8 @@ def origin_of(files: Sequence[TreebankFile], reader: Sequence[str] = (), texts: 
 
 
 def text_credits(names: Sequence[str]) -> list[str]:
-    """A credit for each raw text that a teacher has read, by the names of their files; one that is not listed is named
-    with the words that its terms are not known. Raises ConfigError when the list cannot be read."""
+    """A credit for each raw text that a teacher annotated, by the names of the files; the credit of an unlisted text
+    says that its terms are unknown. Raises ConfigError if the list cannot be read."""
     known = read_list(TEXTS, "texts", "list of raw texts")
     found = []
     for name in dict.fromkeys(names):
@@ -269,5 +271,5 @@ def text_credits(names: Sequence[str]) -> list[str]:
 
 
 def write_tags(path: Path, lines: Sequence[Sequence[str]]) -> None:
-    """One line per sentence, tags separated by spaces; an empty sentence gives an empty line."""
+    """Write one line of tags per sentence, separated by spaces; an empty line for an empty sentence."""
     write_atomically(path, "".join(" ".join(tags) + "\n" for tags in lines).encode())

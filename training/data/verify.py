@@ -14,7 +14,7 @@ from .treebanks import PARTS, catalogue, part_file
 
 @dataclass(frozen=True)
 class FileCheck:
-    """What was found about one file. `problem` is empty when all is well; `trees`: how many were read."""
+    """The result of checking one file. `problem` is empty if there is none; `trees`: number of trees read."""
 
     path: str
     problem: str
@@ -23,8 +23,8 @@ class FileCheck:
 
 
 def verify(folder: Path, names: Sequence[str], known: dict[str, dict[str, Any]] | None = None) -> list[FileCheck]:
-    """Check `folder`/NAME/{train,dev}.mrg (or .psd) of every named treebank: one of the list must have the published
-    size and SHA-256; of any other one, all trees must be readable. Raises TrainingDataError when one is not there."""
+    """Check `folder`/NAME/{train,dev}.mrg (or .psd) of every named treebank: a listed one must have the published size
+    and SHA-256; of any other one, all trees must be readable. Raises TrainingDataError if a treebank is missing."""
     known = catalogue() if known is None else known
     checks: list[FileCheck] = []
     for name in names:

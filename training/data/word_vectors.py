@@ -1,4 +1,4 @@
-"""Vectors of words as a file."""
+"""Files of word vectors."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from ..runs.resuming import save_arrays, saved_arrays
 
 
 class WordVectors(NamedTuple):
-    """Normal words, their vectors float32 (words, width), and how often each occurs, int64 (words,)."""
+    """Normalised words, their vectors float32 (words, width), and their counts, int64 (words,)."""
 
     words: tuple[str, ...]
     vectors: np.ndarray
@@ -20,19 +20,19 @@ class WordVectors(NamedTuple):
 
 
 def save_vectors(path: Path, found: WordVectors) -> None:
-    """Write .npz: `words`, a line each, `vectors` float16, `counts`."""
+    """Write an .npz file: `words`, one per line, `vectors` float16, `counts`."""
     text = np.frombuffer("\n".join(found.words).encode(), dtype=np.uint8)
     save_arrays(path, {"words": text, "vectors": found.vectors.astype(np.float16), "counts": found.counts})
 
 
 def read_vectors(path: Path) -> WordVectors:
-    """What `save_vectors` wrote. Raises TrainingDataError where it cannot be read."""
+    """Read a file of `save_vectors`. Raises TrainingDataError if it cannot be read."""
     with saved_arrays(path) as held:
         words = tuple(held["words"].tobytes().decode().split("\n"))
         vectors, counts = held["vectors"].astype(REAL), held["counts"]
     if not len(words) == len(vectors) == len(counts) or vectors.ndim != 2:
         raise TrainingDataError(
-            f"{path}: {len(words)} words with vectors {vectors.shape} and {len(counts)} counts; make the file again: "
+            f"{path}: {len(words)} words with vectors {vectors.shape} and {len(counts)} counts; write the file again: "
             "python -m training teacher vectors …"
         )
     return WordVectors(words, vectors, counts)

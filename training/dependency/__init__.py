@@ -1,1 +1,1 @@
-"""The trainer of dependency parsers: Bayes point machines of averaged perceptrons (Corston-Oliver et al. 2006)."""
+"""Train dependency parsers: Bayes point machines of averaged perceptrons (Corston-Oliver et al. 2006)."""

@@ -1,4 +1,4 @@
-"""From dependency sentences to a model: stages of Bayes point machines, then the labeller."""
+"""Train a model on dependency sentences: stages of Bayes point machines, then the labeller."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -28,12 +28,12 @@ from ..runs.telling import Tell
 from .learning import Example, feature_keys, label_list, members_weights, train_labels, train_member, write_listing
 from .options import DependencyOptions
 
-_GUIDE = 500  # first part of the keys of learners that guide
-_LABELLERS = 3  # labellers of guides, each without a third of the folds: labels differ less between folds than heads do
+_GUIDE = 500  # first part of the keys of learners that provide guides
+_LABELLERS = 3  # labellers of guides, each without a third of the folds: labels vary less between folds than heads do
 
 
 def tree_heads(example: Example, rows: np.ndarray, weights: np.ndarray, projective: bool) -> np.ndarray:
-    """The heads of the best tree, int32 (n + 1,), by a FamilyTable."""
+    """The heads of the best tree, int32 (n + 1,), under the weights of a FamilyTable."""
     n = len(example.heads) - 1
     scores = np.zeros((n + 1, n + 1))
     score_links(example.atoms, make_guide(example.guide, example.guide_labels), rows, weights, ALL_LINKS, scores)
@@ -41,7 +41,7 @@ def tree_heads(example: Example, rows: np.ndarray, weights: np.ndarray, projecti
 
 
 def make_examples(sentences: Sequence[DependencySentence], parts: LinkParts) -> list[Example]:
-    """Atoms and heads of sentences."""
+    """Encode sentences as atomic features and heads."""
     return [
         Example(parts.encode(s.columns), np.array([-1, *s.heads], INDEX), *parts.encode_guide(s.columns))
         for s in sentences
@@ -57,14 +57,15 @@ def fit_model(
     executor: Executor | None = None,
     tell: Tell = lambda **_: None,
 ) -> DependencyModel:
-    """Train; `workdir` keeps finished learners, from which a killed run goes on. `tell` hears of each learner and, with
-    `dev`, of the mean of the learners so far: the learning curve. With `dev` the model has as many stages as are best
-    there: on a small treebank a guide may mislead more than it tells. Raises TrainingDataError when there is nothing to
-    learn from, or `workdir` is another run's."""
+    """Train a dependency model. Finished learners are saved in `workdir`, so that a run can be resumed. `tell`
+    logs each learner and, with `dev`, the mean of the learners so far: the learning curve. With `dev` the model gets
+    the number of stages that is best there: on a small treebank a guide may do more harm than good. Raises
+    TrainingDataError if there is no training data, or `workdir` belongs to another run."""
     chosen = [sentence for sentence in train if len(sentence.heads) <= options.max_words]
     if not chosen:
         raise TrainingDataError(
-            f"there is no sentence of at most {options.max_words} tokens (max_words) to learn from; give treebanks"
+            f"no training sentence has at most {options.max_words} tokens (max_words); give treebanks, or a larger "
+            "max_words"
         )
     facts = ([sentence.columns, sentence.heads, sentence.labels] for sentence in train)
     own_folder(workdir, {"options": options.facts(), "sentences": digest(facts)})
@@ -73,7 +74,7 @@ def fit_model(
     names = label_list([sentence.labels for sentence in chosen])
     if len(names) > MAX_LABELS:
         raise TrainingDataError(
-            f"{len(names)} different labels; at most {MAX_LABELS} can be told apart. Use treebanks with fewer labels"
+            f"{len(names)} different labels; at most {MAX_LABELS} are supported. Use treebanks with fewer labels"
         )
     labels, labellers = _train_labels(examples, chosen, names, options, tell)
     stages: list[LinkStage] = []
@@ -109,7 +110,7 @@ def _train_labels(
     options: DependencyOptions,
     tell: Tell,
 ) -> tuple[LabelStage | None, dict[int, Labeller]]:
-    """The labeller's stage, and labellers for guides by the fold that they have not learned from, -1: from all."""
+    """(The labeller's stage, labellers for guides by the fold that they were trained without; -1: trained on all)."""
     if not options.label_members:
         return None, {}
     began = time.perf_counter()
@@ -132,7 +133,7 @@ def _train_labels(
 def _guided(
     examples: Sequence[Example], guides: Sequence[np.ndarray], labellers: Sequence[Labeller | None]
 ) -> list[Example]:
-    """The examples with guides and, where there is a labeller, their labels."""
+    """Add guides to examples and, if there is a labeller, the labels of the guides."""
     made = []
     for example, heads, labeller in zip(examples, guides, labellers, strict=True):
         labels = None if labeller is None else label_atoms(labeller.label(example.atoms, heads))
@@ -141,7 +142,7 @@ def _guided(
 
 
 def judge(parser: DependencyParser, sentences: Sequence[DependencySentence]) -> AttachmentReport:
-    """Attachment scores of a parser."""
+    """Compute the attachment scores of a parser."""
     report = AttachmentReport()
     for sentence in sentences:
         found, gold = parser.parse(sentence.columns), [head - 1 for head in sentence.heads]
@@ -151,7 +152,7 @@ def judge(parser: DependencyParser, sentences: Sequence[DependencySentence]) -> 
 
 @dataclass(frozen=True)
 class _Stage:
-    """A stage in training: its place, the folder of its listing, the table of its features and their number."""
+    """A stage in training: its index, the folder of its feature listing, the table of its features and their number."""
 
     number: int
     folder: Path
@@ -166,12 +167,13 @@ class _Stage:
         return [tree_heads(example, rows, weights, self.options.decoder == "projective") for example in examples]
 
     def learn(self, keys: Sequence[tuple[int, ...]], left_out: Sequence[int]) -> Iterable[list[int]]:
-        """Train a learner for each key, in parallel where there is an executor; wrong links by pass, in order."""
+        """Train a learner for each key, in parallel if there is an executor; returns the wrong dependencies by pass, in
+        order."""
         work = partial(train_member, self.folder, self.n_features, self.options)
         return map(work, left_out, keys) if self.executor is None else self.executor.map(work, left_out, keys)
 
     def train(self, dev_examples: Sequence[Example], dev: Sequence[DependencySentence]) -> np.ndarray:
-        """The mean of the stage's learners, float64 (F,)."""
+        """Train the stage's learners; returns their mean, float64 (F,)."""
         keys = [(self.number, member) for member in range(self.options.members)]
         mean = np.zeros(self.n_features)
         for count, wrong in enumerate(self.learn(keys, [-1] * len(keys)), 1):
@@ -190,8 +192,8 @@ class _Stage:
         return mean / self.options.members
 
     def jackknife(self, examples: Sequence[Example]) -> list[np.ndarray]:
-        """A guide for each sentence, from learners that have not learned from its fold. (The features of all folds have
-        a number, but those that only the left-out fold has keep the weight 0.)"""
+        """A guide for each sentence, from learners trained without its fold. (All features have an id, but those that
+        occur only in the left-out fold keep weight 0.)"""
         folds = folds_of(len(examples), self.options.folds)
         members = range(self.options.guide_members)
         keys = {fold: [(_GUIDE, self.number, fold, member) for member in members] for fold in np.unique(folds).tolist()}

@@ -1,4 +1,4 @@
-"""Passes of online learners over listed features of links, and of label features."""
+"""Passes of online learners over the listed features of dependencies (links), and of label features."""
 
 import numpy as np
 
@@ -9,8 +9,8 @@ from spacy_dtparse.kernels.linear.spanning import projective_tree, spanning_tree
 
 @kernel
 def _decoded(features, ends, n, weights, projective):
-    """(Scores of a sentence's links, float64 (n + 1, n + 1), from its lists (see `kernels.linear.links.list_features`);
-    heads of the best tree, int32 (n + 1,))."""
+    """Decode a sentence: (scores of its links, float64 (n + 1, n + 1), from its lists (see
+    `kernels.linear.links.list_features`); heads of the best tree, int32 (n + 1,))."""
     scores, found = np.zeros((n + 1, n + 1)), np.empty(n + 1, np.int32)
     first = np.int64(0)
     for h in range(n + 1):
@@ -30,14 +30,14 @@ def _decoded(features, ends, n, weights, projective):
 
 @inner_kernel
 def _places(ends, n, h, d):
-    """Where a link's features begin and end."""
+    """(First, end) of a link's features."""
     link = h * n + d - 1
     return np.int64(ends[link - 1]) if link > 0 else np.int64(0), np.int64(ends[link])
 
 
 @inner_kernel
 def _prefer(features, ends, heads, found, d, amount, values):
-    """Add `amount` to the values of the right link's features, and take it from those of the one that was found."""
+    """Add `amount` to the values of the gold link's features, and subtract it from those of the predicted link."""
     for h, share in ((heads[d], amount), (found[d], -amount)):
         first, end = _places(ends, heads.shape[0] - 1, h, d)
         for k in range(first, end):
@@ -46,7 +46,7 @@ def _prefer(features, ends, heads, found, d, amount, values):
 
 @inner_kernel
 def _mira_step(features, ends, heads, found, loss, margin, most, change):
-    """The shortest step, but at most `most`, that makes the right tree better than the one found by its `loss`."""
+    """The shortest step, at most `most`, after which the gold tree is better than the predicted one by `loss`."""
     n, squares = heads.shape[0] - 1, 0.0
     for d in range(1, n + 1):
         if found[d] != heads[d]:
@@ -65,11 +65,11 @@ def _mira_step(features, ends, heads, found, loss, margin, most, change):
 def link_pass(
     order, features, feature_from, ends, end_from, gold, gold_from, weights, sums, clock, projective, most, change
 ):
-    """One pass of a learner from each wrong link of the best tree: the perceptron where `most` is 0, else single-best
-    MIRA (McDonald, Crammer & Pereira 2005) with steps of at most `most`; returns (wrong links, clock). Sentence i has
-    features[feature_from[i]:feature_from[i + 1]], the same of `ends`, and the heads gold[gold_from[i]:…], -1 first.
-    `order`: sentences as they come. The average of `weights` over sentences is weights - sums / clock; `clock`, from
-    1.0, counts them. `change`: float64, of MIRA, zeros as many as weights."""
+    """One pass of a learner that updates for each wrong link of the best tree: the perceptron if `most` is 0, else
+    single-best MIRA (McDonald, Crammer & Pereira 2005) with steps of at most `most`; returns (wrong links, clock).
+    Sentence i has features[feature_from[i]:feature_from[i + 1]], likewise `ends`, and the heads gold[gold_from[i]:…],
+    -1 first. `order`: order of the sentences. The average of `weights` over sentences is weights - sums / clock;
+    `clock` starts at 1.0 and counts sentences. `change`: workspace of MIRA, float64 zeros, as many as weights."""
     wrong = 0
     for i in order:
         own = features[feature_from[i] : feature_from[i + 1]]
@@ -96,9 +96,9 @@ def link_pass(
 
 @kernel
 def label_pass(order, features, feature_from, gold, root_label, weights, sums, clock):
-    """One pass of the perceptron over links for their labels; returns (wrong labels, clock). Link i has
-    features[feature_from[i]:feature_from[i + 1]] and the label gold[i]; `root_label` is never a guess. weights, sums:
-    float32 (features, labels); otherwise as `link_pass`."""
+    """One pass of the perceptron over links to learn their labels; returns (wrong labels, clock). Link i has
+    features[feature_from[i]:feature_from[i + 1]] and the label gold[i]; `root_label` is never predicted. `weights`,
+    `sums`: float32 (features, labels); otherwise as `link_pass`."""
     wrong, n_labels = 0, weights.shape[1]
     scores = np.empty(n_labels)
     for i in order:

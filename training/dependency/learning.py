@@ -1,6 +1,6 @@
-"""Features of training sentences, listed once on disk and mapped into memory by every learner; online learners of links
-over a listing, averaged perceptron or MIRA, whose mean is the Bayes point; and of labels, a perceptron over what stands
-around each link of the gold trees, several of them averaged."""
+"""Learners of dependencies (links) and their labels. The features of training sentences are listed once on disk, and
+every learner maps the listing into memory. Links: averaged perceptrons or MIRA, whose mean is the Bayes point. Labels:
+several averaged perceptrons over the context of each link of the gold trees."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ Labels = Sequence[Sequence[str]]
 
 
 class Listed(NamedTuple):
-    """As `kernels.link_pass` takes them."""
+    """Listed features of sentences, in the format of `kernels.link_pass`."""
 
     features: np.ndarray
     feature_from: np.ndarray
@@ -37,8 +37,8 @@ class Listed(NamedTuple):
 
 @dataclass(frozen=True)
 class Example:
-    """`atoms`: see `kernels.linear.links`. `heads`: int32 (n + 1,), -1 first. `guide`: as heads, or None, and the atoms
-    of its labels, or None."""
+    """A sentence. `atoms`: see `kernels.linear.links`. `heads`: int32 (n + 1,), -1 first. `guide`: heads of a guide, or
+    None; `guide_labels`: atomic features of its labels, or None."""
 
     atoms: np.ndarray
     heads: np.ndarray
@@ -47,8 +47,8 @@ class Example:
 
 
 def feature_keys(examples: Sequence[Example], least: int = 1) -> np.ndarray:
-    """The keys of features that gold links have in `least` sentences or more, uint64, ascending: the paper's oracle
-    instantiation."""
+    """The keys of features that gold links have in at least `least` sentences, uint64, ascending: the paper's
+    oracle instantiation."""
     room = np.empty(1 << 16, np.uint64)
 
     def keys(example: Example) -> np.ndarray:
@@ -64,7 +64,7 @@ def feature_keys(examples: Sequence[Example], least: int = 1) -> np.ndarray:
 
 
 def write_listing(examples: Sequence[Example], keys: np.ndarray, folder: Path) -> Listed:
-    """List the features of every link of every sentence in `folder`, numbered by their place in `keys`."""
+    """Write the listing of the features of every link of every sentence to `folder`; ids are indices in `keys`."""
     folder.mkdir(parents=True, exist_ok=True)
     rows, numbers = make_families(keys)
     room = np.empty(1 << 20, INDEX)
@@ -85,12 +85,12 @@ def write_listing(examples: Sequence[Example], keys: np.ndarray, folder: Path) -
 
 
 def open_listing(folder: Path) -> Listed:
-    """The listing in `folder`, its large parts mapped into memory."""
+    """Open the listing in `folder`, with its large parts mapped into memory."""
     with np.load(folder / "listing.npz") as small:
         arrays = dict(small)
     for name in ("features", "ends"):
         file = folder / f"{name}.i32"
-        # Mapped copy-on-write: a kernel is compiled for writable arrays, as it is elsewhere.
+        # Mapped copy-on-write, because the kernel is compiled for writable arrays.
         arrays[name] = np.asarray(np.memmap(file, INDEX, "c")) if file.stat().st_size else np.zeros(0, INDEX)
     return Listed(**arrays)
 
@@ -98,8 +98,8 @@ def open_listing(folder: Path) -> Listed:
 def learn(
     listed: Listed, n_features: int, options: DependencyOptions, key: Sequence[int], chosen: np.ndarray
 ) -> tuple[np.ndarray, list[int]]:
-    """(Averaged weights float32 (F,), wrong links of each pass) of one learner over the sentences `chosen`. `key`: what
-    its shuffles depend on beside the seed."""
+    """(Averaged weights float32 (F,), wrong links of each pass) of one learner over the sentences `chosen`. `key`:
+    determines its shuffles, in addition to the seed."""
     weights, sums, clock = np.zeros(n_features), np.zeros(n_features), 1.0
     mira, projective = options.method == "mira", options.decoder == "projective"
     most, change = (float(options.step), np.zeros(n_features)) if mira else (0.0, np.zeros(0))
@@ -118,8 +118,8 @@ def _member_file(folder: Path, key: Sequence[int]) -> Path:
 def train_member(
     folder: Path, n_features: int, options: DependencyOptions, left_out: int, key: Sequence[int]
 ) -> list[int]:
-    """One learner from the listing in `folder` to its file, unless that is there; returns its wrong links by pass.
-    Sentences of the fold `left_out`, -1 for none, are not learned from."""
+    """Train one learner on the listing in `folder` and write its file, unless it exists; returns its wrong links by
+    pass. Sentences of the fold `left_out` (-1: none) are not used."""
     path = _member_file(folder, key)
     held = kept_arrays(path)
     if held is not None:
@@ -132,14 +132,14 @@ def train_member(
 
 
 def members_weights(folder: Path, keys: Sequence[Sequence[int]]) -> Iterator[np.ndarray]:
-    """The weights of learners that have been trained."""
+    """The weights of trained learners."""
     for key in keys:
         with saved_arrays(_member_file(folder, key)) as arrays:
             yield arrays["weights"].astype(np.float64)
 
 
 def label_list(labels: Labels) -> tuple[str, ...]:
-    """The label of the root's dependent, then the others, the most frequent first."""
+    """The label of the root's dependent, followed by the others, the most frequent first."""
     counts = Counter(label for sentence in labels for label in sentence if label != "root")
     return ("root", *(label for label, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))))
 

@@ -1,4 +1,4 @@
-"""How a dependency parser is trained."""
+"""Options of the trainer of dependency parsers."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,15 +15,17 @@ from spacy_dtparse.stored_names import stored_as, to_stored
 )  # fmt: skip
 @dataclass(frozen=True)
 class DependencyOptions:
-    """`rules`: how text becomes atoms. `decoder`: "projective" or "spanning". `stages`: linear models in a row, each
-    with the tree of the one before as its guide; 1 is the paper's parser. `method`: of the online learners,
-    "perceptron" or single-best "mira", whose steps are at most `step`. `members`: learners, each on a shuffle of its
-    own, whose averages are averaged: the Bayes point; 1 is one averaged perceptron. `epochs`: passes of each. `folds`:
-    parts of the training sentences, each of which gets its guide from a parser of the others; `guide_members`: learners
-    of such a parser. `seed`: of all shuffles. `max_words`: longer sentences are left out of training. `least`: how
-    often a link feature must occur. `max_features`: kept of each stage, the greatest weights. `label_members`,
-    `label_epochs`, `label_least`, `max_label_weights`: the same for the labels; without members there is no labeller.
-    Raises ConfigError for values out of range."""
+    """Options for training a dependency parser.
+
+    `rules`: conversion of text to atomic features. `decoder`: "projective" or "spanning". `stages`: number of linear
+    models in sequence, each with the tree of the previous one as its guide; 1 is the paper's parser. `method`: of the
+    online learners, "perceptron" or single-best "mira", whose steps are at most `step`. `members`: number of learners,
+    each with its own shuffles, whose averages are averaged: the Bayes point; 1 is one averaged perceptron. `epochs`:
+    passes of each. `folds`: parts of the training sentences, each of which gets its guide from a parser trained on the
+    others; `guide_members`: learners of such a parser. `seed`: of all shuffles. `max_words`: longer sentences are left
+    out of training. `least`: minimum occurrences of a link feature. `max_features`: maximum features of each stage,
+    those with the largest weights. `label_members`, `label_epochs`, `label_least`, `max_label_weights`: the same
+    for labels; without members there is no labeller. Raises ConfigError for values out of range."""
 
     rules: TextRules = field(default_factory=TextRules)
     decoder: str = "projective"
@@ -53,5 +55,5 @@ class DependencyOptions:
         })  # fmt: skip
 
     def facts(self) -> dict[str, Any]:
-        """Plain data, for a model's meta and for checks."""
+        """The options as plain data, for a model's meta and for checks."""
         return {**to_stored(self), "rules": self.rules.to_dict()}

@@ -1,4 +1,4 @@
-"""A training run of a dependency parser from files to a model file."""
+"""Train a dependency parser on files and write a model file."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ Jackknife = Callable[..., tuple[list[DependencySentence], SequenceTagger]]  # se
 
 
 def read_treebank_file(text: str, lang: str) -> list[DependencySentence]:
-    """The sentences of `PATH[,tags=PATH][,limit=N][,block=K/N]`: a CoNLL-U file, or bracketed trees (.mrg), whose heads
-    come by the rules of the language. `tags`: a line of fine tags for each sentence, in place of the file's own.
-    `block`: see `data.treebanks.blocks`. Raises ConfigError, TrainingDataError."""
+    """Read the sentences of `PATH[,tags=PATH][,limit=N][,block=K/N]`: a CoNLL-U file, or bracketed trees (.mrg), whose
+    heads are found by the rules of the language. `tags`: file with a line of fine tags for each sentence, instead of
+    those in the file. `block`: see `data.treebanks.blocks`. Raises ConfigError, TrainingDataError."""
     path, *parts = text.split(",")
     given = dict(part.partition("=")[::2] for part in parts)
     unknown = sorted(set(given) - {"tags", "limit", "block"})
@@ -76,8 +76,8 @@ def _with_tags(sentences: Sequence[DependencySentence], rows: Sequence[tuple[str
 
 
 def find_tagger(name: str) -> Language | SequenceTagger:
-    """A spaCy pipeline by folder or name ("embedded" is the English one of this package), or the tagger in a model file
-    as `fit_dependency` writes it. Raises ConfigError, ModelFormatError."""
+    """Load a spaCy pipeline by folder or name ("embedded": the English one of this package), or the tagger in a model
+    file that `fit_dependency` wrote. Raises ConfigError, ModelFormatError."""
     import spacy
 
     import spacy_dtparse
@@ -91,14 +91,14 @@ def find_tagger(name: str) -> Language | SequenceTagger:
 
 
 def tagged(nlp: Language | SequenceTagger, sentences: Sequence[DependencySentence]) -> list[DependencySentence]:
-    """The sentences with a pipeline's fine tags, or a tagger's parts of speech."""
+    """Replace the tags of sentences by a pipeline's fine tags, or by a tagger's parts of speech."""
     if isinstance(nlp, SequenceTagger):
         return retagged(nlp, sentences)
     return _with_tags(sentences, tag_lists(nlp, [sentence.columns.words for sentence in sentences]))
 
 
 def guided(parser: ConstituentParser, sentences: Sequence[DependencySentence], lang: str) -> list[DependencySentence]:
-    """The sentences with the dependencies of a constituent parser's trees as their guide."""
+    """Add the dependencies of a constituency parser's trees to sentences as their guide."""
     rules = head_rules(lang)
     made = []
     for sentence in sentences:
@@ -121,14 +121,14 @@ def fit_dependency(
     folds: int = 0,
     jackknife: Jackknife | None = None,
 ) -> float:
-    """Train on files (see `read_treebank_file`) and write `out`; returns the seconds it took. `facts`: go into the
-    model's meta, and name its language, "lang". Without a `workdir` nothing is left to be resumed. `tagger`: a spaCy
-    pipeline, by folder or name ("embedded" is the English one), whose fine tags take the place of the files'; it should
-    not have been trained on them, or its tags are better here than in use. `guide`: model file of a constituent parser
-    whose trees guide the first stage, for options with such rules; the same holds for it. `folds`, `jackknife`: how
-    many taggers each tag the part of the training sentences that they have not seen, and how; one of them all tags the
-    others, and is written beside `out`, with the suffix .tagger. Raises TrainingDataError and ConfigError for what
-    cannot be used."""
+    """Train on files (see `read_treebank_file`) and write `out`; returns the duration in seconds. `facts`: for the
+    model's meta, with its language, "lang". Without a `workdir` the run cannot be resumed. `tagger`: a spaCy pipeline,
+    by folder or name ("embedded": the English one), whose fine tags replace those of the files; it should not have been
+    trained on them, or its tags are more accurate here than in use. `guide`: model file of a constituency parser whose
+    trees guide the first stage, for options with such rules; it should not have been trained on them, either. `folds`,
+    `jackknife`: number of taggers that each tag the part of the training sentences that they were not trained on, and
+    the function that trains them; one more, trained on all, tags the others and is written next to `out`, with the
+    suffix .tagger. Raises TrainingDataError and ConfigError for unusable input."""
     began = time.perf_counter()
     lang = facts.get("lang", "en")
     sentences, held_out = ([s for text in texts for s in read_treebank_file(text, lang)] for texts in (train, dev))

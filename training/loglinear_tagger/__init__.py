@@ -1,1 +1,1 @@
-"""The trainer of log-linear taggers: averaged perceptron, MIRA, GIS and L-BFGS (Kummerfeld et al. 2010)."""
+"""Train log-linear taggers: averaged perceptron, MIRA, GIS and L-BFGS (Kummerfeld et al. 2010)."""

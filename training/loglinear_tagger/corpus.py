@@ -1,4 +1,4 @@
-"""Labelled sentences: files of a token to the line."""
+"""Labelled sentences, and files of them with one token per line."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ from spacy_dtparse.errors import TrainingDataError
 
 
 class LabelledSentence(NamedTuple):
-    """A sentence with as many words as labels, and as many tags or none."""
+    """A sentence: words, a tag for each word or none at all, and a label for each word."""
 
     words: tuple[str, ...]
     tags: tuple[str, ...]
@@ -19,8 +19,8 @@ Sentences = Sequence[LabelledSentence]
 
 
 def read_labelled(path: str | Path) -> list[LabelledSentence]:
-    """The sentences of a file with "word<TAB>tag<TAB>label" or "word<TAB>label" in each line, blank lines between
-    sentences. Raises TrainingDataError with file and line for other lines, or where both kinds occur."""
+    """Read the sentences of a file with "word<TAB>tag<TAB>label" or "word<TAB>label" in each line, blank lines between
+    sentences. Raises TrainingDataError with file and line for other lines, or if both kinds occur."""
     sentences, rows, width = [], list[list[str]](), 0
     try:
         lines = Path(path).read_text(encoding="utf8").split("\n")
@@ -33,7 +33,7 @@ def read_labelled(path: str | Path) -> list[LabelledSentence]:
             width = width or len(cells)
             if len(cells) not in (2, 3) or len(cells) != width or not all(cells):
                 raise TrainingDataError(
-                    f"{path}:{number}: {line[:60]!r} has not the form word<TAB>tag<TAB>label, or word<TAB>label in "
+                    f"{path}:{number}: {line[:60]!r} is not of the form word<TAB>tag<TAB>label, or word<TAB>label in "
                     "every line of the file"
                 )
             rows.append(cells)
@@ -45,6 +45,6 @@ def read_labelled(path: str | Path) -> list[LabelledSentence]:
 
 
 def write_labelled(sentences: Iterable[LabelledSentence]) -> str:
-    """The text that `read_labelled` reads."""
+    """Format sentences as text for `read_labelled`."""
     columns = (zip(*filter(None, sentence), strict=True) for sentence in sentences)
     return "".join("".join("\t".join(row) + "\n" for row in rows) + "\n" for rows in columns)

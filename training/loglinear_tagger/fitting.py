@@ -1,5 +1,4 @@
-"""From labelled sentences to a tagger's model, and how good it is; from files to a model file; labels and parts of
-speech for its own training sentences."""
+"""Train and score taggers on labelled sentences or files; jackknife labels and parts of speech."""
 
 import math
 import time
@@ -31,9 +30,9 @@ from .options import SequenceOptions
 
 Paths = Sequence[Path]
 Betas = Sequence[float]
-BETAS = (0.075, 0.03, 0.01, 0.005, 0.001)  # those of the C&C parser's passes (Clark & Curran 2007)
-_HELD_OUT = 10  # without development sentences one block in so many is kept from an online learner, for the scale
-_UNLIKELY = 1e-30  # the least probability that counts, so that one sentence cannot decide on the scale alone
+BETAS = (0.075, 0.03, 0.01, 0.005, 0.001)  # of the C&C parser's passes (Clark & Curran 2007)
+_HELD_OUT = 10  # without development sentences every tenth block is held out from an online learner, to fit the scale
+_UNLIKELY = 1e-30  # lower probabilities are raised to this, so that a single sentence cannot determine the scale
 
 
 def fit_tagger(
@@ -45,11 +44,11 @@ def fit_tagger(
     workers: int = 1,
     tell: Tell = lambda **_: None,
 ) -> TaggerModel:
-    """Train; `workdir` keeps what an unfinished run goes on from. `workers`: threads of GIS and L-BFGS; the model does
-    not depend on them. An online learner's scale is fitted on `dev`, or without it on a tenth of `train` that is not
-    learned from. Raises TrainingDataError when there is nothing to learn from, or `workdir` is another run's."""
+    """Train a tagger. Checkpoints are saved in `workdir`, so that a run can be resumed. `workers`: threads of GIS and
+    L-BFGS; the model does not depend on them. An online learner's scale is fitted on `dev`, or without it on a held-out
+    tenth of `train`. Raises TrainingDataError if there is no training data, or `workdir` belongs to another run."""
     if not train:
-        raise TrainingDataError("there is no sentence to learn from; give a file with more of them")
+        raise TrainingDataError("no training sentences; give a file with some")
     if len({bool(sentence.tags) for sentence in train}) > 1:
         raise TrainingDataError("some sentences have tags and some have none; give files of one kind")
     held_out = list(dev)
@@ -58,15 +57,15 @@ def fit_tagger(
         held_out, train = list(compress(train, held)), list(compress(train, ~held))
         if not held_out:
             raise TrainingDataError(
-                f"{len(train)} sentences are too few to keep a tenth of them for the scale; give {_HELD_OUT} or more, "
-                "or development sentences"
+                f"{len(train)} sentences are too few to hold out a tenth of them for the scale; give at least "
+                f"{_HELD_OUT}, or development sentences"
             )
     own_folder(workdir, {"options": options.facts(), "sentences": digest(train)})
     began = time.perf_counter()
     try:
         parts = TagParts.build(train, options.least_word, options.plain, options.least_affix, options.cutoff)
     except DtparseError as error:
-        raise TrainingDataError(f"these labels cannot be learned: {error}") from error
+        raise TrainingDataError(f"cannot train on these labels: {error}") from error
     data = make_data(train, parts)
     listing = list_features(data, parts, options.least)
     tell(
@@ -89,8 +88,8 @@ def fit_tagger(
 
 
 def fit_scale(parts: TagParts, stage: LabelStage, sentences: Sentences) -> float:
-    """The scale (1 / temperature) that makes the labels of sentences the most probable, by golden sections of its
-    logarithm to a part in a hundred."""
+    """Fit the scale (1 / temperature) that maximises the probability of the sentences' labels, by golden-section search
+    for its logarithm, to 0.01."""
     used = [s for s in sentences if s.words]
 
     @cache
@@ -113,7 +112,7 @@ def fit_scale(parts: TagParts, stage: LabelStage, sentences: Sentences) -> float
 
 
 def _log_probability(tagger: SequenceTagger, sentence: LabelledSentence) -> float:
-    """The sum of the logarithms of the labels' probabilities, without labels that the tag dictionary forbids."""
+    """The sum of the log probabilities of the labels, without labels that the tag dictionary does not allow."""
     total = 0.0
     for offered, label in zip(tagger.multitag(sentence.words, sentence.tags, 0.0), sentence.labels, strict=True):
         chance = dict(offered).get(label)
@@ -123,8 +122,9 @@ def _log_probability(tagger: SequenceTagger, sentence: LabelledSentence) -> floa
 
 
 def judge(tagger: SequenceTagger, sentences: Sentences, betas: Betas = BETAS) -> dict[str, Any]:
-    """`accuracy`: share of words whose most probable label is right; `sequence_accuracy`: of the best sequence's;
-    `betas`: for each β the share of words whose right label is offered, and how many labels a word has."""
+    """Score a tagger. `accuracy`: fraction of words whose most probable label is right; `sequence_accuracy`: the same
+    for the best sequence; `betas`: for each β the fraction of words whose right label is a candidate, and the mean
+    number of candidates per word."""
     words = right = in_sequence = 0
     counts, least = {beta: [0, 0] for beta in betas}, min(betas, default=1.0)
     for sentence in sentences:
@@ -147,7 +147,7 @@ def _read(paths: Paths) -> list[LabelledSentence]:
 
 
 def model_facts(facts: Mapping[str, Any], sentences: Sentences, options: SequenceOptions) -> dict[str, Any]:
-    """What a model's meta says: `facts`, and what it is trained on and how."""
+    """The metadata of a model: `facts`, the size of the training data, and the options."""
     counts = {"sentences": len(sentences), "tokens": sum(len(sentence.words) for sentence in sentences)}
     return {"version": __version__, **facts, **counts, "options": options.facts()}
 
@@ -162,9 +162,9 @@ def fit_files(
     workers: int = 2,
     betas: Betas = (),
 ) -> dict[str, Any]:
-    """Train on files (see `read_labelled`), write `out` and return its scores on `dev` (see `judge`), {} without.
-    `facts`: go into the model's meta. Without a `workdir` nothing is left to be resumed. Raises TrainingDataError and
-    ConfigError for what cannot be used."""
+    """Train on files (see `read_labelled`), write `out` and return the scores on `dev` (see `judge`), {} if
+    there are no dev files. `facts`: for the model's meta. Without a `workdir` the run cannot be resumed. Raises
+    TrainingDataError and ConfigError for unusable input."""
     began = time.perf_counter()
     sentences, held_out = _read(train), _read(dev)
     with run_folder(workdir) as folder:
@@ -179,9 +179,9 @@ def fit_files(
 def jackknifed(
     sentences: Sentences, options: SequenceOptions, folds: int, folder: Path, workers: int, betas: Betas, say: Tell
 ) -> tuple[list[LabelledSentence], dict[str, Any]]:
-    """The sentences with labels of taggers that have not seen them, and the scores (see `judge`) of all folds together.
-    A finished fold is kept in the `folder`; `workers`: folds at a time. Raises TrainingDataError where there are fewer
-    blocks of sentences than folds."""
+    """(Sentences with labels predicted by taggers that were not trained on them, scores of all folds together; see
+    `judge`). Finished folds are saved in `folder`; `workers`: number of folds in parallel. Raises
+    TrainingDataError if there are fewer blocks of sentences than folds."""
     of = folds_of(len(sentences), folds)
     if len(np.unique(of)) < folds:
         raise TrainingDataError(
@@ -205,7 +205,8 @@ def jackknifed(
 def jackknife(
     train: Paths, options: SequenceOptions, out: Path, folds: int, workdir: Path | None, workers: int, betas: Betas = ()
 ) -> dict[str, Any]:
-    """Write the sentences of files as `jackknifed` labels them to `out`, and return its scores. Raises as it does."""
+    """Write the sentences of files with jackknifed labels to `out`; returns the scores. Raises the errors of
+    `jackknifed`."""
     sentences = _read(train)
     with run_folder(workdir) as folder:
         found, scores = jackknifed(sentences, options, folds, folder, workers, betas, teller(workdir))
@@ -223,9 +224,10 @@ def jackknifed_tags(
     meta: Mapping[str, Any] | None = None,
     options: SequenceOptions | None = None,
 ) -> tuple[list[DependencySentence], SequenceTagger]:
-    """The training sentences with parts of speech of taggers that have not seen them, and a tagger of them all for
-    others. A finished fold is kept in the `folder`; `workers`: folds at a time; `meta`: facts for the tagger's model.
-    Raises TrainingDataError where there are fewer blocks of sentences than folds."""
+    """(Training sentences with parts of speech predicted by taggers that were not trained on them, a tagger trained on
+    all of them for other sentences). Finished folds are saved in `folder`; `workers`: number of folds in parallel;
+    `meta`: metadata for the tagger's model. Raises TrainingDataError if there are fewer blocks of sentences than
+    folds."""
     options = options or SequenceOptions()
     gold = [LabelledSentence(tuple(s.columns.words), (), part_labels(s, rules)) for s in train]
     found, scores = jackknifed(gold, options, folds, folder, workers, (), say)
@@ -237,17 +239,18 @@ def jackknifed_tags(
 
 
 def _mean(scores: Sequence[Any], words: Sequence[int]) -> Any:
-    """The mean of numbers, or of all that dictionaries hold, weighted by numbers of words."""
+    """The mean of numbers, or of all numbers in nested dictionaries, weighted by numbers of words."""
     if isinstance(scores[0], dict):
         return {name: _mean([own[name] for own in scores], words) for name in scores[0]}
     return sum(own * n for own, n in zip(scores, words, strict=True)) / max(sum(words), 1)
 
 
 def report(scores: dict[str, Any]) -> str:
-    """Scores as lines of text."""
+    """Format scores as lines of text."""
     return "\n".join([
         f"{scores['words']} words, accuracy {100 * scores['accuracy']:.2f} %, "
         f"of the best sequence {100 * scores['sequence_accuracy']:.2f} %",
-        *(f"beta {beta}: right label offered {100 * values['accuracy']:.2f} %, {values['labels']:.3f} labels a word"
+        *(f"beta {beta}: candidates include the right label {100 * values['accuracy']:.2f} %, "
+          f"{values['labels']:.3f} labels per word"
           for beta, values in scores["betas"].items()),
     ])  # fmt: skip

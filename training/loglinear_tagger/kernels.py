@@ -1,5 +1,5 @@
 """Features of labelled sentences, passes of online learners over them, and expectations of log-linear models. Sentences
-come as `SequenceData`: atoms, starts, gold."""
+are given as the arrays of `SequenceData`: atoms, starts, gold."""
 
 from typing import NamedTuple
 
@@ -13,8 +13,8 @@ MAX_KEYS = t.MAX_TOKEN_KEYS + t.MAX_HISTORY_KEYS
 
 
 class LearnerTables(NamedTuple):
-    """TagTables of a learner: pairs have a label, int32, and a weight, float64, and a sum of weights is a
-    log-probability."""
+    """TagTables of a learner: pairs have a label, int32, and a weight, float64; a sum of weights is a log
+    probability."""
 
     slots: np.ndarray
     numbers: np.ndarray
@@ -27,7 +27,7 @@ class LearnerTables(NamedTuple):
 
 @inner_kernel
 def _all_keys(atoms, row, last, second, keys):
-    """Write the keys of a token's features with these labels before it; returns their number, at most MAX_KEYS."""
+    """Write the keys of a token's features, given the labels before it; returns their number, at most MAX_KEYS."""
     return t.history_keys(atoms, row, last, second, keys, t.token_keys(atoms, row, keys))
 
 
@@ -45,9 +45,9 @@ def _score_labels(atoms, row, last, second, tables, keys, features, scores):
 
 @kernel
 def gold_features(atoms, starts, gold, first, last, slots, numbers, n_labels, room):
-    """Write feature * n_labels + label, uint64 with room for MAX_KEYS a token, for the features of each token of
-    sentences first to last - 1 that the table has, with gold labels; or, where there is no table (no slots), the keys
-    of all features. Returns (their number, the most of a token)."""
+    """Write feature * n_labels + label for the features in the table of each token of sentences first to last - 1, with
+    gold labels, to `room`, uint64 with MAX_KEYS entries per token; or, if there is no table (no slots), the keys of
+    all features. Returns (their number, the maximum for a token)."""
     features = np.empty(MAX_KEYS, np.int32)
     count, most = np.int64(0), np.int64(0)
     for sentence in range(first, last):
@@ -65,7 +65,7 @@ def gold_features(atoms, starts, gold, first, last, slots, numbers, n_labels, ro
 
 @inner_kernel
 def _pair(starts, labels, feature, label):
-    """The place of a feature's pair with a label, -1 where there is none."""
+    """The index of a feature's pair with a label, -1 if there is none."""
     low, high = starts[feature], starts[feature + 1]
     while low < high:
         middle = (low + high) // 2
@@ -78,8 +78,8 @@ def _pair(starts, labels, feature, label):
 
 @inner_kernel
 def _learn(features, count, tables, n_labels, right, wrong, step, clock, sums, missing, n_missing):
-    """Add `step` to the weights of the right label, and take it from the wrong one's; returns the new count of pairs in
-    `missing`."""
+    """Add `step` to the weights of the right label, and subtract it from those of the wrong one; returns the new number
+    of pairs in `missing`."""
     for label, amount in ((right, step), (wrong, -step)):
         for k in range(count):
             pair = _pair(tables.starts, tables.labels, features[k], label)
@@ -94,7 +94,7 @@ def _learn(features, count, tables, n_labels, right, wrong, step, clock, sums, m
 
 @inner_kernel
 def _both(features, count, tables, right, wrong):
-    """How many features have a weight with the one label, and with the other."""
+    """The number of features with a weight for one label, plus the number with a weight for the other."""
     total = 0
     for k in range(count):
         for label in (right, wrong):
@@ -104,11 +104,11 @@ def _both(features, count, tables, right, wrong):
 
 @kernel
 def online_pass(order, atoms, starts, gold, tables, n_labels, sums, clock, greedy, step, missing):
-    """One pass of a learner that looks at a token at a time: the perceptron where `step` is 0, else MIRA with steps of
-    at most `step` and a margin of 1 (Crammer & Singer 2003); returns (wrong labels, clock, pairs in `missing`).
-    `order`: sentences as they come. `greedy`: whether the labels before a token are the learner's own, else gold ones.
-    The average of weights over tokens is weights - sums / clock; `clock`, from 1.0, counts them. `missing`: uint64,
-    takes pairs that are to be learned and have no weight, as `gold_features` writes them, until it is full."""
+    """One pass of an online learner, token by token: the perceptron if `step` is 0, else MIRA with steps of at most
+    `step` and a margin of 1 (Crammer & Singer 2003); returns (wrong labels, clock, pairs in `missing`). `order`: order
+    of the sentences. `greedy`: whether the labels before a token are predicted ones, else gold ones. The average of
+    weights over tokens is weights - sums / clock; `clock` starts at 1.0 and counts tokens. `missing`: uint64, receives
+    pairs to learn that have no weight, in the format of `gold_features`, until it is full."""
     keys, features = np.empty(MAX_KEYS, np.uint64), np.empty(MAX_KEYS, np.int32)
     scores = np.empty(n_labels)
     wrong, n_missing = 0, 0
@@ -144,8 +144,8 @@ def online_pass(order, atoms, starts, gold, tables, n_labels, sums, clock, greed
 
 @kernel
 def expectations(atoms, starts, gold, first, last, tables, n_labels, expected):
-    """Add to `expected`, float64 (P,), how often each pair of a feature and a label is expected in sentences first to
-    last - 1, given the gold labels before each token; returns the log-likelihood of the gold labels."""
+    """Add the expected counts of all pairs of a feature and a label in sentences first to last - 1, given the gold
+    labels before each token, to `expected`, float64 (P,); returns the log likelihood of the gold labels."""
     keys, features = np.empty(MAX_KEYS, np.uint64), np.empty(MAX_KEYS, np.int32)
     scores, chances, by_label = np.empty(n_labels), np.empty(n_labels), np.zeros(n_labels)
     likelihood = 0.0

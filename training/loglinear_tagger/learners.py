@@ -1,7 +1,7 @@
-"""The learners of taggers, and what they learn from: arrays of labelled sentences, their features, and which labels
-each feature has weights for. Online: averaged perceptron (Collins 2002) and single-best MIRA (Crammer & Singer 2003).
-By maximum likelihood with a Gaussian prior: GIS (Darroch & Ratcliff 1972) and L-BFGS; what is maximised is the
-probability of each label given the gold labels before it (Ratnaparkhi 1996)."""
+"""Learners of taggers, and their data: arrays of labelled sentences, their features, and the labels for which each
+feature has weights. Online learners: averaged perceptron (Collins 2002) and single-best MIRA (Crammer & Singer 2003).
+Maximum likelihood with a Gaussian prior: GIS (Darroch & Ratcliff 1972) and L-BFGS; they maximise the probability of
+each label given the gold labels before it (Ratnaparkhi 1996)."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -25,17 +25,17 @@ from .options import SequenceOptions
 
 SHARDS = 8  # parts of the sentences, whose sums are added in order: a model does not depend on the number of threads
 _CHUNK = 1000  # sentences whose features are counted at once
-_SAVE_EVERY = 10  # iterations between two states on disk
+_SAVE_EVERY = 10  # iterations between checkpoints
 _NEWTON_STEPS = 8
-_SUFFICIENT, _CURVATURE = 1e-4, 0.9  # of the Wolfe conditions
-_MOST_TRIALS, _MEMORY = 30, 7  # steps that are tried in an iteration of L-BFGS, and that are remembered
+_SUFFICIENT, _CURVATURE = 1e-4, 0.9  # constants of the Wolfe conditions
+_MOST_TRIALS, _MEMORY = 30, 7  # maximum trial steps in an iteration of L-BFGS; number of stored steps
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
-_MOST_MISSING = 20_000_000  # pairs without a weight that a pass can note
+_MOST_MISSING = 20_000_000  # maximum pairs without a weight that a pass can record
 
 
 class SequenceData(NamedTuple):
-    """Sentences one after the other, each with its edges. `atoms`: int32 (rows, COLUMNS), see `kernels.linear.tagging`;
-    `starts`: int64 (sentences + 1,), the first row of each; `gold`: int32 (rows,), atoms of the labels, START at
+    """Consecutive sentences, each with edge rows. `atoms`: int32 (rows, COLUMNS), see `kernels.linear.tagging`;
+    `starts`: int64 (sentences + 1,), the first row of each; `gold`: int32 (rows,), atoms of the labels, START at the
     edges."""
 
     atoms: np.ndarray
@@ -44,7 +44,7 @@ class SequenceData(NamedTuple):
 
 
 def make_data(sentences: Sequence[LabelledSentence], parts: TagParts) -> SequenceData:
-    """The arrays of sentences; a label that `parts` lacks becomes the first one."""
+    """Encode sentences as arrays; a label that `parts` lacks becomes the first one."""
     starts = np.cumsum([0, *(len(s.words) + 2 * EDGE for s in sentences)]).astype(OFFSET)
     atoms, gold = np.empty((int(starts[-1]), COLUMNS), INDEX), np.full(int(starts[-1]), START, INDEX)
     for sentence, start, end in zip(sentences, starts[:-1].tolist(), starts[1:].tolist(), strict=True):
@@ -54,8 +54,9 @@ def make_data(sentences: Sequence[LabelledSentence], parts: TagParts) -> Sequenc
 
 
 class Listing(NamedTuple):
-    """`keys`: features, uint64, ascending; `slots`, `numbers`: their table; `codes`: pairs that have a weight, feature
-    times labels plus label, uint64, ascending; `seen`: how often each occurs, float64; `most`: features of a token."""
+    """Features and their labels. `keys`: features, uint64, ascending; `slots`, `numbers`: their hash table; `codes`:
+    pairs with a weight, feature * number of labels + label, uint64, ascending; `seen`: count of each pair, float64;
+    `most`: maximum features of a token."""
 
     keys: np.ndarray
     slots: np.ndarray
@@ -65,7 +66,7 @@ class Listing(NamedTuple):
     most: int
 
     def tables(self, parts: TagParts, codes: np.ndarray, weights: np.ndarray) -> LearnerTables:
-        """The tables of pairs with float64 weights, which online learners write to."""
+        """The tables of pairs with float64 weights, which online learners modify."""
         n = np.uint64(len(parts.labels))
         starts = np.searchsorted(codes, np.arange(len(self.keys) + 1, dtype=np.uint64) * n).astype(INDEX)
         labels = (codes % n).astype(INDEX)
@@ -73,7 +74,7 @@ class Listing(NamedTuple):
 
 
 def list_features(data: SequenceData, parts: TagParts, least: int) -> Listing:
-    """The features that occur at least `least` times, with the labels that they occur with."""
+    """List the features that occur at least `least` times, and the labels that they occur with."""
     keys, times, _ = _counted(data, np.zeros(0, np.uint64), np.zeros(0, INDEX), 0)
     keys = keys[times >= least]
     slots, numbers = make_slots(keys)
@@ -84,7 +85,8 @@ def list_features(data: SequenceData, parts: TagParts, least: int) -> Listing:
 def _counted(
     data: SequenceData, slots: np.ndarray, numbers: np.ndarray, n_labels: int
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """(What `gold_features` writes, ascending, how often each, the most of a token), of chunks of sentences."""
+    """Count the output of `gold_features` in chunks of sentences: (values, ascending; their counts; the maximum number
+    for a token)."""
     n, most = len(data.starts) - 1, [0]
 
     def chunk(first: int) -> np.ndarray:
@@ -98,7 +100,7 @@ def _counted(
 
 
 def with_pairs(codes: np.ndarray, more: np.ndarray, *values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs with further ones, and float64 values of pairs with 0 for those."""
+    """Add pairs; returns all pairs, and the float64 values of pairs extended by 0 for the new ones."""
     merged = np.union1d(codes, more)
     grown = np.zeros((len(values), len(merged)))
     grown[:, np.searchsorted(merged, codes)] = values
@@ -108,7 +110,8 @@ def with_pairs(codes: np.ndarray, more: np.ndarray, *values: np.ndarray) -> tupl
 def train_online(
     data: SequenceData, parts: TagParts, listing: Listing, options: SequenceOptions, state: Path, tell: Tell
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(Pairs as in Listing, their averaged weights); a finished pass is kept in the file `state`, and gone on from."""
+    """Train online; returns (pairs as in Listing, their averaged weights). Every finished pass is saved in the file
+    `state`, from which training resumes."""
     codes, epoch, clock = listing.codes, 0, 1.0
     weights, sums = np.zeros(len(codes)), np.zeros(len(codes))
     if state.is_file():
@@ -133,8 +136,8 @@ def train_online(
 
 
 class Likelihood:
-    """The penalised log-likelihood of sentences as a function of the weights of pairs; `workers` threads share it.
-    `likelihood`: of the last point, without the penalty."""
+    """The penalised log likelihood of sentences as a function of the weights of pairs, computed by `workers` threads.
+    `likelihood`: at the last point, without the penalty."""
 
     def __init__(self, data: SequenceData, parts: TagParts, listing: Listing, sigma: float, workers: int):
         self._data, self._parts, self._listing, self._workers = data, parts, listing, workers
@@ -143,7 +146,7 @@ class Likelihood:
         self.likelihood = 0.0
 
     def expected(self, weights: np.ndarray) -> np.ndarray:
-        """How often each pair is expected, float64 (P,)."""
+        """The expected counts of the pairs, float64 (P,)."""
         tables = self._listing.tables(self._parts, self._listing.codes, weights)
 
         def shard(first: int, last: int) -> tuple[float, np.ndarray]:
@@ -158,17 +161,17 @@ class Likelihood:
         return total
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
-        """(Negative penalised log-likelihood, its gradient)."""
+        """(Negative penalised log likelihood, its gradient)."""
         gradient = self.expected(weights) - self._listing.seen + weights / self.variance
         return float(weights @ weights) / (2 * self.variance) - self.likelihood, gradient
 
 
 def gis_step(weights: np.ndarray, seen: np.ndarray, expected: np.ndarray, most: int, variance: float) -> np.ndarray:
-    """The step of generalised iterative scaling: how much to add to each weight so that seen = expected e^(most step)
-    + (weight + step) / variance (Chen & Rosenfeld 1999). `most`: features of an example, at most."""
+    """The step of generalised iterative scaling: the increment of each weight such that seen = expected e^(most step) +
+    (weight + step) / variance (Chen & Rosenfeld 1999). `most`: maximum features of an example."""
     expected = np.maximum(expected, 1e-300)
     step = np.log(np.maximum(seen, 1e-300) / expected) / most
-    step = np.minimum(step, np.maximum(seen * variance - weights, step * 0))  # where the prior alone would stop it
+    step = np.minimum(step, np.maximum(seen * variance - weights, step * 0))  # the prior alone limits it to this
     for _ in range(_NEWTON_STEPS):
         grown = expected * np.exp(most * step)
         step -= (grown + (weights + step) / variance - seen) / (most * grown + 1.0 / variance)
@@ -176,7 +179,8 @@ def gis_step(weights: np.ndarray, seen: np.ndarray, expected: np.ndarray, most: 
 
 
 def train_gis(function: Likelihood, listing: Listing, options: SequenceOptions, state: Path, tell: Tell) -> np.ndarray:
-    """The weights of the listing's pairs; every tenth iteration is kept in the file `state`, and gone on from."""
+    """Train with GIS; returns the weights of the listing's pairs. Every tenth iteration is saved in the file `state`,
+    from which training resumes."""
     weights, iteration, before = np.zeros(len(listing.codes)), 0, -np.inf
     if state.is_file():
         with saved_arrays(state) as arrays:
@@ -196,9 +200,9 @@ def train_gis(function: Likelihood, listing: Listing, options: SequenceOptions, 
 
 
 class Lbfgs:
-    """Minimising a smooth function of many variables: limited-memory BFGS (Nocedal & Wright 1999, algorithm 7.5), at
-    some iteration. `function`: gives value and gradient at a point, both float64. `point`: where it begins, or goes on
-    after `iterations`, of which it remembers the latest `steps` and `changes` of the gradient."""
+    """Minimiser of a smooth function of many variables: limited-memory BFGS (Nocedal & Wright 1999, algorithm 7.5).
+    `function`: returns value and gradient at a point, both float64. `point`: the start, or the point reached after
+    `iterations`, with the latest `steps` and `changes` of the gradient."""
 
     def __init__(self, function: Function, point: np.ndarray, iterations: Any = 0, steps: Any = (), changes: Any = ()):
         self._function, self.point, self.iterations = function, point, int(iterations)
@@ -206,10 +210,10 @@ class Lbfgs:
         self._pairs = deque(zip(steps, changes, strict=True), maxlen=_MEMORY)
 
     def advance(self) -> bool:
-        """One iteration; False, and nothing changes, where no step along the search direction is a gain."""
+        """Do one iteration; returns False, and changes nothing, if no step in the search direction is a gain."""
         found = self._search(self._direction())
         if found is None and self._pairs:
-            self._pairs.clear()  # steepest descent: what was remembered misleads
+            self._pairs.clear()  # use steepest descent: the stored steps mislead
             found = self._search(self._direction())
         if found is None:
             return False
@@ -222,7 +226,7 @@ class Lbfgs:
         return True
 
     def _direction(self) -> np.ndarray:
-        """Minus the inverse Hessian, as the remembered steps have it, times the gradient (two-loop recursion)."""
+        """Minus the inverse Hessian, approximated from the stored steps, times the gradient (two-loop recursion)."""
         direction = -self.gradient
         shares = []
         for step, change in reversed(self._pairs):
@@ -239,7 +243,7 @@ class Lbfgs:
         return direction
 
     def _search(self, direction: np.ndarray) -> tuple[np.ndarray, float, np.ndarray] | None:
-        """A step that meets the weak Wolfe conditions, by bisection; None where none is found."""
+        """Find a step that meets the weak Wolfe conditions, by bisection; None if there is none."""
         slope = float(self.gradient @ direction)
         if slope >= 0.0:
             return None
@@ -259,7 +263,7 @@ class Lbfgs:
         return best
 
     def state(self) -> dict[str, Any]:
-        """All that another one goes on from, by name."""
+        """The arrays from which another minimiser can resume, by name."""
         pairs = np.array(self._pairs).reshape(len(self._pairs), 2, len(self.point))
         return {"point": self.point, "iterations": self.iterations, "steps": pairs[:, 0], "changes": pairs[:, 1]}
 
@@ -267,7 +271,7 @@ class Lbfgs:
 def train_lbfgs(
     function: Likelihood, listing: Listing, options: SequenceOptions, state: Path, tell: Tell
 ) -> np.ndarray:
-    """As `train_gis`."""
+    """Train with L-BFGS; otherwise as `train_gis`."""
     if state.is_file():
         with saved_arrays(state) as arrays:
             search = Lbfgs(function, **arrays)

@@ -1,4 +1,4 @@
-"""How a tagger is trained."""
+"""Options of the trainer of log-linear taggers."""
 
 import math
 from dataclasses import dataclass
@@ -17,13 +17,16 @@ ESTIMATORS = ("perceptron", "mira", "gis", "lbfgs")
 )  # fmt: skip
 @dataclass(frozen=True)
 class SequenceOptions:
-    """`estimator`: one of ESTIMATORS. Of the online ones: `epochs`, passes; `history`, the labels before a token in
-    training, "gold" or "greedy" (the learner's own); `grow`, after how many passes the labels that were wrongly chosen
-    get weights with features that never had them; `step`, the longest of MIRA; `seed`, of shuffles. Of the others:
-    `iterations`, at most; `sigma`, standard deviation of the Gaussian prior; `tolerance`, the relative gain of an
-    iteration below which training ends. `least`: how often a feature must occur. `least_word`, `plain`, `least_affix`,
-    `cutoff`: see `TagParts.build`. `max_weights`: kept in the model, the greatest; `levels`: the greatest weight in
-    units of the grid on which weights are stored. Raises ConfigError for values out of range."""
+    """Options for training a tagger.
+
+    `estimator`: one of ESTIMATORS. For online estimators: `epochs`: passes; `history`: the labels before a token in
+    training, "gold" or "greedy" (predicted); `grow`: number of passes after which wrongly predicted labels get weights
+    for features that never occur with them; `step`: maximum step of MIRA; `seed`: of shuffles. For the others:
+    `iterations`: maximum number; `sigma`: standard deviation of the Gaussian prior; `tolerance`: relative gain of an
+    iteration below which training ends. `least`: minimum occurrences of a feature. `least_word`, `plain`,
+    `least_affix`, `cutoff`: see `TagParts.build`. `max_weights`: maximum weights in the model, the largest ones;
+    `levels`: the largest weight in units of the grid on which weights are stored. Raises ConfigError for values out of
+    range."""
 
     estimator: str = "perceptron"
     epochs: int = 10
@@ -52,9 +55,9 @@ class SequenceOptions:
 
     @property
     def online(self) -> bool:
-        """Whether the estimator learns sentence by sentence, and its scores are no log-probabilities."""
+        """True if the estimator updates sentence by sentence, so that its scores are not log probabilities."""
         return self.estimator in ("perceptron", "mira")
 
     def facts(self) -> dict[str, Any]:
-        """Plain data, for a model's meta and for checks."""
+        """The options as plain data, for a model's meta and for checks."""
         return to_stored(self)

@@ -1,7 +1,7 @@
-"""Treebank grammars: markovised, binarised, with relative-frequency estimates.
+"""Treebank grammars: markovised, binarised, with relative-frequency estimates; and grammars with latent annotations.
 
-`binarise` (trees to binary trees of annotated symbols), `counting` (rule counts, smoothing,
-emission probabilities), `grammar` (all of it to a PcfgModel).
+`binarise` (trees to binary trees of annotated symbols), `counting` (rule counts, smoothing, emission probabilities),
+`grammar` (sentences to a PcfgModel), `latent`, `latent_kernels`, `latent_training` (latent annotations by EM).
 """
 
 from .binarise import BINARISATIONS, BinaryTree, Markov, Symbol, binarise

@@ -1,19 +1,20 @@
-"""Trees as binary trees of annotated symbols, in four binarisations.
+"""Convert trees to binary trees of annotated symbols, in four binarisations.
 
-Vertical order (Johnson 1998) notes the labels above a constituent in its symbol. A constituent of three or more
-children becomes several binary nodes; the new ones are *parts*: they cover some neighbouring children and remember at
-most `horizontal` of them (Klein & Manning 2003). The binarisations are those of Matsuzaki et al. (2005), section 4:
+With vertical order (Johnson 1998), a constituent's symbol includes labels of its ancestors. A constituent with three or
+more children becomes several binary nodes; the new ones are *parts*: they cover some adjacent children, and their
+symbols include the labels of at most `horizontal` of them (Klein & Manning 2003). The binarisations are those of
+Matsuzaki et al. (2005), section 4:
 
 - `left`: A(b c d) -> A(part(b c) d); `right`: A(b c d) -> A(b part(c d));
-- `center-parent`, `center-head`: the children are taken off from the outside in, first those left of the head, then
-  those right of it, so that the head stands lowest; parts are named after A, or after the head child.
+- `center-parent`, `center-head`: children are split off from the outside in, first those left of the head, then those
+  right of it, so that the head is lowest; parts are named after A, or after the head child.
 
-What a part remembers are the outermost children of the side that was last in turn, so a part is determined from below,
-by what it covers; a chart then holds few of them. We differ from Klein & Manning in that a part of `center-head` has
-the head's label in place of the constituent's own, as in Matsuzaki et al.; with vertical order 2 or more, the
-constituent's own label and the labels above it are noted above the head's.
+The symbol of a part includes the outermost children of the side that was split last, so a part is determined bottom-up,
+by the children that it covers; so a chart contains few parts. We differ from Klein & Manning in that a part of
+`center-head` has the label of the head instead of the constituent's, as in Matsuzaki et al.; with vertical order 2 or
+more, the label of the constituent and the labels above it are noted above that of the head.
 
-As parts never change the order of children, all four have one inverse, which leaves parts out.
+Parts never change the order of children, so all four binarisations have the same inverse, which removes the parts.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ class Symbol(NamedTuple):
     """A symbol of the grammar.
 
     `kind`: one of KINDS. `label`: of the constituent (or the head of a part, see the module), or a part of speech.
-    `above`: labels above it, the nearest first. Parts only: `side`, whose children are next in turn ("left" or
-    "right"), and `memory`, the labels of the outermost children on that side, the outermost first.
+    `above`: labels above it, the nearest first. For parts only: `side`: the side of the head whose children are split
+    off next ("left" or "right"), and `memory`: the labels of the outermost children on that side, the outermost first.
     """
 
     kind: str
@@ -56,8 +57,8 @@ class Symbol(NamedTuple):
 class BinaryTree(NamedTuple):
     """A binarised tree as lists over its nodes in pre-order; node 0 is the root.
 
-    `symbols`; `left`, `right`: the children's numbers, -1 where there is none (a unary node has only a left one);
-    `token`: of a tag, else -1.
+    `symbols`; `left`, `right`: the indices of the children, -1 for none (a unary node has only a left one); `token`:
+    index of the token of a tag, else -1.
     """
 
     symbols: list[Symbol]
@@ -69,10 +70,10 @@ class BinaryTree(NamedTuple):
 @stored_as("vertical", "horizontal", "binarisation", "tag_vertical")
 @dataclass(frozen=True)
 class Markov:
-    """What symbols remember.
+    """The annotation of symbols (markovisation).
 
-    `vertical`: 1 notes nothing above a constituent, 2 its parent's label, and so on; `tag_vertical` the same for parts
-    of speech. `horizontal`: how many children a part remembers, None for all of them. `binarisation`: one of
+    `vertical`: 1: no labels of ancestors, 2: the parent's label, and so on; `tag_vertical`: the same for parts of
+    speech. `horizontal`: number of children in the symbol of a part, None for all. `binarisation`: one of
     BINARISATIONS. Raises ConfigError for a value out of range.
     """
 
@@ -85,7 +86,7 @@ class Markov:
         for name in ("vertical", "tag_vertical"):
             value = getattr(self, name)
             if type(value) is not int or not 1 <= value <= 8:
-                raise ConfigError(f"{name} order {value!r}; give 1 (nothing noted), 2 (the parent) … up to 8")
+                raise ConfigError(f"{name} order {value!r}; give 1 (no labels), 2 (the parent's) … up to 8")
         if self.horizontal is not None and (type(self.horizontal) is not int or self.horizontal < 0):
             raise ConfigError(f"horizontal order {self.horizontal!r}; give 0, 1, 2 …, or None for all children")
         if self.binarisation not in BINARISATIONS:
@@ -93,7 +94,8 @@ class Markov:
 
 
 def binarise(tree: Tree, markov: Markov, heads: HeadRules = COLLINS) -> BinaryTree:
-    """The binary tree of annotated symbols of `tree`, in time linear in its size (but for `horizontal` None)."""
+    """Convert a tree to a binary tree of annotated symbols, in time linear in its size (except with `horizontal`
+    None)."""
     labels, tags = tree.labels, tree.tags
     parents, child_lists = tree.parents(), tree.child_lists()
     out = BinaryTree([], [], [], [])
@@ -105,8 +107,8 @@ def binarise(tree: Tree, markov: Markov, heads: HeadRules = COLLINS) -> BinaryTr
             node = parents[node]
         return tuple(found)
 
-    # What comes next: (children from, to, head's place, constituent, number of the node above, whether it is its right
-    # child). A constituent itself has from = -1; a token i has constituent ~i and `to` the constituent above it.
+    # Stack of (first child, end, position of the head, constituent, index of the node above, whether this is its right
+    # child). A constituent itself has first child -1; a token i has constituent ~i and `end` is the constituent above.
     todo: list[tuple[int, int, int, int, int, bool]] = [(-1, 0, 0, 0, -1, False)]
     while todo:
         start, end, head, node, up, is_right = todo.pop()
@@ -123,7 +125,7 @@ def binarise(tree: Tree, markov: Markov, heads: HeadRules = COLLINS) -> BinaryTr
         if start < 0:
             out.symbols.append(Symbol(PHRASE, labels[node], ancestors(parents[node], markov.vertical - 1)))
             start, end = 0, len(kids)
-            if end > 2 and markov.binarisation != "left":  # which takes the first child for the head, `right` the last
+            if end > 2 and markov.binarisation != "left":  # "left" treats the first child as head, "right" the last
                 names = [_name(tree, kid) for kid in kids]
                 head = end - 1 if markov.binarisation == "right" else heads.head_child(labels[node], names)
         else:
@@ -147,9 +149,9 @@ def _part(
     """The symbol of the part over children [start, end) of a constituent; `noted`: labels from it upwards."""
     side = "left" if start < head else "right"
     order = range(start, head) if side == "left" else range(end - 1, head, -1)
-    if markov.horizontal is None:  # everything, and where the head is
+    if markov.horizontal is None:  # all children, and the position of the head
         side, order = f"{side}:{head - start}", range(start, end)
-    elif markov.binarisation in ("left", "right"):  # the place of the "head" is no difference here
+    elif markov.binarisation in ("left", "right"):  # the position of the "head" does not matter here
         order = range(start, end) if side == "left" else range(end - 1, start - 1, -1)
     memory = tuple(_name(tree, kids[place]) for place in order[: markov.horizontal])
     if markov.binarisation == "center-head":

@@ -1,9 +1,9 @@
 """Rule counts of binarised trees, relative frequencies, smoothing of the rules of parts, and emission probabilities.
 
-Of emissions: a word that was seen a few times has not shown all its tags. Its counts get `unseen_weight` tokens more,
-spread as the tags of rare words of the same signature are; words seen OFTEN times or more have shown what they are. The
-symbols of one tag (NN below NP, NN below ADJP) share the tag's distribution: each leans on it with a Dirichlet prior of
-`variant_weight`. So every symbol's probabilities sum to 1 over all classes.
+Emissions: a word that occurs only a few times has not occurred with all its tags. So `unseen_weight` tokens are added
+to its counts, distributed like the tags of rare words with the same signature; words that occur at least OFTEN times
+are not smoothed. The symbols of one tag (NN below NP, NN below ADJP) are smoothed towards the tag's distribution, each
+with a Dirichlet prior of weight `variant_weight`. So every symbol's probabilities sum to 1 over all classes.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ Rule = tuple[Symbol, ...]
 """Parent, left child and, unless it is a unary rule, right child."""
 
 ANY = "*any*"
-"""Stands in a symbol for the label that smoothing leaves open."""
+"""Placeholder in a symbol for the label that smoothing abstracts from."""
 
 OFTEN = 50
 
 
 @dataclass
 class RuleCounts:
-    """`rules`: how often each rule expands a constituent or a part. `tokens`: (tag symbol, word class) pairs."""
+    """Counts: `rules`: of each rule that expands a constituent or a part; `tokens`: of (tag symbol, word class)."""
 
     rules: Counter[Rule] = field(default_factory=Counter)
     tokens: Counter[tuple[Symbol, int]] = field(default_factory=Counter)
@@ -48,7 +48,7 @@ class RuleCounts:
                 self.rules[(symbol, *children)] += 1
 
     def frequencies(self, symbols: Sequence[Symbol]) -> np.ndarray:
-        """The share of each symbol among all nodes of the trees, float64 (S,)."""
+        """The relative frequency of each symbol among all nodes of the trees, float64 (S,)."""
         nodes: Counter[Symbol] = Counter()
         for rule, count in self.rules.items():
             nodes[rule[0]] += count
@@ -57,7 +57,7 @@ class RuleCounts:
         return np.array([nodes[symbol] for symbol in symbols], dtype=SCORE) / max(sum(nodes.values()), 1)
 
     def coarse(self) -> RuleCounts:
-        """The counts of the projection to vertical order 1 and horizontal order 0."""
+        """The counts projected to vertical order 1 and horizontal order 0."""
         found = RuleCounts()
         for rule, count in self.rules.items():
             found.rules[tuple(symbol.coarse() for symbol in rule)] += count
@@ -75,13 +75,13 @@ def relative_frequencies(counts: Mapping[Rule, float]) -> dict[Rule, float]:
 
 
 def smoothed_frequencies(counts: Mapping[Rule, float], markov: Markov, strength: float) -> dict[Rule, float]:
-    """`relative_frequencies` in which the rules of a part lean on those of the same part elsewhere.
+    """`relative_frequencies`, with the rules of each part smoothed towards those of the same part in other contexts.
 
-    The part of NP below S and that below VP share what follows what in an NP: a part's distribution has a Dirichlet
-    prior of weight `strength`, whose mean is the distribution with the uppermost noted label left open. Rules that come
-    in by it can lead to parts that were never seen; these have the mean alone. Without any label noted (vertical order
-    1) nothing changes. Raises ConfigError for a negative strength, and for parts of speech that note more than
-    constituents do.
+    The part of NP below S and the part of NP below VP have similar sequences of children. So a part's distribution has
+    a Dirichlet prior of weight `strength`, whose mean is the distribution that ignores the uppermost noted label. Rules
+    that only the prior contributes can lead to unseen parts; their distribution is the mean. Without noted labels
+    (vertical order 1) nothing changes. Raises ConfigError for a negative strength, and if the vertical order of parts
+    of speech is higher than that of constituents.
     """
     if not strength >= 0.0:
         raise ConfigError(f"smoothing of {strength!r}; give 0 for none, or the weight of the prior")
@@ -120,7 +120,7 @@ def smoothed_frequencies(counts: Mapping[Rule, float], markov: Markov, strength:
 
 
 def _noting(rule: Rule, width: int, label: str) -> Rule:
-    """The rule with another uppermost label in the parts that note `width` labels."""
+    """Replace the uppermost label of the parts of a rule that note `width` labels."""
     return tuple(
         s._replace(above=(*s.above[:-1], label)) if s.kind == PART and len(s.above) == width else s for s in rule
     )
@@ -129,7 +129,7 @@ def _noting(rule: Rule, width: int, label: str) -> Rule:
 def tag_shares(
     counts: Mapping[tuple[str, int], float], words: WordClasses, unseen_weight: float
 ) -> dict[int, dict[str, float]]:
-    """Smoothed counts class -> tag -> tokens from counts of (tag, class)."""
+    """Smoothed counts, class -> tag -> tokens, from counts of (tag, class)."""
     by_class: dict[int, dict[str, float]] = defaultdict(dict)
     all_tags: Any = Counter()
     for (tag, number), count in sorted(counts.items()):

@@ -1,4 +1,4 @@
-"""Training sentences to a PcfgModel."""
+"""Estimate a PcfgModel from training sentences."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,12 +24,12 @@ from .counting import Rule, RuleCounts, emissions, relative_frequencies, smoothe
 
 @dataclass(frozen=True)
 class PcfgOptions:
-    """How a grammar is made.
+    """Options for estimating a grammar.
 
-    `markov`: what symbols remember. `recipe`: preprocessing. `smoothing`: see `counting.smoothed_frequencies`.
-    `given_tags`: whether the parser may only use the tags it is given. `max_words`: longer training sentences, counted
-    after preprocessing, are left out. `min_word_count`: rarer words are known by their signature. `unseen_weight`,
-    `variant_weight`: see `counting`. Raises ConfigError for values out of range.
+    `markov`: the annotation of symbols. `recipe`: preprocessing. `smoothing`: see `counting.smoothed_frequencies`.
+    `given_tags`: whether the parser must use the tags of its input. `max_words`: longer training sentences, counted
+    after preprocessing, are left out. `min_word_count`: rarer words are represented by their signature.
+    `unseen_weight`, `variant_weight`: see `counting`. Raises ConfigError for values out of range.
     """
 
     markov: Markov = field(default_factory=Markov)
@@ -52,9 +52,9 @@ class PcfgOptions:
 def train_pcfg(
     sentences: Iterable[Sentence], options: PcfgOptions | None = None, meta: Mapping[str, Any] | None = None
 ) -> PcfgModel:
-    """The relative-frequency grammar of treebank sentences; their weights are not looked at.
+    """Estimate a grammar from treebank sentences by relative frequencies; their weights are ignored.
 
-    Raises TrainingDataError when no sentence is left, or a name is both a label and a tag.
+    Raises TrainingDataError if no sentence is left, or a name is both a label and a tag.
     """
     options = options or PcfgOptions()
     trees, words, facts = trees_of(sentences, options.recipe, options.max_words, options.min_word_count)
@@ -80,20 +80,20 @@ def train_pcfg(
 def trees_of(
     sentences: Iterable[Sentence], recipe: Recipe, max_words: int | None, min_word_count: int
 ) -> tuple[list[Tree], WordClasses, dict[str, Any]]:
-    """(Trees to learn from, classes of their words, how many sentences there are and were left out for a model's meta).
-    Raises TrainingDataError when none is left."""
+    """(Training trees, classes of their words, numbers of sentences used and left out, for a model's meta). Raises
+    TrainingDataError if none is left."""
     trees = [training_tree(sentence, recipe) for sentence in sentences]
     kept = [tree for tree in trees if max_words is None or len(tree.words) <= max_words]
     if not kept:
         raise TrainingDataError(
-            f"none of {len(trees)} sentences is left to learn from; give trees, or a larger max_words than {max_words}"
+            f"all {len(trees)} sentences were left out; give trees, or a larger max_words than {max_words}"
         )
     words = WordClasses.learn([tree.words for tree in kept], min_word_count)
     return kept, words, {"sentences": len(kept), "left_out": len(trees) - len(kept)}
 
 
 def label_tables(symbols: Iterable[Symbol]) -> tuple[SymbolTable, SymbolTable]:
-    """(labels of constituents, parts of speech) among the symbols."""
+    """(Labels of constituents, parts of speech) among the symbols."""
     found = {(s.kind, s.label) for s in symbols}
     labels, tags = (SymbolTable(sorted(label for kind, label in found if kind == which)) for which in (PHRASE, TAG))
     return labels, tags
@@ -108,8 +108,8 @@ def make_grammar(
     labels: SymbolTable,
     tags: SymbolTable,
 ) -> PcfgGrammar:
-    """A grammar as models hold it: S symbols in the order of their coarse symbols' numbers (`coarse`), `frequency`
-    float64 (S,)."""
+    """Convert a grammar to the format of models: S symbols in the order of the ids of their coarse symbols (`coarse`),
+    `frequency` float64 (S,)."""
     number = {symbol: place for place, symbol in enumerate(symbols)}
     binary, unary = (
         sorted((tuple(number[s] for s in rule), p) for rule, p in probabilities.items() if len(rule) == width)
@@ -136,7 +136,7 @@ def make_grammar(
 
 
 def count_trees(trees: Iterable[Tree], markov: Markov, words: WordClasses) -> RuleCounts:
-    """The counts of all rules of all trees, binarised."""
+    """Count the rules of all trees, binarised."""
     counts = RuleCounts()
     for tree in trees:
         counts.add(binarise(tree, markov), words.encode(tree.words).tolist())

@@ -1,7 +1,7 @@
 """Grammars with latent annotations: their tables, and the steps of EM, splitting, merging and smoothing.
 
-Matsuzaki, Miyao & Tsujii (2005) give every symbol the same number of latent values and let EM find what they mean;
-Petrov, Barrett, Thibaux & Klein (2006) split in two, train, and take back the half of the splits that helped least.
+Matsuzaki, Miyao & Tsujii (2005) give every symbol the same number of latent values, which EM estimates; Petrov,
+Barrett, Thibaux & Klein (2006) split every value in two, train, and undo the half of the splits that help least.
 """
 
 import itertools
@@ -21,17 +21,17 @@ from .binarise import BinaryTree, Symbol
 from .latent_kernels import Blocks, Room, expect, merge_losses
 
 CHUNKS = 16
-"""Expected counts are added up by so many chunks of trees, in order: the same sums with any number of threads."""
+"""Number of chunks of trees whose expected counts are added in order: the same sums with any number of threads."""
 
 TINY = 1e-10
 """Probabilities below this become 0."""
 
 
 class LatentTrees(NamedTuple):
-    """T trees, node after node in pre-order.
+    """The nodes of T trees, in pre-order.
 
-    `start` int64 (T + 1,): a tree's first node. `symbol` int32 (N,). `left`, `right` int32 (N,): children, counted from
-    the tree's first node, -1 for none. `rule` int32 (N,): number of the rule, or of a word's pair (tag, class).
+    `start` int64 (T + 1,): a tree's first node. `symbol` int32 (N,). `left`, `right` int32 (N,): children, relative to
+    the tree's first node, -1 for none. `rule` int32 (N,): id of the rule, or of a word's pair (tag, class).
     """
 
     start: np.ndarray
@@ -43,8 +43,8 @@ class LatentTrees(NamedTuple):
 
 @dataclass(frozen=True)
 class Backbone:
-    """What the treebank fixes. `symbols`: S of them. `rules` int32 (R, 3): parent, left, right (-1: unary). `pairs`
-    int32 (P, 2): tag, word class. `root`: number of the root symbol."""
+    """The observable grammar of the treebank. `symbols`: S of them. `rules` int32 (R, 3): parent, left, right (-1:
+    unary). `pairs` int32 (P, 2): tag, word class. `root`: id of the root symbol."""
 
     symbols: tuple[Symbol, ...]
     rules: np.ndarray
@@ -53,9 +53,10 @@ class Backbone:
 
 
 def read_trees(trees: Sequence[BinaryTree], classes: Sequence[Sequence[int]]) -> tuple[Backbone, LatentTrees]:
-    """The tables of binarised trees whose words have the given classes. Raises TrainingDataError without any tree."""
+    """Convert binarised trees, whose words have the given classes, to tables. Raises TrainingDataError if there is no
+    tree."""
     if not trees:
-        raise TrainingDataError("there are no trees to learn a grammar from; give at least one")
+        raise TrainingDataError("no trees to train a grammar on; give at least one")
     symbols = sorted({symbol for tree in trees for symbol in tree.symbols})
     number = {symbol: place for place, symbol in enumerate(symbols)}
     rule_of: dict[tuple[int, int, int], int] = {}
@@ -85,8 +86,8 @@ def read_trees(trees: Sequence[BinaryTree], classes: Sequence[Sequence[int]]) ->
 
 @dataclass(frozen=True)
 class LatentGrammar:
-    """`sizes` int32 (S,): latent values of each symbol. `rules`, `words` float64: probabilities in blocks (see
-    `latent_kernels.Blocks`)."""
+    """A grammar with latent annotations. `sizes` int32 (S,): number of latent values of each symbol. `rules`, `words`
+    float64: probabilities in blocks (see `latent_kernels.Blocks`)."""
 
     backbone: Backbone
     sizes: np.ndarray
@@ -95,7 +96,7 @@ class LatentGrammar:
 
     @cached_property
     def blocks(self) -> Blocks:
-        """What kernels take."""
+        """The grammar as kernels expect it."""
         wide, rules = _wide(self.sizes), self.backbone.rules
         n_rows, width = wide[rules[:, 1:]].prod(axis=1), wide[rules[:, 0]]
         alive = any_positive(self.rules, starts(np.repeat(width, n_rows))).astype(np.uint8)
@@ -104,22 +105,22 @@ class LatentGrammar:
 
     @property
     def n_parameters(self) -> int:
-        """Probabilities that are not 0."""
+        """The number of non-zero probabilities."""
         return int(np.count_nonzero(self.rules) + np.count_nonzero(self.words))
 
 
 def starts(lengths: np.ndarray) -> np.ndarray:
-    """int64 (n + 1,): where each of n pieces of these lengths begins, one after the other, and the end."""
+    """int64 (n + 1,): the offsets of n consecutive pieces of these lengths, and the end."""
     return np.concatenate([[0], np.cumsum(lengths)]).astype(OFFSET)
 
 
 def _wide(sizes: np.ndarray) -> np.ndarray:
-    """The sizes, and of -1, no right child, the size 1."""
+    """The sizes, followed by 1 as the size of symbol -1 (no right child)."""
     return np.concatenate([sizes, [1]]).astype(OFFSET)
 
 
 def block_offsets(backbone: Backbone, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(rule_at, word_at): where the blocks of rules and words begin; one entry more for the end."""
+    """(rule_at, word_at): the offsets of the blocks of rules and words, and the ends."""
     wide = _wide(sizes)
     return starts(wide[backbone.rules].prod(axis=1)), starts(wide[backbone.pairs[:, 0]])
 
@@ -127,8 +128,8 @@ def block_offsets(backbone: Backbone, sizes: np.ndarray) -> tuple[np.ndarray, np
 def _totals(
     backbone: Backbone, sizes: np.ndarray, counts: np.ndarray, word_counts: np.ndarray
 ) -> tuple[np.ndarray, list[np.ndarray]]:
-    """(Counts of all latent values, numbered through all symbols; of rules and of words the latent parent of every
-    number in the blocks)."""
+    """(Counts of all latent values of all symbols; for the entries in the blocks of rules and of words, the index of
+    their latent parent)."""
     base, found = starts(sizes), []
     for table, at in zip((backbone.rules, backbone.pairs), block_offsets(backbone, sizes), strict=True):
         n, parent = np.diff(at), table[:, 0]
@@ -139,7 +140,7 @@ def _totals(
 
 
 def normalised(backbone: Backbone, sizes: np.ndarray, counts: np.ndarray, word_counts: np.ndarray) -> LatentGrammar:
-    """The grammar of relative frequencies: the M step. A latent symbol without counts gets none at all."""
+    """The M step: the grammar of relative frequencies. A latent symbol without counts has probabilities 0."""
     totals, (of_rule, of_word) = _totals(backbone, sizes, counts, word_counts)
     share = np.divide(1.0, totals, out=np.zeros_like(totals), where=totals > 0.0)
     rules, words = counts * share[of_rule], word_counts * share[of_word]
@@ -149,7 +150,7 @@ def normalised(backbone: Backbone, sizes: np.ndarray, counts: np.ndarray, word_c
 
 
 def treebank_grammar(backbone: Backbone, trees: LatentTrees) -> LatentGrammar:
-    """One latent value per symbol: relative frequencies."""
+    """The grammar of relative frequencies, with one latent value per symbol."""
     sizes = np.ones(len(backbone.symbols), dtype=INDEX)
     is_word = trees.left < 0
     counts = np.bincount(trees.rule[~is_word], minlength=len(backbone.rules)).astype(SCORE)
@@ -158,7 +159,7 @@ def treebank_grammar(backbone: Backbone, trees: LatentTrees) -> LatentGrammar:
 
 
 class Expected(NamedTuple):
-    """Expected counts (shaped like a grammar's rules and words), log likelihood, trees without probability."""
+    """Expected counts (shaped like a grammar's rules and words), log likelihood, number of trees with probability 0."""
 
     rules: np.ndarray
     words: np.ndarray
@@ -172,7 +173,7 @@ def _room(trees: LatentTrees, grammar: LatentGrammar) -> Room:
 
 
 def _chunks(trees: LatentTrees) -> list[tuple[int, int]]:
-    """Chunks of trees with about as many nodes each."""
+    """Divide the trees into chunks with about the same number of nodes."""
     n = len(trees.start) - 1
     bounds = np.searchsorted(trees.start, np.linspace(0, int(trees.start[-1]), CHUNKS + 1))
     bounds[0], bounds[-1] = 0, n
@@ -180,7 +181,7 @@ def _chunks(trees: LatentTrees) -> list[tuple[int, int]]:
 
 
 def expectations(trees: LatentTrees, grammar: LatentGrammar, threads: int = 1) -> Expected:
-    """The E step; the same sums to the bit with any number of threads."""
+    """The E step; sums are bit-identical with any number of threads."""
 
     def one(chunk: tuple[int, int]) -> Expected:
         counts, word_counts = np.zeros_like(grammar.rules), np.zeros_like(grammar.words)
@@ -199,7 +200,7 @@ def expectations(trees: LatentTrees, grammar: LatentGrammar, threads: int = 1) -
 def _in_order(
     pool: ThreadPoolExecutor, task: Callable, items: Sequence[tuple[int, int]], ahead: int
 ) -> Iterable[Expected]:
-    """Results in the order of the items, few at a time: each holds arrays as large as the grammar."""
+    """Results in the order of the items, only a few at a time, because each has arrays as large as the grammar."""
     waiting = []
     for item in items:
         waiting.append(pool.submit(task, item))
@@ -210,14 +211,14 @@ def _in_order(
 
 
 def log_likelihood(trees: LatentTrees, grammar: LatentGrammar) -> tuple[float, int]:
-    """(Log likelihood, trees without probability, which are not counted.)"""
+    """(Log likelihood, number of trees with probability 0, which are left out)."""
     none = np.zeros(0)
     return expect(trees, 0, len(trees.start) - 1, grammar.blocks, none, none, _room(trees, grammar))
 
 
 def _resized(grammar: LatentGrammar, maps: Sequence[tuple[np.ndarray, np.ndarray]]) -> LatentGrammar:
-    """The grammar with other latent values. `maps`: of each symbol, float64 (old values, new values), what a new value
-    takes of an old one's probabilities as a parent, and of those of it as a child."""
+    """Change the latent values of a grammar. `maps`: for each symbol two float64 (old values, new values): weights with
+    which a new value gets the old ones' probabilities as a parent, and as a child."""
     backbone, old = grammar.backbone, grammar.sizes
     sizes = np.array([parent.shape[1] for parent, _ in maps], dtype=INDEX)
     (of_rule, of_word), (rule_at, word_at) = block_offsets(backbone, old), block_offsets(backbone, sizes)
@@ -236,9 +237,10 @@ def _resized(grammar: LatentGrammar, maps: Sequence[tuple[np.ndarray, np.ndarray
 
 
 def split(grammar: LatentGrammar, seed: int, noise: float = 0.01, values: int = 2) -> LatentGrammar:
-    """Every latent value but the root's in `values`, the numbers of each disturbed by up to `noise`, drawn with `seed`.
+    """Split every latent value, except the root's, into `values`; their probabilities are perturbed by up to `noise`.
 
-    In two: Petrov et al. 2006; a treebank grammar in more: Matsuzaki et al. 2005, section 2.2.
+    Into two: Petrov et al. 2006; a treebank grammar into more: Matsuzaki et al. 2005, section 2.2. `seed`: for the
+    noise.
     """
     maps = []
     for s, size in enumerate(grammar.sizes.tolist()):
@@ -252,7 +254,7 @@ def split(grammar: LatentGrammar, seed: int, noise: float = 0.01, values: int = 
 
 
 def latent_totals(grammar: LatentGrammar, expected: Expected) -> list[np.ndarray]:
-    """For each symbol the expected numbers of nodes with each of its latent values."""
+    """For each symbol the expected number of nodes with each of its latent values."""
     totals, _ = _totals(grammar.backbone, grammar.sizes, expected.rules, expected.words)
     return np.split(totals, np.cumsum(grammar.sizes)[:-1])
 
@@ -260,9 +262,10 @@ def latent_totals(grammar: LatentGrammar, expected: Expected) -> list[np.ndarray
 def merge(
     trees: LatentTrees, grammar: LatentGrammar, expected: Expected, share: float = 0.5
 ) -> tuple[LatentGrammar, float]:
-    """(The grammar without the `share` of the last splits that the likelihood misses least, their loss in nats.)
+    """Undo this fraction of the last splits, those with the lowest loss of likelihood; returns (grammar, their loss in
+    nats).
 
-    `expected`: counts under this very grammar, whose values 2k and 2k + 1 were one before the last split.
+    `expected`: counts under this grammar, whose values 2k and 2k + 1 were one before the last split.
     """
     sizes, common = grammar.sizes, latent_totals(grammar, expected)
     pairs = sizes // 2
@@ -286,8 +289,8 @@ def merge(
 
 
 def smooth(grammar: LatentGrammar, rules: float = 0.01, words: float = 0.1) -> LatentGrammar:
-    """Every latent value's probabilities drawn towards the mean over its symbol's values, by these shares (Petrov et
-    al. 2006, section 2.4)."""
+    """Interpolate every latent value's probabilities with the mean over its symbol's values, with these weights of the
+    mean (Petrov et al. 2006, section 2.4)."""
     new_rules, new_words, backbone = grammar.rules.copy(), grammar.words.copy(), grammar.backbone
     rule_at, word_at = block_offsets(backbone, grammar.sizes)
     for table, at, values, part in (

@@ -1,7 +1,7 @@
 """Kernels of the EM algorithm for latent annotations on fixed trees (Matsuzaki, Miyao & Tsujii 2005, section 2).
 
-Inside and outside numbers of a node are scaled so that the largest is 1, and the logarithms of the scales of the
-inside numbers add up to that of the tree's probability.
+Inside and outside scores of a node are scaled so that the largest is 1; the logarithms of the scales of the inside
+scores add up to the log probability of the tree.
 """
 
 import math
@@ -13,13 +13,12 @@ from spacy_dtparse.kernels.jit import bare_kernel, inner_kernel
 
 
 class Blocks(NamedTuple):
-    """A grammar whose symbols X stand for `sizes[X]` latent ones.
+    """A grammar in which each symbol X has `sizes[X]` latent values.
 
-    The probabilities of a rule X -> Y Z are a block [y, z, x], those of X -> Y one [y, x], in one long array `rules`,
-    at `rule_at[rule]`; x lies closest together, so that the innermost loops add up neighbouring numbers. EM makes most
-    of these rows [y, z, :] zero; `alive` uint8 says which are not, those of a rule from `row_at[rule]` on, and the
-    others are passed over, which changes no sum. The emissions of a pair (tag, word class) are a block [x] of `words`
-    at `word_at`.
+    The probabilities of a rule X -> Y Z are a block [y, z, x], those of X -> Y a block [y, x], in one array `rules`, at
+    offset `rule_at[rule]`; x is the innermost index, so that the innermost loops run over adjacent numbers. EM makes
+    most rows [y, z, :] zero. `alive` uint8 marks the others, from `row_at[rule]` for each rule; zero rows are skipped,
+    which changes no sum. The emissions of a pair (tag, word class) are a block [x] of `words` at `word_at`.
     """
 
     sizes: np.ndarray
@@ -32,9 +31,9 @@ class Blocks(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Scratch: `inside`, `outside` float64 (nodes of the longest tree + 1, largest size), of which the last row stands
-    for a right child that is not there, with the one inside number 1. float64 (nodes,): `factor`, what each node's
-    inside row was divided by; `norm`, the sum over x of inside times outside, as both are scaled."""
+    """Workspace: `inside`, `outside` float64 (nodes of the longest tree + 1, largest size), whose last row represents a
+    missing right child, with the single inside score 1. float64 (nodes,): `factor`: the divisor of each node's inside
+    row; `norm`: the sum over x of scaled inside times scaled outside."""
 
     inside: np.ndarray
     outside: np.ndarray
@@ -44,7 +43,7 @@ class Room(NamedTuple):
 
 @inner_kernel
 def _scale(row, n):
-    """Divide a row by its largest number; returns that, 0 when all are 0."""
+    """Divide a row by its maximum; returns the maximum, 0 if all are 0."""
     high = 0.0
     for x in range(n):
         high = max(high, row[x])
@@ -56,7 +55,7 @@ def _scale(row, n):
 
 @inner_kernel
 def _inside(trees, root, end, blocks, room):
-    """Inside numbers of a tree's nodes, from below; returns the log probability, -inf when the tree has none."""
+    """Compute the inside scores of a tree's nodes, bottom-up; returns the log probability, -inf for probability 0."""
     sizes, rules, alive, inside = blocks.sizes, blocks.rules, blocks.alive, room.inside
     total = 0.0
     for node in range(end - 1, root - 1, -1):
@@ -89,7 +88,7 @@ def _inside(trees, root, end, blocks, room):
 
 @inner_kernel
 def _outside(trees, root, end, blocks, counts, word_counts, room):
-    """Outside numbers, from above, and the expected counts of all rules and words."""
+    """Compute the outside scores, top-down, and add the expected counts of all rules and words."""
     sizes, rules, alive = blocks.sizes, blocks.rules, blocks.alive
     inside, outside = room.inside, room.outside
     outside[0] = 1.0
@@ -133,9 +132,9 @@ def _outside(trees, root, end, blocks, counts, word_counts, room):
 @bare_kernel
 def expect(trees, first, last, blocks, counts, word_counts, room):
     """Add the expected counts of trees [first, last) to `counts` and `word_counts`, shaped like a grammar's rules and
-    words; where `counts` is empty only the probability is wanted.
+    words; if `counts` is empty, compute only the probability.
 
-    Returns (log probability of these trees, trees without probability, which are left out).
+    Returns (log probability of these trees, number of trees with probability 0, which are left out).
     """
     total, lost = 0.0, 0
     for t in range(first, last):
@@ -152,11 +151,11 @@ def expect(trees, first, last, blocks, counts, word_counts, room):
 
 @bare_kernel
 def merge_losses(trees, pair_at, share, blocks, counts, word_counts, losses, room):
-    """Add to `losses` what merging each pair of latent symbols 2k, 2k + 1 would take off the log probability of the
-    trees, one node at a time (Petrov, Barrett, Thibaux & Klein 2006, section 2.3).
+    """Add to `losses` the decrease of the trees' log probability if each pair of latent symbols 2k, 2k + 1 were merged,
+    one node at a time (Petrov, Barrett, Thibaux & Klein 2006, section 2.3).
 
-    The pair k of symbol X has the entry `pair_at[X] + k`. `share` float64: how common each latent symbol is, by the
-    same numbering times two. `counts`, `word_counts`: scratch as in `expect`.
+    Pair k of symbol X has the entry `pair_at[X] + k`. `share` float64: frequency of each latent symbol; pair p has
+    the entries 2p and 2p + 1. `counts`, `word_counts`: workspace as in `expect`.
     """
     inside, outside = room.inside, room.outside
     for t in range(trees.start.shape[0] - 1):

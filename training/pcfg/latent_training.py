@@ -1,4 +1,4 @@
-"""From treebank sentences to a PCFG with latent annotations."""
+"""Train a PCFG with latent annotations on treebank sentences."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,10 +29,10 @@ from .latent import Backbone, LatentGrammar, LatentTrees, starts, treebank_gramm
 
 Log = Callable[..., None]
 _FACTS, _ARRAYS = "trees or options", ("sizes", "rules", "words")
-"""What a kept cycle depends on, and what of a grammar is kept."""
+"""Names for messages and checkpoints: the conditions of a saved cycle, and the saved arrays of a grammar."""
 
 FEW = 1e-6
-"""Expected counts below this are none."""
+"""Lower expected counts are ignored."""
 
 
 @stored_as(
@@ -42,18 +42,18 @@ FEW = 1e-6
 )  # fmt: skip
 @dataclass(frozen=True)
 class LatentOptions:
-    """How a latent grammar is trained.
+    """Options for training a latent grammar.
 
-    `markov`: of the observable symbols; vertical 1 and horizontal 0 leave the most to be learned. `cycles`: of
+    `markov`: annotation of the observable symbols; vertical 1 and horizontal 0 leave the most to EM. `cycles`: of
     splitting in two, EM and merging (Petrov et al. 2006); 0: instead `values` latent values for every symbol at once
-    (Matsuzaki et al. 2005), from the treebank grammar disturbed by `noise`. `iterations`: most EM steps after a split;
-    they end when the likelihood of every `hold_out`-th tree (0: none is held out) has not risen by a thousandth of a
-    nat per tree for `patience` steps. `merge_share`: of the splits taken back; `merge_iterations`: EM steps after that,
-    `smooth_iterations`: after smoothing. `smooth_rules`, `smooth_words`: see `latent.smooth`. `seeds`: a grammar for
-    each; the parser multiplies them. `recipe`, `max_words`, `min_word_count`, `unseen_weight`, `variant_weight`,
-    `given_tags`: see `grammar.PcfgOptions`. `candidates`: whether the model also gets a grammar of vertical order 2 and
-    horizontal order 1 (or the orders of `markov`, where they are higher), whose best trees the parser can rerank.
-    Raises ConfigError for values out of range.
+    (Matsuzaki et al. 2005), from the treebank grammar perturbed by `noise`. `iterations`: maximum EM steps after a
+    split; they end when the likelihood of every `hold_out`-th tree (0: none is held out) has not risen by a thousandth
+    of a nat per tree for `patience` steps. `merge_share`: fraction of the splits to undo; `merge_iterations`: EM
+    steps after that, `smooth_iterations`: after smoothing. `smooth_rules`, `smooth_words`: see `latent.smooth`.
+    `seeds`: one grammar is trained for each; the parser uses their product. `recipe`, `max_words`, `min_word_count`,
+    `unseen_weight`, `variant_weight`, `given_tags`: see `grammar.PcfgOptions`. `candidates`: whether the model also
+    gets a grammar of vertical order 2 and horizontal order 1 (or the orders of `markov` if they are higher), whose best
+    trees the parser can rerank. Raises ConfigError for values out of range.
     """
 
     markov: Markov = field(default_factory=lambda: Markov(1, 0, "center-head", 1))
@@ -86,9 +86,9 @@ class LatentOptions:
             **dict.fromkeys(("given_tags", "candidates"), truth()),
         })  # fmt: skip
         if self.hold_out == 1:
-            raise ConfigError("hold_out is 1, which leaves no tree to learn from; give 0, or 2 and more")
+            raise ConfigError("hold_out is 1, which leaves no training tree; give 0, or at least 2")
         if not self.seeds:
-            raise ConfigError("there are no seeds; give one for each grammar")
+            raise ConfigError("no seeds; give one for each grammar")
 
 
 @alone_in("workdir")
@@ -100,10 +100,10 @@ def train_latent(
     workdir: Path | None = None,
     log: Log | None = None,
 ) -> PcfgModel:
-    """A model with one latent grammar per seed. With a `workdir` a finished cycle is kept there and not trained again.
+    """Train a model with one latent grammar per seed. Finished cycles are saved in `workdir`, if given, and skipped.
 
-    `log` is called with facts of every cycle. Raises TrainingDataError when no sentence is left, or `workdir` holds the
-    cycles of other trees or options.
+    `log` is called with the metrics of every cycle. Raises TrainingDataError if no sentence is left, or `workdir` holds
+    cycles for other trees or options.
     """
     options = options or LatentOptions()
     trees, words, facts = trees_of(sentences, options.recipe, options.max_words, options.min_word_count)
@@ -147,7 +147,7 @@ class _Run:
         self.train = _chosen(self.trees, ~held)
 
     def grammar(self, seed: int) -> LatentGrammar:
-        """The grammar of one seed, from the last finished cycle in the working folder on."""
+        """Train the grammar of one seed, starting from the last finished cycle in the working folder."""
         options = self.options
         grammar = treebank_grammar(self.backbone, self.trees)
         for cycle in range(1, options.cycles + 1) if options.cycles else (0,):
@@ -176,9 +176,10 @@ class _Run:
         return self._em(grammar, seed, cycle, options.merge_iterations, False)
 
     def _em(self, grammar: LatentGrammar, seed: int, cycle: int, steps: int, watch: bool) -> LatentGrammar:
-        """EM steps; with `watch` until the held-out likelihood rises no more.
+        """Run EM steps; with `watch` until the held-out likelihood stops rising.
 
-        What is logged is the mean of the trees that have one; a tree with a rule of its own has none.
+        Logs the mean held-out log likelihood of the trees with non-zero probability; a tree with a unique rule has
+        probability 0.
         """
         began, best, waited, expected, done, share = time.perf_counter(), -np.inf, 0, None, 0, 1.0
         for done in range(1, steps + 1):
@@ -196,13 +197,13 @@ class _Run:
         if expected is not None:
             self.log(
                 seed=seed, cycle=cycle, step="em", iterations=done, log_likelihood=expected.log,
-                held_out=best / share if np.isfinite(best) and share > 0.0 else None, values=int(grammar.sizes.sum()),
-                parameters=grammar.n_parameters, seconds=time.perf_counter() - began,
+                held_out=best / share if np.isfinite(best) and share > 0.0 else None,
+                values=int(grammar.sizes.sum()), parameters=grammar.n_parameters, seconds=time.perf_counter() - began,
             )  # fmt: skip
         return grammar
 
     def _polish(self, grammar: LatentGrammar) -> LatentGrammar:
-        """Smoothing after every further EM step; from all trees, the held-out ones too."""
+        """Run further EM steps on all trees, including the held-out ones, with smoothing after each."""
         options = self.options
         for _ in range(options.smooth_iterations):
             smoothed = em.smooth(grammar, options.smooth_rules, options.smooth_words)
@@ -217,14 +218,14 @@ class _Run:
 
 
 def _chosen(trees: LatentTrees, chosen: np.ndarray) -> LatentTrees:
-    """The trees for which `chosen` bool (T,) is true."""
+    """Select the trees for which `chosen` bool (T,) is true."""
     lengths = np.diff(trees.start)
     nodes = np.repeat(chosen, lengths)
     return LatentTrees(starts(lengths[chosen]), *(column[nodes] for column in trees[1:]))
 
 
 class _Export:
-    """Grammars of a run as a model holds them: symbols in the order `order`, constituents first."""
+    """Converts the grammars of a run to the format of models: symbols in the order `order`, constituents first."""
 
     def __init__(self, run: _Run, words: WordClasses):
         self.run, self.words, self.backbone = run, words, run.backbone
@@ -245,8 +246,8 @@ class _Export:
         return make_grammar(self.symbols, range(len(known)), probabilities, frequency, emitted, *self.tables)
 
     def candidates(self, trees: Sequence[Tree]) -> PcfgGrammar:
-        """The grammar of relative frequencies whose best trees are reranked (Matsuzaki et al. 2005, section 4: vertical
-        order 2, horizontal order 1), binarised like the latent grammar."""
+        """The grammar of relative frequencies whose best trees the parser can rerank (Matsuzaki et al. 2005, section 4:
+        vertical order 2, horizontal order 1), binarised like the latent grammar."""
         options, coarse = self.run.options, self.run.options.markov
         numbers = {symbol: place for place, symbol in enumerate(self.symbols)}
         horizontal = None if coarse.horizontal is None else max(coarse.horizontal, 1)
@@ -263,7 +264,7 @@ class _Export:
         )  # fmt: skip
 
     def latent(self, grammar: LatentGrammar) -> LatentPart:
-        """A latent grammar; of a rule from a symbol to itself nothing is kept."""
+        """A latent grammar, without unary rules from a symbol to itself."""
         rules, rule_at = self.backbone.rules, grammar.blocks.rule_at
         number = np.append(np.argsort(self.order), -1).astype(INDEX)  # no right child stays -1
         kept = any_positive(grammar.rules, rule_at) & ((rules[:, 2] >= 0) | (rules[:, 0] != rules[:, 1]))
@@ -271,7 +272,7 @@ class _Export:
         return LatentPart(sizes, number[rules[kept]], blocks, self._emissions(grammar)[0])
 
     def _emissions(self, grammar: LatentGrammar) -> tuple[Emissions, np.ndarray]:
-        """(Emissions of all latent values, the share of each among all nodes)."""
+        """(Emissions of all latent values, relative frequency of each among all nodes)."""
         expected = em.expectations(self.run.trees, grammar, self.run.threads)
         values = [
             [symbol._replace(above=(str(x),)) for x in range(size)]

@@ -1,1 +1,1 @@
-"""What training runs share: logs, worker processes, files that a kill never hurts, settings."""
+"""Shared parts of training runs: logs, worker processes, atomic file writes, checkpoints, settings."""

@@ -1,4 +1,4 @@
-"""One run at a time in a folder."""
+"""Locks on folders: only one run at a time uses a folder."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _lock, _held = threading.Lock(), dict[Path, int]()
 
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Keep other processes out of a folder, which is made, for as long as this lasts; parts of one run may be nested.
+    """Context manager: create a folder and lock it against other processes; nested use within one process is allowed.
 
-    The system's own lock on a file: it is gone with the process that held it, however that ended. Raises ConfigError,
-    which names the process that has the folder. Where a file system has no locks a warning says so.
+    Locks a file with the operating system's lock, which is released when the process ends, however it ends. Raises
+    ConfigError with the id of the process that holds the lock. Logs a warning if the file system has no locks.
     """
     folder.mkdir(parents=True, exist_ok=True)
     place = folder.resolve()
@@ -49,7 +49,7 @@ def alone(folder: Path) -> Iterator[None]:
 
 
 def alone_in(name: str) -> Callable[[C], C]:
-    """Of a function: it runs `alone` in the folder that this argument is, unless that is None."""
+    """Decorator: hold the lock of the folder that is passed as argument `name`. No lock if it is None."""
 
     def decorate(function: C) -> C:
         signature = inspect.signature(function)
@@ -78,11 +78,11 @@ def _take(folder: Path) -> IO[str]:
             holder = file.read().strip()
         file.close()
         raise ConfigError(
-            f"{folder} is in use by another run (process {holder or 'unknown'}); wait until it has ended, or give this "
-            "one another folder"
+            f"{folder} is in use by another run (process {holder or 'unknown'}); wait until it has ended, or use "
+            "another folder"
         ) from error
     except OSError as error:
-        logger.warning("%s: no locks there (%s); see to it that no other run uses it", folder, error)
+        logger.warning("%s: the file system has no locks (%s); make sure that no other run uses it", folder, error)
         return file
     file.truncate(0)
     file.write(f"\n{os.getpid()}\n")
@@ -91,7 +91,7 @@ def _take(folder: Path) -> IO[str]:
 
 
 def _lock_file(file: IO[str]) -> None:
-    """Lock its first byte, or raise at once."""
+    """Lock the first byte of a file, or raise an error immediately."""
     if os.name == "nt":
         file.seek(0)
         msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]

@@ -8,7 +8,7 @@ from multiprocessing import get_context
 
 
 def worker_pool(n_workers: int, method: str = "forkserver") -> ProcessPoolExecutor:
-    """A pool whose workers end when this process does, even if it is killed."""
+    """A pool of worker processes that end when this process ends, even if it is killed."""
     return ProcessPoolExecutor(n_workers, mp_context=get_context(method), initializer=_end_with_parent)
 
 

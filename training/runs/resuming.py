@@ -1,6 +1,4 @@
-"""What unfinished runs keep on disk: files that are whole or not there, and whether they belong to the run that goes
-on.
-"""
+"""Checkpoints of unfinished runs: atomically written arrays, and checks that they belong to the run that is resumed."""
 
 import hashlib
 import json
@@ -21,48 +19,47 @@ from .files import keep_json, kept_json, written
 
 logger = logging.getLogger(__name__)
 _SHORT = 40
-"""Characters of a fact's two values that a message has room for."""
+"""Maximum characters of the two values of a setting that a message shows."""
 
 
 def save_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
-    """Write arrays by name as .npz, with checks; a kill at any moment leaves the old file or the new one. Raises
-    TrainingDataError as `files.written` does."""
+    """Write named arrays as .npz, with checksums, atomically. Raises TrainingDataError as `files.written` does."""
     with written(path) as file:
         np.savez(file, **arrays)
 
 
 @contextmanager
 def saved_arrays(path: Path) -> Iterator[Mapping[str, np.ndarray]]:
-    """The arrays of a file of `save_arrays`. Raises TrainingDataError, also from within the block, where the file is
-    damaged or lacks what the block asks for."""
+    """Context manager: the arrays in a file of `save_arrays`. Raises TrainingDataError, also from within the block, if
+    the file is damaged or lacks an array that the block uses."""
     try:
         with np.load(path) as arrays:
             yield arrays
     except DtparseError:
         raise
-    except Exception as error:  # of zipfile, of numpy, of what is made of the arrays: whatever a flipped bit does
+    except Exception as error:  # a flipped bit can raise anything in zipfile, numpy, or the code that uses the arrays
         raise TrainingDataError(
-            f"{path} is no readable training state ({error!r}); delete that file to train its part again from the "
-            "start, or the whole folder to start over"
+            f"{path} is no readable training state ({error!r}); delete that file to repeat its part of the training, "
+            "or the whole folder to start over"
         ) from error
 
 
 def kept_arrays(path: Path) -> dict[str, np.ndarray] | None:
-    """All arrays of a file of `save_arrays` that can be made again: None where there is none, or a damaged one, which
-    is taken away with a warning."""
+    """All arrays in a file of `save_arrays` that can be computed again. None if there is no file, or if it is damaged;
+    a damaged file is deleted with a warning."""
     if not path.is_file():
         return None
     try:
         with saved_arrays(path) as arrays:
             return dict(arrays)
     except TrainingDataError as error:
-        logger.warning("%s is damaged (%s); it is made again", path, error.__cause__)
+        logger.warning("%s is damaged (%s); it is computed again", path, error.__cause__)
         path.unlink()
         return None
 
 
 def as_array(facts: Any) -> np.ndarray:
-    """Plain data as an array of bytes, to be saved beside others."""
+    """Plain data as an array of bytes, to be saved with other arrays."""
     return np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8)
 
 
@@ -72,7 +69,7 @@ def as_facts(array: np.ndarray) -> Any:
 
 
 def digest(items: Iterable[Any]) -> str:
-    """What tells plain data from others, as 16 characters."""
+    """A digest of plain data, 16 characters."""
     found = hashlib.sha256()
     for item in items:
         found.update(json.dumps(item).encode())
@@ -82,18 +79,19 @@ def digest(items: Iterable[Any]) -> str:
 def check_facts(
     folder: Path, held: Any, facts: Mapping[str, Any], error: type[DtparseError] = TrainingDataError
 ) -> None:
-    """Raise `error` where what a folder holds was made with other facts (plain data; names of settings and digests of
+    """Raise `error` if the run in a folder had other conditions than `facts` (plain data: settings and digests of
     data); the message names those that differ."""
     plain = json.loads(json.dumps(facts))
     other = _differences(held if isinstance(held, Mapping) else {}, plain, list(plain))
     if other:
         raise error(
-            f"{folder} holds a run with other {', '.join(other)}; give the same ones to resume, or another --workdir"
+            f"{folder} holds a run with other {', '.join(other)}; use the same ones to resume, or another --workdir"
         )
 
 
 def own_folder(folder: Path, facts: Mapping[str, Any]) -> None:
-    """Make a folder a run's, or check that it is: `check_facts` with what it was made with."""
+    """Store the conditions of a run in its folder; if it has some of an earlier run, check them with
+    `check_facts`."""
     path = folder / "run.npz"
     if path.is_file():
         with saved_arrays(path) as arrays:
@@ -103,7 +101,7 @@ def own_folder(folder: Path, facts: Mapping[str, Any]) -> None:
 
 
 def own_json(path: Path, facts: Mapping[str, Any]) -> None:
-    """`own_folder` with a file of JSON."""
+    """`own_folder` with a JSON file."""
     held = kept_json(path)
     if held is None:
         keep_json(path, facts)
@@ -113,7 +111,7 @@ def own_json(path: Path, facts: Mapping[str, Any]) -> None:
 
 @contextmanager
 def run_folder(workdir: Path | None) -> Iterator[Path]:
-    """The folder of a run, for it alone; a temporary one where none is given."""
+    """Context manager: the locked folder of a run, or a temporary one if none is given."""
     if workdir is None:
         with tempfile.TemporaryDirectory() as folder:
             yield Path(folder)
@@ -123,7 +121,7 @@ def run_folder(workdir: Path | None) -> Iterator[Path]:
 
 
 def _differences(held: Mapping[str, Any], facts: Mapping[str, Any], names: list[str], prefix: str = "") -> list[str]:
-    """Names of the facts that differ, `part.name` within a part, with both values where they are short."""
+    """Names of the conditions that differ, `part.name` within a part, with both values if they are short."""
     found: list[str] = []
     for name in names:
         was, now = held.get(name), facts.get(name)

@@ -1,4 +1,4 @@
-"""NAME=VALUE settings of command lines, applied to settings in sections."""
+"""NAME=VALUE settings of command lines, applied to settings that may have sections."""
 
 import copy
 import json
@@ -12,7 +12,7 @@ C = TypeVar("C")
 
 
 def plain_value(text: str, old: Any) -> Any:
-    """JSON, or else text, whatever the `old` value is."""
+    """Parse a value as JSON, or else as text, whatever the `old` value is."""
     try:
         return json.loads(text)
     except ValueError:
@@ -20,8 +20,8 @@ def plain_value(text: str, old: Any) -> Any:
 
 
 def like_value(text: str, old: Any) -> Any:
-    """A value of the type of `old`: a number, text, or whole numbers with commas for a tuple of them. Raises ValueError
-    when the text is none."""
+    """Parse a value of the type of `old`: a number, text, or comma-separated integers for a tuple of them. Raises
+    ValueError if the text is no such value."""
     if isinstance(old, tuple):
         return tuple(int(part) for part in text.split(","))
     if isinstance(old, bool) or not isinstance(old, int | float | str):
@@ -32,10 +32,10 @@ def like_value(text: str, old: Any) -> Any:
 def changed(
     data: Mapping[str, Any], settings: Sequence[str], read: Callable[[str, Any], Any] = plain_value
 ) -> dict[str, Any]:
-    """A copy of `data` with NAME=VALUE or SECTION.NAME=VALUE settings applied, later ones over earlier ones.
+    """A copy of `data` with NAME=VALUE or SECTION.NAME=VALUE settings applied; later ones override earlier ones.
 
-    `read`: makes a value of the text and of the value that was there. Raises ConfigError for a name that is not there
-    and for what cannot be read.
+    `read`: parses a value from the text and the old value. Raises ConfigError for an unknown name and for a value that
+    cannot be parsed.
     """
     made = copy.deepcopy(dict(data))
     for setting in settings:
@@ -55,8 +55,8 @@ def changed(
 
 
 def changed_fields(config: C, settings: Sequence[str], but: Collection[str] = ()) -> C:
-    """`changed` for a dataclass whose sections are dataclasses: values keep their types, the fields `but` stay. Raises
-    ConfigError as `changed` does, and what the dataclasses raise for their values."""
+    """`changed` for a dataclass whose sections are dataclasses: values keep their types, the fields `but` cannot
+    be set. Raises ConfigError as `changed` does, and the errors of the dataclasses for their values."""
     data = {name: value for name, value in asdict(config).items() if name not in but}  # type: ignore[call-overload]
     new: dict[str, Any] = {}
     for name, value in changed(data, settings, like_value).items():
@@ -65,7 +65,7 @@ def changed_fields(config: C, settings: Sequence[str], but: Collection[str] = ()
 
 
 def _names(data: Mapping[str, Any], before: str = "") -> list[str]:
-    """The names of settings, those of sections with a dot."""
+    """The names of all settings, as SECTION.NAME within sections."""
     found: list[str] = []
     for name, value in data.items():
         found += _names(value, f"{before}{name}.") if isinstance(value, dict) else [before + name]

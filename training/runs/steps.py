@@ -1,4 +1,4 @@
-"""The steps of a long run: what is done is not done again, and what was begun goes on."""
+"""Steps of a long run: finished steps are skipped, unfinished ones are resumed."""
 
 import hashlib
 import json
@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .files import keep_json, kept_json
-from .telling import Say
+from .telling import Say, duration
 
 
 class Step(NamedTuple):
-    """`arguments`: of a command. `written`: the file that is there once it is done. `workdir`: the folder in which it
-    keeps what is unfinished, if it does."""
+    """A command with its `arguments`. `written`: the file that exists once it is done. `workdir`: the folder for its
+    checkpoints, if it has one."""
 
     name: str
     arguments: Sequence[str]
@@ -24,9 +24,8 @@ class Step(NamedTuple):
 
 
 class Steps:
-    """Does steps one after the other and keeps in a file what was done, so that the same steps go on where they
-    stopped. A step is done anew where its arguments, those of a step before it, or the `facts` (plain data) are others
-    than they were."""
+    """Runs steps one after the other and records them in a file, so that a repeated run resumes. A step is repeated if
+    its arguments, those of an earlier step, or the `facts` (plain data) have changed."""
 
     def __init__(self, path: Path, facts: Any, run: Callable[[list[str]], None], say: Say):
         self.path, self.run, self.say = path, run, say
@@ -35,17 +34,17 @@ class Steps:
         self.cpu_seconds = 0.0
 
     def do(self, step: Step) -> None:
-        """Do a step unless it is done; its times are added to the file. Raises what it raises."""
+        """Run a step unless it is done, and record its duration. Raises the errors of the step."""
         self._key.update(json.dumps(list(step.arguments)).encode())
         key, before = self._key.hexdigest(), self.kept.get(step.name, {})
         if before.get("key") == key and before.get("done") and step.written.exists():
-            self.say(f"{step.name}: done before, {_times(before)}")
+            self.say(f"{step.name}: done before in {_times(before)}")
             self.cpu_seconds += before["cpu_seconds"]
             return
         if before.get("key") != key:
             before = {"key": key, "seconds": 0.0, "cpu_seconds": 0.0}
             if step.workdir is not None and step.workdir.is_dir():
-                shutil.rmtree(step.workdir)  # of other arguments or data
+                shutil.rmtree(step.workdir)  # checkpoints for other arguments or data
         self._keep(step, {**before, "done": False, "command": " ".join(step.arguments)})
         self.say(f"$ python -m training {' '.join(step.arguments)}")
         began, cpu = time.perf_counter(), _cpu_seconds()
@@ -57,7 +56,7 @@ class Steps:
         }
         self._keep(step, {**self.kept[step.name], **now})
         self.cpu_seconds += now["cpu_seconds"]
-        self.say(f"{step.name}: {_times(now)}")
+        self.say(f"{step.name}: done in {_times(now)}")
 
     def _keep(self, step: Step, facts: dict[str, Any]) -> None:
         self.kept[step.name] = facts
@@ -65,9 +64,9 @@ class Steps:
 
 
 def _times(facts: dict[str, Any]) -> str:
-    return f"{facts['seconds']:.0f} s, {facts['cpu_seconds']:.0f} s of CPU time"
+    return f"{duration(facts['seconds'])}, {duration(facts['cpu_seconds'])} of CPU time"
 
 
 def _cpu_seconds() -> float:
-    """Of this process and those that it has waited for."""
+    """CPU time of this process and of the child processes that have ended."""
     return sum(os.times()[:4])

@@ -1,1 +1,1 @@
-"""The experiments of the papers, table by table; nothing imports them."""
+"""Experiments of the papers, table by table; no other subpackage imports this one."""

@@ -1,6 +1,6 @@
 """The experiments of Matsuzaki, Miyao & Tsujii (2005) on any treebanks: a plan of runs; a run (train, parse dev in all
-views, write result.json; finished cycles and views are kept); and results as Markdown, beside the figures that the
-paper prints in its tables. Its figures 7 and 8 are drawn only, so there is nothing of them to print beside ours."""
+views, write result.json; finished cycles and views are saved); and results as Markdown, next to the numbers in the
+paper's tables. The paper's figures 7 and 8 are plots without numbers to compare with."""
 
 import json
 import time
@@ -29,14 +29,14 @@ BINARISATIONS = ("center-parent", "center-head", "left", "right")
 VALUES = (1, 2, 4, 8, 16)
 SEEDS = (0, 1, 2, 3)
 CYCLES = (1, 2, 3, 4, 5, 6)
-NOISE = 0.5  # how far the first numbers of a grammar without split and merge are disturbed
+NOISE = 0.5  # perturbation of the initial probabilities of a grammar without split and merge
 DECODERS = ("rerank", "viterbi", "q", "max-rule")
 
 
 @dataclass(frozen=True)
 class View:
-    """One way to parse dev. `tags`: "own" (the grammar chooses), "gold" or "predicted" (what the tagger says).
-    `settings`: of the parser (PcfgSettings). `most`: dev sentences of more words are left out."""
+    """One way to parse dev. `tags`: "own" (the grammar predicts them), "gold" or "predicted" (by the tagger).
+    `settings`: of the parser (PcfgSettings). `most`: dev sentences with more words are left out."""
 
     name: str
     tags: str = "own"
@@ -46,7 +46,7 @@ class View:
 
 @dataclass(frozen=True)
 class Run(Named):
-    """One grammar, or a product of some, from the trees of one treebank."""
+    """One grammar, or a product of several, trained on one treebank."""
 
     treebank: str
     options: LatentOptions
@@ -66,13 +66,14 @@ DECODED = (
 
 
 def _annotated(how: str, values: int, seed: int = 0, views: tuple[View, ...] = BOTH, **more: Any) -> Run:
-    """A grammar whose symbols all have `values` latent values, as in the paper. `how`: it is binarised."""
+    """A run with a grammar whose symbols all have `values` latent values, as in the paper. `how`: one of
+    BINARISATIONS."""
     given = {"markov": Markov(1, 0, how, 1), "values": values, "seeds": (seed,), **more}
     options = LatentOptions(cycles=0, noise=NOISE, smooth_iterations=5, **given)
     return Run(f"{how}-{values}" + (f"-seed{seed}" if seed else ""), "wsj", options, views)
 
 
-PLAN = (  # in the order in which they are run
+PLAN = (  # in the order of execution
     *(_annotated("center-parent", values) for values in VALUES[:-1]),
     _annotated("center-parent", 16, views=(*BOTH, *DECODED), candidates=True),
     *(_annotated(how, values) for how in BINARISATIONS[1:] for values in VALUES),
@@ -96,8 +97,9 @@ def _gold(corpus: Path, treebank: str, scale: float) -> Sources:
 
 @dataclass(frozen=True)
 class Study:
-    """What all runs of one call share. `corpus`: folder of treebanks. `tags`: folder of predicted tags, None: views
-    with predicted tags are left out. `out`: a run has the folder `out`/NAME. `scale`: share of all sentences."""
+    """Arguments common to all runs of a call. `corpus`: folder of treebanks. `tags`: folder of predicted tags; None:
+    views with predicted tags are left out. `out`: a run has the folder `out`/NAME. `scale`: fraction of the sentences
+    to use."""
 
     corpus: Path
     tags: Path | None
@@ -108,8 +110,8 @@ class Study:
 
 
 def execute(run: Run, study: Study) -> tuple[dict[str, Any], bool]:
-    """(the run's result, whether anything was made now). Views that the result of the same facts has stay as they are.
-    Raises TrainingDataError and ConfigError for what cannot be used."""
+    """Do a run; returns (its result, whether anything was computed now). Views that are already in a result under the
+    same conditions are not repeated. Raises TrainingDataError and ConfigError for unusable input."""
     sources = _gold(study.corpus, run.treebank, study.scale)
     options = {name: value for name, value in describe_latent(run.options).items() if name != "candidates" or value}
     facts = json.loads(json.dumps({"run": run.name, "options": options, "data": sources.facts()}))
@@ -118,7 +120,8 @@ def execute(run: Run, study: Study) -> tuple[dict[str, Any], bool]:
     held = read_result(path, "views")
     if held is not None and held["facts"] != facts:
         raise TrainingDataError(
-            f"{path} is of other trees or options; delete its folder to make it again, or give another --out"
+            f"{path} was computed with other trees or options; delete its folder to repeat the run, or give another "
+            "--out"
         )
     views = {} if held is None else dict(held["views"])
     wanted = [view for view in run.views if study.tags is not None or view.tags != "predicted"]
@@ -128,7 +131,7 @@ def execute(run: Run, study: Study) -> tuple[dict[str, Any], bool]:
     result = held or {"facts": facts, **_train(run, study, sources, model)}
     parser = load_parser(model)
     if not isinstance(parser, PcfgParser):
-        raise ConfigError(f"{model} is no PCFG; delete {folder} to make it again")
+        raise ConfigError(f"{model} is no PCFG; delete {folder} to train it again")
     for view in todo:
         views[view.name] = _look(view, run.treebank, sources.dev, parser, study)
         result |= {"views": views, **origin(study.command)}
@@ -178,7 +181,7 @@ def _look(view: View, name: str, gold: Sequence[Sentence], parser: PcfgParser, s
 
 
 def count(number: float) -> str:
-    """A number of parameters."""
+    """Format a number of parameters."""
     return f"{number / 1e3:,.0f} K" if number < 1e6 else f"{number / 1e6:,.2f} M"
 
 
@@ -189,11 +192,11 @@ INITIAL: tuple[tuple[str, Callable[[dict[str, Any]], float | None], int, str], .
     ("precision, *evalb*", lambda r: 100 * r["views"]["own"]["evalb"]["precision"], 2, "86.0 ± 0.48"),
     ("F1, *all*", lambda r: 100 * r["views"]["own"]["all"]["f1"], 2, NO),
 )
-"""Table 1: name, figure of a result, digits, and the paper's mean and standard deviation over four initial values."""
+"""Table 1: name, function of a result, digits, and the paper's mean and standard deviation over four initial values."""
 
 
 def initial(results: Results) -> str:
-    """The same model from other initial values (Table 1)."""
+    """The same model with different initial values (Table 1)."""
     names = ["center-parent-16", *(f"center-parent-16-seed{seed}" for seed in SEEDS[1:])]
     have = [results[name] for name in names if name in results]
     rows = []
@@ -229,14 +232,14 @@ def _f1(view: dict[str, Any]) -> str:
 
 
 def cycles(results: Results) -> str:
-    """F1 after so many cycles of split and merge (Petrov et al. 2006)."""
+    """F1 by the number of split-merge cycles (Petrov et al. 2006)."""
     have = [(number, results[f"cycles-{number}"]) for number in CYCLES if f"cycles-{number}" in results]
     rows = [[number, result["values"][0], *_figures(result)] for number, result in have]
     return markdown(["cycles", "latent values", *FIGURES], rows)
 
 
 def decoders(results: Results) -> str:
-    """F1 against time of the decoders, one grammar (Figure 8)."""
+    """F1 against time of the decoders, for one grammar (Figure 8)."""
     views = results["center-parent-16"]["views"]
     rows = []
     for decoder in DECODERS:
@@ -257,7 +260,7 @@ LENGTH_RUNS = {
 
 
 def lengths(results: Results) -> str:
-    """Recall, precision and crossing brackets of short and of nearly all sentences (Table 2)."""
+    """Recall, precision and crossing brackets of short sentences and of nearly all sentences (Table 2)."""
     rows = []
     for name, what in LENGTH_RUNS.items():
         views = results.get(name, {"views": {}})["views"]

@@ -1,5 +1,5 @@
-"""Plans of runs: choosing some by name, doing one after the other without one bad run taking the others along, and the
-results as Markdown tables in the marked blocks of a page, `<!-- PREFIX: NAME -->` … `<!-- /PREFIX -->`."""
+"""Plans of runs: select runs by name, do them in order and continue after a failed one, and write the results as
+Markdown tables into the marked blocks of a page, `<!-- PREFIX: NAME -->` … `<!-- /PREFIX -->`."""
 
 import re
 import sys
@@ -16,13 +16,13 @@ from spacy_dtparse.errors import ConfigError, TrainingDataError
 from ..runs.files import read_result
 
 NO, RESULT = "–", "result.json"
-Results = Mapping[str, dict[str, Any]]  # a run's result by its name
-Tables = Mapping[str, tuple[Sequence[str], Callable[[Results], str]]]  # of which runs it needs one, and what makes it
+Results = Mapping[str, dict[str, Any]]  # name of a run -> its result
+Tables = Mapping[str, tuple[Sequence[str], Callable[[Results], str]]]  # (runs, at least one is needed; the formatter)
 
 
 @dataclass(frozen=True)
 class Named:
-    """What a plan is made of; it is asked for by its name."""
+    """An item of a plan, selected by its name."""
 
     name: str
 
@@ -31,7 +31,7 @@ R = TypeVar("R", bound=Named)
 
 
 def chosen(plan: Sequence[R], names: Sequence[str] | None) -> list[R]:
-    """The named runs in the plan's order, or all. Raises ConfigError for a name that is not in the plan."""
+    """The named runs, or all, in the order of the plan. Raises ConfigError for a name that is not in the plan."""
     known = [run.name for run in plan]
     unknown = [name for name in names or () if name not in known]
     if unknown:
@@ -42,9 +42,9 @@ def chosen(plan: Sequence[R], names: Sequence[str] | None) -> list[R]:
 def run_each(
     runs: Sequence[R], execute: Callable[[R], tuple[dict[str, Any], bool]], told: Callable[[dict[str, Any]], str]
 ) -> None:
-    """Do the runs in order and print a line for each. `execute`: gives a run's result and whether it was made now.
-    `told`: the result's figures in a few words. A run that cannot be done is said on standard error and passed over; in
-    the end TrainingDataError names all such runs. A run alone raises its own error."""
+    """Do the runs in order and print a line for each. `execute`: returns a run's result and whether it was computed
+    now. `told`: formats the scores of a result. A failed run is reported on standard error, and the next one
+    follows; at the end TrainingDataError names all failed runs. If there is only one run, its error is raised."""
     failed = []
     for run in runs:
         began = time.perf_counter()
@@ -63,7 +63,7 @@ def run_each(
 
 
 def origin(command: Sequence[str]) -> dict[str, Any]:
-    """What a result says about how and when it was made."""
+    """The command, version and date of a result."""
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
     return {"command": list(command), "version": __version__, "date": now}
 
@@ -74,19 +74,19 @@ def load_results(folder: Path, plan: Sequence[Named], *keys: str) -> dict[str, d
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """A Markdown table, the first column to the left, the others to the right."""
+    """A Markdown table with the first column left-aligned, the others right-aligned."""
     lines = ["| " + " | ".join(map(str, row)) + " |" for row in (head, *rows)]
     return "\n".join([lines[0], "|---|" + "---:|" * (len(head) - 1), *lines[1:]])
 
 
 def percent(value: float | None, digits: int = 2) -> str:
-    """A fraction as a percentage, without the sign."""
+    """Format a fraction as a percentage, without the percent sign."""
     return NO if value is None else f"{100 * value:.{digits}f}"
 
 
 def fill_blocks(page: Path, prefix: str, tables: Tables, results: Results) -> list[str]:
-    """Fill the blocks of the file `page` and return the names of those that were filled. A block without results stays
-    as it is. Raises ConfigError for a block of an unknown name."""
+    """Fill the blocks of the file `page`; returns the names of the filled blocks. A block without results is unchanged.
+    Raises ConfigError for a block with an unknown name."""
     filled: list[str] = []
 
     def block(match: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Treebanks to training and held-out sentences: a folder of named treebanks, or the Penn Treebank's WSJ sections."""
+"""Training and held-out sentences of a folder of treebanks, or of the Penn Treebank's WSJ sections."""
 
 import hashlib
 from collections import Counter
@@ -15,19 +15,19 @@ from ..data.corpus import Sentence, read_tags, read_treebank
 from ..data.treebanks import corpus_files, every, read_files
 
 SECTIONS = {"train": range(2, 22), "dev": range(22, 23), "test": range(23, 24)}  # of the WSJ part, as in the papers
-PTB = "ptb"  # the name of a treebank given by its sections: of its files of tags, and in results
+PTB = "ptb"  # name of a treebank given by its sections, in its files of tags and in results
 
 
 @stored_as("train", "dev", "test")
 class Sources(NamedTuple):
-    """Sentences by part. `test` is empty unless it was asked for."""
+    """Sentences by part. `test` is empty unless requested."""
 
     train: tuple[Sentence, ...]
     dev: tuple[Sentence, ...]
     test: tuple[Sentence, ...] = ()
 
     def facts(self) -> dict[str, Any]:
-        """Sentences per treebank and part, and a digest of trees and tags: what tells one set of data from another."""
+        """Numbers of sentences per treebank and part, and a digest of trees and tags, to identify the data."""
         digest = hashlib.blake2b(digest_size=12)
         for sentence in chain(*self):
             tree = sentence.tree
@@ -38,16 +38,16 @@ class Sources(NamedTuple):
 
 
 def corpus_sources(folder: Path, names: Sequence[str], tags: Path | None, scale: float = 1.0) -> Sources:
-    """The train and dev parts of `folder`/NAME; see `treebanks.corpus_files`. Every part is thinned out by `scale`."""
+    """The train and dev parts of `folder`/NAME; see `treebanks.corpus_files`. `scale`: fraction of each part to use."""
     if not names:
-        raise ConfigError("--corpus needs --names, the treebanks of the folder that are used")
+        raise ConfigError("--corpus needs --names, the treebanks of the folder to use")
     parts = (read_files(corpus_files(folder, names, part, tags)) for part in ("train", "dev"))
     return Sources(*(every(part, scale) for part in parts))
 
 
 def section_files(root: Path, part: str) -> list[Path]:
-    """The files of the sections of `part`, in order: root/SS/wsj_*.mrg, or .prd where there is no .mrg of that name.
-    Raises TrainingDataError when a section has none."""
+    """The files of the sections of `part`, in order: root/SS/wsj_*.mrg, or .prd if there is no .mrg of that name.
+    Raises TrainingDataError if a section has none."""
     files, sections = [], [f"{section:02}" for section in SECTIONS[part]]
     for section in sections:
         folder = root / section
@@ -55,16 +55,16 @@ def section_files(root: Path, part: str) -> list[Path]:
         if not found:
             raise TrainingDataError(
                 f"{folder} has no wsj_*.mrg or wsj_*.prd; {part} needs the sections {', '.join(sections)} of {root}, "
-                "a folder each"
+                "one folder each"
             )
         files += [found[stem] for stem in sorted(found)]
     return files
 
 
 def treebank_sources(root: Path, tags: Path | None, scale: float = 1.0, test: bool = False) -> Sources:
-    """The Penn Treebank by its WSJ sections; section 23 is opened only with `test`. `tags`: folder with ptb.train.tags,
-    ptb.dev.tags (and ptb.test.tags), a line per tree of `section_files`. Raises TrainingDataError for missing sections
-    and for tags that do not fit."""
+    """Read the Penn Treebank by its WSJ sections; section 23 is read only with `test`. `tags`: folder with
+    ptb.train.tags, ptb.dev.tags (and ptb.test.tags), a line per tree of `section_files`. Raises TrainingDataError for
+    missing sections and for tags that do not match the trees."""
     parts = []
     for part in ("train", "dev", "test") if test else ("train", "dev"):
         sentences = [replace(found, source=PTB) for path in section_files(root, part) for found in read_treebank(path)]
@@ -78,7 +78,7 @@ def _tagged(sentences: list[Sentence], path: Path, root: Path) -> list[Sentence]
     rows = [tuple(line.split()) for line in read_tags(path, "a line of tags per tree")]
     wrong = next((n for n, (s, row) in enumerate(zip(sentences, rows, strict=False)) if len(row) != len(s.tags)), None)
     if wrong is not None or len(rows) != len(sentences):
-        where = f"line {wrong + 1} does not fit its tree" if wrong is not None else f"{len(rows)} lines"
+        where = f"line {wrong + 1} does not match its tree" if wrong is not None else f"{len(rows)} lines"
         raise TrainingDataError(
             f"{path}: {where}; there must be one line for each of the {len(sentences)} trees of {root}, in the order "
             "of sections and files, with a tag per word"

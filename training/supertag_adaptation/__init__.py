@@ -1,6 +1,6 @@
-"""Supertagger adaptation (Kummerfeld et al. 2010): a tagger of spines learns from what the parser makes of raw text,
-and then offers fewer of them, so that the parser's search is shorter.
+"""Supertagger adaptation (Kummerfeld et al. 2010): a tagger of spines is trained on the parser's trees of raw text, and
+then restricts the parser to fewer spines, which shortens its search.
 
-`measuring` (speed, and agreement with the parser alone), `packing` (pipelines in and out),
-`running` (the parser's trees as sentences with categories, and all of it).
+`measuring` (speed, and agreement with the unrestricted parser), `packing` (read and write pipelines), `running` (the
+whole adaptation).
 """

@@ -1,4 +1,4 @@
-"""How fast a parser is with a tagger's spines, and what that costs; tables of it, as Markdown."""
+"""Measure the speed and accuracy of a parser that is restricted to a tagger's spines; format Markdown tables."""
 
 import gc
 import math
@@ -21,7 +21,7 @@ from ..loglinear_tagger.corpus import LabelledSentence
 from ..loglinear_tagger.fitting import judge
 
 Prunable = DtreeParser | PcfgParser
-"""The parsers that read spines: a search is a pass over an agenda of the one, a chart of the other."""
+"""Parsers that can be restricted to spines: a search is a pass over an agenda in the one, over a chart in the other."""
 
 SEARCHES = ("earlier", "same", "later")
 AMBIGUITIES = ("fewer", "equal", "more")
@@ -30,14 +30,14 @@ _DEV = ("dev: tags a word", "right tag offered", "sentences/s", "F1")
 
 
 class Offering(NamedTuple):
-    """A tagger whose spines are offered (None: the parser alone), and the betas of the search."""
+    """A tagger whose spines restrict the parser (None: unrestricted), and the betas of the search."""
 
     tagger: SequenceTagger | None
     betas: tuple[float, ...]
 
 
 class _Met(NamedTuple):
-    """What was met on a sentence with one tagger."""
+    """The measurements on a sentence with one tagger."""
 
     tree: Tree
     seconds: float
@@ -47,7 +47,7 @@ class _Met(NamedTuple):
 
 @contextmanager
 def no_collecting() -> Iterator[None]:
-    """Collect no garbage meanwhile: what is compared by turns would have its time counted for one of them."""
+    """Context manager: disable garbage collection, whose time would count for one of the compared variants."""
     was = gc.isenabled()
     gc.collect()
     gc.disable()
@@ -65,18 +65,18 @@ def measure(
     offerings: Sequence[Offering],
     agreement: bool = False,
 ) -> list[dict[str, Any]]:
-    """Parse sentences one by one in this process, each with every offering in turn, so that what else the machine does
-    weighs on all of them alike; plain data of each offering.
+    """Parse sentences one by one in this process, each with every offering in turn, so that other load on the machine
+    affects all of them equally; returns plain data for each offering.
 
-    `f1` and `equal`: labelled F1 against the sentences' own trees, with `agreement` against those that the first
-    offering gives, and the share of equal ones. For each sentence
-    `seconds` (CPU time, tagging included), `searches`, and `offered`, how many categories its words have together at
-    each β; `tokens` of all. `tagging`: what `judge` says of the tagger, `labels` being the right ones.
+    `f1` and `equal`: labelled F1 against the sentences' trees, with `agreement` against the trees with the first
+    offering, and the fraction of equal trees. For each sentence `seconds` (CPU time, including tagging), `searches`,
+    and `offered`: total number of categories of its words at each β; `tokens`: of all sentences. `tagging`: scores of
+    the tagger by `judge`, with the gold `labels`.
     """
     runs: list[list[_Met]] = [[] for _ in offerings]
     parsers = [parser if tagger is None else parser.with_settings(betas=betas) for tagger, betas in offerings]
     with no_collecting():
-        for sentence in (sentences[0], *sentences):  # the first one twice: kernels are compiled or loaded now
+        for sentence in (sentences[0], *sentences):  # the first one twice: to compile or load the kernels
             for own, offering, run in zip(parsers, offerings, runs, strict=True):
                 run.append(_parse(own, offering, sentence))
     if agreement:
@@ -94,8 +94,8 @@ def best_betas(
     tagger: SequenceTagger,
     choices: Sequence[tuple[float, ...]],
 ) -> tuple[float, ...]:
-    """The betas with which the parser is fastest on these sentences at no less F1 than alone; where there are none, the
-    most accurate ones."""
+    """The betas with which the parser is fastest on these sentences without a lower F1 than unrestricted; if there are
+    none, the most accurate ones."""
     offerings = [Offering(tagger, betas) for betas in choices]
     alone, *found = measure(parser, sentences, labels, [Offering(None, ()), *offerings])
     able = [(sum(one["seconds"]), betas) for one, betas in zip(found, choices, strict=True) if one["f1"] >= alone["f1"]]
@@ -113,7 +113,7 @@ def _parse(parser: Prunable, offering: Offering, sentence: Sentence) -> _Met:
 
 
 def _figures(run: Sequence[_Met], sentences: Sequence[Sentence], tagging: dict[str, Any] | None) -> dict[str, Any]:
-    """The figures of a run."""
+    """The results of a run."""
     total, _ = score_trees(sentences, [met.tree for met in run])
     shape = attrgetter("labels", "starts", "ends")
     equal = [shape(s.tree) == shape(met.tree) for s, met in zip(sentences, run, strict=True)]
@@ -134,11 +134,11 @@ def speed(measured: dict[str, Any]) -> float:
 
 
 def breakdown(first: dict[str, Any], other: dict[str, Any]) -> list[dict[str, Any]]:
-    """Where a change of speed between two taggers comes from, as Kummerfeld et al. (2010, Table 3) break it down.
+    """Break down the change of speed between two taggers, as Kummerfeld et al. (2010, Table 3) do.
 
-    A row for each of SEARCHES (in which search the `other` finds a sentence's tree) and of AMBIGUITIES (how many
-    categories its words have together, in the earlier one of the two searches; without pruning, equal ones), with
-    `sentences`, and `seconds`, the change of their time in all.
+    A row for each of SEARCHES (the search in which the `other` finds a sentence's tree) and of AMBIGUITIES (the total
+    number of categories of its words in the earlier of the two searches; equal without pruning), with `sentences`, and
+    `seconds`: the total change of their time.
     """
     pairs = product(SEARCHES, AMBIGUITIES)
     rows: dict[tuple[str, str], dict[str, Any]] = {
@@ -155,25 +155,26 @@ def breakdown(first: dict[str, Any], other: dict[str, Any]) -> list[dict[str, An
 
 
 def _in_search(offered: Sequence[int], number: int) -> float:
-    """How many categories a search, counted from 1, has; a β that offers what the one before did gets no search, and
-    after the last β nothing is pruned."""
+    """The number of categories in search `number`, from 1. A β with the same categories as the previous one gets no
+    search, and after the last β the search is unrestricted."""
     tried = [count for at, count in enumerate(offered) if at == 0 or count != offered[at - 1]]
     return tried[number - 1] if number <= len(tried) else math.inf
 
 
 def _order(first: float, second: float) -> int:
-    """1 if it goes up, -1 if down."""
+    """1 for an increase, -1 for a decrease, else 0."""
     return (second > first) - (second < first)
 
 
 def report(plain: dict[str, Any], results: Sequence[dict[str, Any]]) -> str:
-    """The table by sizes and, where there are several, for each but the first the breakdown of its change of speed."""
+    """The table by sizes and, for each size except the first, the breakdown of its change of speed."""
     return "\n".join([table(plain, results), *(changes(results[0], result) for result in results[1:])])
 
 
 def table(plain: dict[str, Any], results: Sequence[dict[str, Any]]) -> str:
-    """A row for each size after that of the parser without spines (`plain`). Tags a word are those at the first β, as
-    is the share of words whose tag is among them: in text the one of the parser's own tree."""
+    """A Markdown table with a row for the unrestricted parser (`plain`), then one for each size. Tags per word are
+    those at the first β, like the fraction of words whose right tag is among them; in text, the right tag is that of
+    the parser's tree."""
     heads = ["parser's trees", "β", *(f"text: {_TEXT[0]}", *_TEXT[1:]), *(_DEV if plain["dev"] else ())]
     lines = [f"| {' | '.join(heads)} |", "|" + "---:|" * len(heads)]
     for result in (plain, *results):
@@ -190,7 +191,7 @@ def table(plain: dict[str, Any], results: Sequence[dict[str, Any]]) -> str:
 
 
 def _tagging(measured: dict[str, Any]) -> list[str]:
-    """Tags a word and the share of right ones at the first β."""
+    """Tags per word and the fraction of words whose right tag is among them, at the first β."""
     if measured["tagging"] is None:
         return ["–", "–"]
     at_first = next(iter(measured["tagging"]["betas"].values()))
@@ -198,7 +199,7 @@ def _tagging(measured: dict[str, Any]) -> list[str]:
 
 
 def changes(first: dict[str, Any], other: dict[str, Any]) -> str:
-    """The breakdown of the time on held-out text of one size against that of the first."""
+    """The breakdown of the time on held-out text with one size against that with the first."""
     rows = breakdown(first["text"], other["text"])
     n, total = len(first["text"]["seconds"]), sum(row["seconds"] for row in rows)
     lines = [

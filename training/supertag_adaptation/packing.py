@@ -1,4 +1,4 @@
-"""Pipelines in, and out with a spine_tagger before the parser."""
+"""Open pipelines, and write them with a spine_tagger before the parser."""
 
 import shutil
 from collections.abc import Sequence
@@ -20,9 +20,9 @@ from ..data.assemble import check_target
 from .measuring import Prunable
 
 EMBEDDED = "embedded"
-"""Stands for the English pipeline, and for the English boosted trees."""
+"""Name of the English pipeline, and of the English boosted trees."""
 EMBEDDED_PCFGLA = "embedded-pcfgla"
-"""Stands for the English grammar with latent annotations."""
+"""Name of the English grammar with latent annotations."""
 _INSTEAD = (
     f"boosted trees or a grammar (--parser FILE, --parser {EMBEDDED}: the English trees, --parser {EMBEDDED_PCFGLA}: "
     "the English grammar)"
@@ -30,15 +30,15 @@ _INSTEAD = (
 
 
 def open_pipeline(pipeline: str, parser: Path | None = None, betas: tuple[float, ...] | None = None) -> Language:
-    """A pipeline whose first constituent parser reads spines; `parser`, `betas`: see `Adaptation`.
+    """Open a pipeline whose first constituency parser can use spines; `parser`, `betas`: see `Adaptation`.
 
-    Raises ModelFormatError when there is no such pipeline or model, or the component is not for such models,
-    ConfigError when its parser makes no use of spines.
+    Raises ModelFormatError if there is no such pipeline or model, or the component does not accept such models,
+    ConfigError if its parser does not use spines.
     """
     nlp = load_language(None if pipeline == EMBEDDED else pipeline)
     if parser is None and not has_constituents(nlp):
         raise ConfigError(
-            f"the pipeline {pipeline} has no constituent parser, only {', '.join(nlp.pipe_names) or 'nothing'}; add "
+            f"the pipeline {pipeline} has no constituency parser, only {', '.join(nlp.pipe_names) or 'nothing'}; add "
             f"one, or give {_INSTEAD}"
         )
     own: ConstituentParser | None = None
@@ -49,8 +49,8 @@ def open_pipeline(pipeline: str, parser: Path | None = None, betas: tuple[float,
     name = component_name(nlp)
     if not getattr(component.parser, "reads_spines", False):
         raise ConfigError(
-            f"{name!r} of the pipeline {pipeline} has a parser of kind {component.parser.name!r}, whose search spines "
-            f"do not prune; give in its place {_INSTEAD}"
+            f"{name!r} of the pipeline {pipeline} has a parser of kind {component.parser.name!r}, which does not use "
+            f"spines; replace it by {_INSTEAD}"
         )
     if betas is not None:
         set_betas(nlp, betas)
@@ -60,7 +60,7 @@ def open_pipeline(pipeline: str, parser: Path | None = None, betas: tuple[float,
 
 
 def set_betas(nlp: Language, betas: Sequence[float]) -> None:
-    """Give the first constituent parser these betas, in its config, too."""
+    """Set the betas of the first constituency parser, also in its config."""
     component = get_component(nlp)
     component.betas = list(betas)  # type: ignore[attr-defined]
     component.set_parser(component.parser)
@@ -68,16 +68,16 @@ def set_betas(nlp: Language, betas: Sequence[float]) -> None:
 
 
 def head_rules_of(parser: Prunable) -> HeadRules:
-    """The head rules that the parser's trees go by: in a model of boosted trees its own, in a grammar those by which
-    `training.pcfg.binarise` makes its parts."""
+    """The head rules of a parser: for boosted trees those in the model, for a grammar those with which
+    `training.pcfg.binarise` binarises."""
     return parser.model.heads if isinstance(parser, DtreeParser) else COLLINS
 
 
 def write_pipeline(nlp: Language, tagger: Path, out: Path) -> Language:
-    """Put a tagger's model file before the first constituent parser of `nlp`, in place of a spine_tagger that writes
-    the same key, and write the folder `out`, with licence files; what is returned is loaded from there.
+    """Add a tagger's model file before the first constituency parser of `nlp`, replacing a spine_tagger that writes the
+    same key, and write the folder `out`, with licence files; returns the pipeline loaded from there.
 
-    Raises ConfigError when `out` is something else than a pipeline.
+    Raises ConfigError if `out` exists and is no pipeline.
     """
     check_target(out)
     name, component = component_name(nlp), get_component(nlp)

@@ -1,4 +1,4 @@
-"""From a pipeline and raw text to a pipeline with a tagger of spines, and how fast it is."""
+"""Adapt a pipeline to raw text: train a tagger of spines for its parser, and measure the speed."""
 
 import json
 import random
@@ -38,7 +38,7 @@ from .measuring import Offering, Prunable, best_betas, measure, report
 from .packing import head_rules_of, open_pipeline, set_betas, write_pipeline
 
 BETAS = ((0.5, 0.05), (0.3, 0.03), (0.2, 0.02), (0.1, 0.01), (0.03, 0.003), (0.01, 0.001))
-"""What betas are chosen from where nothing else is said."""
+"""Default choices of betas for --tune."""
 
 ANNOTATE = (0.1, 0.01)
 """The betas of the treebanks' tagger while the parser annotates the text."""
@@ -46,19 +46,19 @@ ANNOTATE = (0.1, 0.01)
 
 @dataclass(frozen=True)
 class Adaptation:
-    """A pipeline and the text that its parser's search is to become faster on.
+    """A pipeline, and the text on which its parser's search is to become faster.
 
     `pipeline`: a spaCy pipeline by folder or package name, "embedded": the English one. `files`, `reading`: the text
-    and what is read of it. `parser`: a model file that takes the place of the pipeline's own parser ("embedded": the
-    English boosted trees, "embedded-pcfgla": the English grammar). `treebank`: trees that the tagger learns from, too.
+    and the selection of its sentences. `parser`: a model file that replaces the pipeline's parser ("embedded": the
+    English boosted trees, "embedded-pcfgla": the English grammar). `treebank`: additional trees to train the tagger on.
     `dev`: trees to score on. `categories`: one of `trees.categories.CATEGORIES`. `options`: of the tagger's training.
-    `betas`: of the search, in place of the parser's own. `sizes`: a tagger for each of these numbers of the parser's
-    trees, None: one for all that there are; the last one goes into the pipeline. `tune`: each tagger gets the betas
-    of these with which the parser is fastest at no less F1 than alone on every other sentence of `dev`; it is scored
-    on the others. `annotate`: the betas with which the parser parses the text, its search pruned by a tagger of the
-    treebanks alone, as Kummerfeld et al. (2010) do; (): the parser parses it alone, None: ANNOTATE where the parser has
-    a chart (boosted trees gain nothing by spines) and is at least as accurate so as alone on the trees of `dev`, every
-    other one where betas are chosen on them.
+    `betas`: of the search, instead of the parser's. `sizes`: a tagger is trained on each of these numbers of the
+    parser's trees, None: one on all of them; the last one is put into the pipeline. `tune`: choices of betas; each
+    tagger gets those with which the parser is fastest without a lower F1 than unrestricted on every other sentence of
+    `dev`; it is scored on the others. `annotate`: betas of a tagger, trained on the treebanks only, that restricts the
+    parser while it parses the text, as in Kummerfeld et al. (2010); (): unrestricted; None: ANNOTATE if the parser has
+    a chart (boosted trees gain nothing from spines) and is at least as accurate with it as without on the trees of
+    `dev` (every other one if betas are chosen on them).
 
     Raises ConfigError for values out of range.
     """
@@ -78,21 +78,21 @@ class Adaptation:
 
     def __post_init__(self) -> None:
         if not self.files:
-            raise ConfigError("there is no text to adapt to; give files or folders of plain text (--text)")
+            raise ConfigError("no text to adapt to; give files or folders of plain text (--text)")
         check_categories(self.categories)
         sizes = self.sizes
         if sizes is not None and (not sizes or min(sizes) < 0 or sorted(set(sizes)) != list(sizes)):
-            raise ConfigError(f"the sizes are {list(sizes)}; give whole numbers from 0, the smallest first (--sizes)")
+            raise ConfigError(f"the sizes are {list(sizes)}; give integers from 0, the smallest first (--sizes)")
         if sizes is not None and sizes[0] == 0 and not self.treebank:
-            raise ConfigError("a tagger of 0 trees of the parser has nothing to learn from; give --treebank FILE, too")
+            raise ConfigError("a tagger with 0 trees of the parser has no training data; also give --treebank FILE")
         if self.tune and self.betas is not None:
-            raise ConfigError("betas are given and to be chosen; give --betas or --tune, not both")
+            raise ConfigError("--betas and --tune are both given; give only one of them")
         if self.tune and not self.dev:
-            raise ConfigError("betas are chosen by the parser's F1 on trees; give some of the text's kind (--dev FILE)")
+            raise ConfigError("--tune needs gold trees of the same kind as the text; give some (--dev FILE)")
         if self.annotate and not self.treebank:
             raise ConfigError(
-                "a tagger of treebanks is to help the parser with the text (--annotate-betas), but there is no "
-                "treebank; give --treebank FILE, too"
+                "--annotate-betas needs a tagger trained on treebanks, but there is no treebank; also give --treebank "
+                "FILE"
             )
         if any(not 0 <= beta <= 1 for beta in self.annotate or ()):
             raise ConfigError(f"betas are {list(self.annotate or ())}; give numbers from 0 to 1 (--annotate-betas)")
@@ -105,17 +105,17 @@ class Adaptation:
 
 RESULT, TABLE, TAGGER = "result.json", "table.md", "tagger.model"
 HELD_OUT = 10
-"""One of so many sentences is not learned from."""
+"""One of this many sentences is held out."""
 _BLOCK = 10
-"""At most so many neighbours are held out together: sentences of one text are alike."""
+"""Maximum number of adjacent sentences held out together, because sentences of one text are similar."""
 _LEARNED = (*WHOLE, "greedy")
-"""Statuses of parses that are learned from."""
+"""Statuses of the parses that are used for training."""
 
 
 @dataclass(frozen=True)
 class _Material:
-    """Labelled sentences of text and treebank to learn from, and those to measure on with their right labels; the
-    parser, and a digest of its model."""
+    """The parser, a digest of its model, labelled training sentences of text and treebank, and sentences to measure on
+    with their gold labels."""
 
     parser: Prunable
     model: str
@@ -128,9 +128,9 @@ class _Material:
 def adapt(adaptation: Adaptation, out: Path, workdir: Path | None = None, n_workers: int = 2, log: Say = print) -> str:
     """Parse the text, train a tagger for each size, measure, write the pipeline `out`; returns the report.
 
-    A `workdir` keeps the parser's trees, taggers and figures: a call with the same facts goes on where an earlier one
-    stopped. `n_workers`: processes that parse, threads that train. Raises ConfigError, TrainingDataError and
-    ModelFormatError for what cannot be used.
+    The parser's trees, taggers and results are saved in `workdir`, if given; a call under the same conditions resumes
+    there. `n_workers`: number of parsing processes and of training threads. Raises ConfigError, TrainingDataError and
+    ModelFormatError for unusable input.
     """
     check_target(out)
     nlp = open_pipeline(adaptation.pipeline, adaptation.parser, adaptation.betas)
@@ -138,7 +138,7 @@ def adapt(adaptation: Adaptation, out: Path, workdir: Path | None = None, n_work
         material = _material(adaptation, nlp, folder, n_workers, log)
         trained = []
         for size in _sizes(adaptation, len(material.train), log):
-            log(f"a tagger from {size} trees of the parser and {len(material.treebank)} of treebanks")
+            log(f"training a tagger on {size} trees of the parser and {len(material.treebank)} of treebanks")
             sentences = [*material.treebank, *material.train[:size]]
             trained.append(_trained(adaptation, sentences, size, folder, n_workers, str(nlp.lang)))
         log("measuring")
@@ -152,7 +152,7 @@ def adapt(adaptation: Adaptation, out: Path, workdir: Path | None = None, n_work
 
 
 def _material(adaptation: Adaptation, nlp: Language, folder: Path, n_workers: int, log: Say) -> _Material:
-    """Everything that is learned from and measured on."""
+    """Prepare the data to train and measure on."""
     parser = get_component(nlp).configured_parser
     treebank, dev = read_files(adaptation.treebank), read_files(adaptation.dev)
     categories = written_categories(adaptation.categories, head_rules_of(parser))
@@ -170,17 +170,17 @@ def _material(adaptation: Adaptation, nlp: Language, folder: Path, n_workers: in
         betas = ANNOTATE if known and dev and isinstance(parser, PcfgParser) else ()
     spines = None
     if betas:
-        log(f"a tagger from {len(known)} trees of treebanks")
+        log(f"training a tagger on {len(known)} trees of treebanks")
         tagger = _trained(adaptation, known, 0, folder, n_workers, str(nlp.lang))
         helps = bool(adaptation.annotate)
-        if not helps:  # on the trees of dev, or every other one of them
+        if not helps:  # compare on the trees of dev, or every other one of them
             every = slice(None, None, 2 if adaptation.tune else 1)
             found = measure(parser, dev[every], labels[every], [Offering(None, ()), Offering(tagger, betas)])
             alone, pruned = (one["f1"] for one in found)
             helps = pruned >= alone
             log(
-                f"on {len(dev[every])} trees of dev the parser's F1 is {100 * alone:.2f} alone and {100 * pruned:.2f} "
-                f"with that tagger: it parses the text {'with it' if helps else 'alone'}"
+                f"on {len(dev[every])} trees of dev the parser's F1 is {100 * alone:.2f} alone and "
+                f"{100 * pruned:.2f} with that tagger: it parses the text {'with it' if helps else 'without it'}"
             )
         if helps:
             spines, settings["betas"] = folder / "0" / TAGGER, list(betas)
@@ -193,14 +193,14 @@ def _material(adaptation: Adaptation, nlp: Language, folder: Path, n_workers: in
 
 
 def split(lesson: Lesson) -> tuple[list[Sentence], list[Sentence]]:
-    """(trees to learn from, in an order of their own that does not change; held out). The first are without those that
-    the parser did not finish, the others are all of every tenth block of neighbours.
+    """(Training trees in a fixed random order, held-out trees). Unfinished parses are left out of the first; the second
+    are all of every tenth block of adjacent sentences.
 
-    Raises TrainingDataError for fewer sentences than HELD_OUT, and when there is nothing left to learn from.
+    Raises TrainingDataError for fewer sentences than HELD_OUT, and if no training tree is left.
     """
     n = len(lesson.sentences)
     if n < HELD_OUT:
-        raise TrainingDataError(f"{n} sentences are too few to learn from and to measure on; give more text")
+        raise TrainingDataError(f"{n} sentences are too few to train and to measure on; give more text")
     block = max(1, min(_BLOCK, n // (HELD_OUT * _BLOCK)))
     train, held = list[Sentence](), list[Sentence]()
     for number, (sentence, taught) in enumerate(zip(lesson.sentences, lesson.trees, strict=True)):
@@ -213,7 +213,7 @@ def split(lesson: Lesson) -> tuple[list[Sentence], list[Sentence]]:
             train.append(made)
     if not train:
         raise TrainingDataError(
-            f"the parser finished none of the {n} sentences; give other text, or boosted trees a larger budget"
+            f"the parser finished none of the {n} sentences; give other text, or a larger budget for boosted trees"
         )
     random.Random(0).shuffle(train)
     return train, held
@@ -222,10 +222,10 @@ def split(lesson: Lesson) -> tuple[list[Sentence], list[Sentence]]:
 def labelled(
     sentences: Sequence[Sentence], recipe: Recipe, categories: Callable[[Tree], Sequence[str]]
 ) -> list[LabelledSentence]:
-    """The words and tags that parser and tagger get, with the categories of the tree that the parser builds (see
-    `categorised`); a token that the recipe takes out has that of the tree as it is.
+    """The words and tags that parser and tagger are given, with the categories of the tree that the parser builds (see
+    `categorised`); a token that the recipe removes has the category of the unchanged tree.
 
-    Raises TrainingDataError for a tree that has no categories.
+    Raises TrainingDataError for a tree without categories.
     """
     made = []
     for sentence, tokens in zip(sentences, categorised(sentences, recipe, categories), strict=True):
@@ -240,19 +240,19 @@ def labelled(
 
 
 def _sizes(adaptation: Adaptation, most: int, log: Say) -> list[int]:
-    """How many of the parser's trees each tagger learns from."""
+    """The numbers of the parser's trees to train taggers on."""
     if adaptation.sizes is None:
         return [most]
     large = [size for size in adaptation.sizes if size > most]
     if large:
-        log(f"the text has {most} trees to learn from; that is all for {', '.join(map(str, large))}")
+        log(f"the text has only {most} training trees; they are used for {', '.join(map(str, large))}")
     return sorted({min(size, most) for size in adaptation.sizes})
 
 
 def _trained(
     adaptation: Adaptation, sentences: list[LabelledSentence], size: int, folder: Path, n_workers: int, lang: str
 ) -> SequenceTagger:
-    """A tagger from so many of the parser's trees, trained or finished unless it is there; its meta has `facts`."""
+    """Train a tagger on `size` of the parser's trees, or load it if it exists; its meta has `facts`."""
     facts = {"size": size, "options": adaptation.options.facts(), "sentences": digest(sentences)}
     own = folder / str(size)
     path = own / TAGGER
@@ -271,8 +271,8 @@ def _trained(
 def _measured(
     material: _Material, trained: Sequence[SequenceTagger], folder: Path, choices: Sequence[tuple[float, ...]], log: Say
 ) -> list[dict[str, Any]]:
-    """The figures of the parser alone and then with each tagger, measured unless they are there; `choices`: of betas,
-    for each tagger its own, by half of the dev sentences."""
+    """The results of the unrestricted parser and then with each tagger, measured unless they exist; `choices`: betas,
+    chosen for each tagger on half of the dev sentences."""
     parser = material.parser
     facts: dict[str, Any] = {
         "taggers": [tagger.meta["facts"] for tagger in trained],

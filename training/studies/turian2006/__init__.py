@@ -1,2 +1,2 @@
-"""Turian & Melamed's two papers of 2006, table by table: `running` (the runs as data, and one of them to its
-result.json), `measuring` (what it left behind), `tables` (results beside the papers')."""
+"""Turian & Melamed's two papers of 2006, table by table: `running` (the plan of runs; do one and write result.json),
+`measuring` (statistics of a run), `tables` (results next to the papers')."""

@@ -1,6 +1,6 @@
-"""The indirect store: derivations are kept, rows are extracted again when they are needed. Turian & Melamed 2006b
-(section 4.2). Where we differ: a sample extracts only the windows it holds; an example that walks down a tree extracts
-only the templates of the nodes it comes by. The templates of a table are numbered through: unary, tuples, grouped, then
+"""The indirect store: it keeps derivations and extracts rows again when they are needed. Turian & Melamed 2006b
+(section 4.2). Differences: a sample extracts only its own windows; an example that descends a tree extracts only the
+feature templates of the nodes on its path. The templates of a table have consecutive ids: unary, tuples, grouped, then
 the sequence."""
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from ...dtree.boosting.tree import NODE, Tree
 from ...dtree.examples import STORES, Derivation, Replayer, example_rows, example_types, state_buffers
 from .indirect_kernels import Derivations, Stages, extract_rows, percolate_rows
 
-SOURCE = "derivations"  # the folder beside the stores' own that all of them read
+SOURCE = "derivations"  # folder next to those of the stores, shared by all of them
 BUNDLES: dict[str, Any] = {"grammar": Grammar, "heads": HeadTable, "table": k.TemplateTable, "atoms": AtomMap}
-"""NamedTuples of arrays that the source folder holds, a file per array."""
-UNKNOWN = -1  # template of an atom that no derivation has; no row can hold it
+"""NamedTuples of arrays that are stored in the source folder, one file per array."""
+UNKNOWN = -1  # template of an atom that no derivation has; no row can have it
 
 
 class Source(NamedTuple):
-    """What rows are extracted from; all arrays, mapped from files and shared between stores and processes. `template`
-    int32 (n_atoms,): the template an atom comes from, or UNKNOWN. `entry` uint64 (n_atoms,): its place in
+    """The data from which rows are extracted; all arrays are mapped from files and shared between stores and processes.
+    `template` int32 (n_atoms,): the template of each atom, or UNKNOWN. `entry` uint64 (n_atoms,): its index in
     `atoms.direct`, or its hash key."""
 
     grammar: Grammar
@@ -50,8 +50,8 @@ class Source(NamedTuple):
 
 
 class IndirectStore:
-    """The rows of one store ("window", "shift" or "top") of a set of derivations; see `Store`. In memory: one int32 per
-    atom of the map, 2 bytes per example for `percolate`, and what `rows` returns. The derivations, the map and the
+    """The rows of one store ("window", "shift" or "top") of a set of derivations; see `Store`. Memory: one int32 per
+    atom of the map, 2 bytes per example for `percolate`, and the result of `rows`. The derivations, the map and the
     label data are mapped from files."""
 
     def __init__(self, source: Source, row_starts: np.ndarray, name: str):
@@ -67,11 +67,11 @@ class IndirectStore:
         self._direct = np.full(len(source.atoms.direct), -1, dtype=INDEX)
 
     def rows(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See `Store.rows`; raises IndexError for examples that do not exist, or ids that do not ascend."""
+        """See `Store.rows`; raises IndexError for examples that do not exist, or ids that are not ascending."""
         ids = np.ascontiguousarray(ids, dtype=OFFSET)
         if len(ids) and (ids[0] < 0 or ids[-1] >= self.n_examples or bool((np.diff(ids) < 0).any())):
             low, high, most = ids.min(), ids.max(), self.n_examples - 1
-            raise IndexError(f"example numbers from {low} to {high}; they must ascend and be from 0 to {most}")
+            raise IndexError(f"example ids from {low} to {high}; they must be ascending and from 0 to {most}")
         indptr = np.zeros(len(ids) + 1, dtype=OFFSET)
         given, done = (self._store, *self.source[:5], self.row_starts, self._buffers, self._scratch, ids), 0
         while True:
@@ -84,7 +84,7 @@ class IndirectStore:
             self._rows = larger
 
     def percolate(self, tree: Tree) -> np.ndarray:
-        """See `Store.percolate`: every example walks down the tree and extracts what it comes by."""
+        """See `Store.percolate`: every example descends the tree and extracts the templates on its path."""
         inner = tree.atom >= 0
         numbers = np.unique(tree.atom[inner])
         check_atoms(tree, self.n_atoms)
@@ -124,8 +124,8 @@ class IndirectStore:
         atoms: AtomMap,
         derivations: Iterable[Derivation],
     ) -> dict[str, dict[str, Any]]:
-        """Write `folder`/<store> for every store, for `open_store`; returns their rows and postings. Label data is that
-        of `write_stores`. Derivations are read once, one at a time; `folder`/derivations keeps them."""
+        """Write `folder`/<store> for every store, for `open_store`; returns their numbers of rows and postings. Label
+        data is that of `write_stores`. Derivations are read once, one at a time, and saved in `folder`/derivations."""
         source_folder = folder / SOURCE
         table, _ = compile_templates(templates, lexicon.sizes)
         n_atoms, hashed, held = int(atoms.state[0]), np.flatnonzero(atoms.keys), np.flatnonzero(atoms.direct >= 0)
@@ -164,7 +164,7 @@ class IndirectStore:
 
     @classmethod
     def open(cls, path: str | os.PathLike) -> IndirectStore:
-        """The store in the folder `path`, whose source lies beside it."""
+        """Open the store in the folder `path`, with its source in a folder next to it."""
         folder = Path(path)
         facts = read_store_file(folder)
         source = folder.absolute().parent / facts["source"]
@@ -172,14 +172,14 @@ class IndirectStore:
             return cls(open_source(str(source)), mapped(folder / "row_starts.npy"), folder.absolute().name)
         except (OSError, ValueError) as error:
             raise TrainingDataError(
-                f"{folder} keeps its derivations in {source}, which cannot be read ({error}); move the "
+                f"{folder} has its derivations in {source}, which cannot be read ({error}); move the "
                 "folder of all stores as a whole, or build them again."
             ) from error
 
 
 @lru_cache(maxsize=8)
 def open_source(path: str) -> Source:
-    """The source of stores in the folder `path`; opened once per process."""
+    """Open the source of stores in the folder `path`, once per process."""
     folder = Path(path)
     bundles: dict[str, Any] = {
         name: kind(*(mapped(folder / f"{name}.{part}.npy") for part in stored_names(kind)))
@@ -196,20 +196,20 @@ _HEAD_GROUPS = (k.HEAD_LEFT, k.HEAD_RIGHT, k.NON_HEAD)
 
 
 def sequence_template(table: k.TemplateTable) -> int:
-    """Number of the sequence template, which comes last (whether the table has it or not)."""
+    """The id of the sequence template, which is last (whether the table has it or not)."""
     return len(table.unary) + len(table.tuples) + len(table.grouped)
 
 
 def is_hashed(table: k.TemplateTable, templates: np.ndarray) -> np.ndarray:
-    """Whether the atoms of each of `templates` are found by hash key; bool, of the same shape."""
+    """Return whether the atoms of each of `templates` are looked up by hash key; bool, of the same shape."""
     place = templates - len(table.unary)
     return ((place >= 0) & (place < len(table.tuples))) | (templates == sequence_template(table))
 
 
 def atom_templates(table: k.TemplateTable, atoms: AtomMap, parts: np.ndarray) -> np.ndarray:
-    """The template of every atom, int32 (n_atoms,), or UNKNOWN. `parts`: what `record_parts` wrote while all
-    derivations were replayed. It leaves out sequences that are too long for it, so a hashed atom it does not know is a
-    sequence, where the table has that template."""
+    """The template of every atom, int32 (n_atoms,), or UNKNOWN. `parts`: the output of `record_parts` for all
+    derivations. It omits sequences that are too long for it, so a hashed atom that it lacks is a sequence, if the table
+    has that template."""
     n_unary, n_tuples = len(table.unary), len(table.tuples)
     sequence = sequence_template(table)
     template = np.full(int(atoms.state[0]), UNKNOWN, dtype=INDEX)
@@ -220,15 +220,15 @@ def atom_templates(table: k.TemplateTable, atoms: AtomMap, parts: np.ndarray) ->
     hashed = atoms.values[atoms.keys != 0]
     if len(hashed):
         unseen = sequence if table.sequence[0] >= 0 else UNKNOWN
-        of_seed = np.full(n_tuples + 1, unseen, dtype=INDEX)  # from a tuple's number in the hash to its row
+        of_seed = np.full(n_tuples + 1, unseen, dtype=INDEX)  # a tuple's number in the hash -> its row
         of_seed[table.tuples[:, 3]] = n_unary + np.arange(n_tuples)
         template[hashed] = np.where(parts[hashed, 1] > 0, of_seed[parts[hashed, 0]], unseen)
     return template
 
 
 def reduce_table(table: k.TemplateTable, templates: np.ndarray) -> k.TemplateTable:
-    """`table` with only the given templates (numbers, ascending) and the places and slots they need. A template keeps
-    its place in the direct map or its hash seed, so its atoms are found as with the full table."""
+    """Reduce `table` to the given templates (ids, ascending) and the places and slots that they need. A template keeps
+    its offset in the direct map or its hash seed, so its atoms are found as with the full table."""
     n_unary, sequence = len(table.unary), sequence_template(table)
     wanted = np.zeros(sequence + 1, dtype=bool)
     wanted[templates] = True
@@ -241,10 +241,10 @@ def reduce_table(table: k.TemplateTable, templates: np.ndarray) -> k.TemplateTab
     slots = table.slots[slot_used]
     place_used[slots[:, 0]] = True
     is_child = table.places[:, 0] == k.CHILD
-    for place in np.flatnonzero(is_child)[::-1]:  # a child comes after its parent
+    for place in np.flatnonzero(is_child)[::-1]:  # children are after their parents
         place_used[table.places[place, 2]] |= place_used[place]
     new_place = np.cumsum(place_used) - 1
-    new_slot = np.append(np.cumsum(slot_used) - 1, -1)  # the last entry stands for an unused member, -1
+    new_slot = np.append(np.cumsum(slot_used) - 1, -1)  # the last entry is for an unused member, -1
     places = table.places[place_used]
     is_child = is_child[place_used]
     places[is_child, 2] = new_place[places[is_child, 2]]
@@ -262,7 +262,7 @@ def reduce_table(table: k.TemplateTable, templates: np.ndarray) -> k.TemplateTab
 
 
 def make_stages(table: k.TemplateTable, templates: np.ndarray) -> Stages:
-    """The given templates, each a stage of its own, in their order."""
+    """Make a separate stage of each of the given templates, in their order."""
     singles = [reduce_table(table, np.array([template])) for template in templates]
     sizes = np.zeros(4, dtype=INDEX)  # places, slots, unary templates and tuples so far
     bounds = np.zeros((len(singles), 2, 8), dtype=INDEX)

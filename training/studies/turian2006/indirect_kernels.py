@@ -1,6 +1,7 @@
-"""Kernels of the indirect store: many derivations replayed per call, atoms extracted only where they are wanted.
-States, windows and atoms are those of `spacy_dtparse.kernels`; nothing here makes a feature. The rows of a store are
-numbered as `kernels.trees.replay` writes them: derivation by derivation, state by state, window by window."""
+"""Kernels of the indirect store: replay many derivations per call, and extract atomic features (atoms) only for the
+requested rows. States, windows and atoms are those of `spacy_dtparse.kernels`; no features are defined here. A window
+is a run of adjacent frontier items considered as the children of one inference. The rows of a store are in the order in
+which `kernels.trees.replay` writes them: by derivation, state and window."""
 
 from functools import partial
 from typing import NamedTuple
@@ -11,15 +12,16 @@ from spacy_dtparse.kernels.jit import kernel
 from spacy_dtparse.kernels.trees.features import OWN, SHARED, TAG, TemplateTable, extract, window_head
 from spacy_dtparse.kernels.trees.state import SHIFT_REDUCE, infer, label_allowed, list_windows, start_sentence
 
-WINDOW, SHIFT, TOP = 0, 1, 2  # which rows a store holds: all windows, shift candidates, windows that TOP may cover
+WINDOW, SHIFT, TOP = 0, 1, 2  # rows of a store: all windows, shift candidates, windows that TOP may cover
 bare = partial(kernel, _nrt=False)
-"""For kernels that allocate nothing: numba then leaves out the reference counts of array arguments, atomic
-operations on every call that cost several times as much as extracting one template."""
+"""Decorator for kernels that allocate nothing: numba then omits reference counting of array arguments, atomic
+operations on every call that take several times as long as extracting one template."""
 
 
 class Derivations(NamedTuple):
-    """D derivations one after the other. `tokens` int32 (all tokens, TOKEN_COLUMNS), `actions` int32 (all actions, 3);
-    derivation d has [token_starts[d], token_starts[d + 1]) and the like; starts are int64 (D + 1,)."""
+    """D consecutive derivations. `tokens` int32 (all tokens, TOKEN_COLUMNS), `actions` int32 (all actions, 3);
+    derivation d has the tokens [token_starts[d], token_starts[d + 1]), and likewise its actions; the starts are int64
+    (D + 1,)."""
 
     tokens: np.ndarray
     token_starts: np.ndarray
@@ -29,7 +31,7 @@ class Derivations(NamedTuple):
 
 @bare
 def _begin(grammar, derivations, d, buffers, scratch):
-    """Make the first state of derivation d; returns (tokens, actions, low, cursor, size)."""
+    """Set up the first state of derivation d; returns (tokens, actions, low, cursor, size)."""
     tokens = derivations.tokens[derivations.token_starts[d] : derivations.token_starts[d + 1]]
     actions = derivations.actions[derivations.action_starts[d] : derivations.action_starts[d + 1]]
     n = np.int64(tokens.shape[0])
@@ -44,7 +46,7 @@ def _begin(grammar, derivations, d, buffers, scratch):
 
 @bare
 def _list_rows(store, grammar, tokens, low, cursor, size, buffers):
-    """Write the windows of a state's rows in `store` to windows_i, windows_j; return how many."""
+    """Write the windows of a state's rows in `store` to windows_i, windows_j; returns their number."""
     windows_i, windows_j = buffers.windows_i, buffers.windows_j
     nodes, frontier = buffers.nodes, buffers.frontier
     count = np.int64(list_windows(grammar, nodes, tokens, frontier, cursor, size, windows_i, windows_j))
@@ -66,7 +68,7 @@ def _list_rows(store, grammar, tokens, low, cursor, size, buffers):
 
 @bare
 def _atoms(part, table, atoms, buffers, low, size, tokens, i, j, h, scratch, count):
-    """Append the atoms of a part of the table to `count` ones in scratch.atoms; returns how many there are."""
+    """Append the atoms of a part of the table to the `count` atoms in scratch.atoms; returns the new number."""
     nodes, frontier, n = buffers.nodes, buffers.frontier, tokens.shape[0]
     scratch.mark[0] += 1
     return np.int64(extract(table, atoms, part, nodes, frontier, low, size, tokens, n, i, j, h, scratch, count))
@@ -76,9 +78,9 @@ def _atoms(part, table, atoms, buffers, low, size, tokens, i, j, h, scratch, cou
 def extract_rows(
     store, grammar, heads, table, atoms, derivations, row_starts, buffers, scratch, ids, done, out_indptr, out_atoms
 ):
-    """Write the atoms of rows `ids` (ascending), beginning with ids[done], to `out_indptr` and `out_atoms`.
-    `row_starts` int64 (D + 1,): first row of each derivation. Only derivations with a wanted row are replayed, and only
-    wanted windows are extracted. Returns how many ids are written; fewer than len(ids) when `out_atoms` is full."""
+    """Write the atoms of rows `ids` (ascending), starting with ids[done], to `out_indptr` and `out_atoms`. `row_starts`
+    int64 (D + 1,): first row of each derivation. Replays only derivations with a requested row, and extracts only
+    requested windows. Returns the number of ids written; fewer than len(ids) if `out_atoms` is full."""
     n_ids, nodes, frontier = ids.shape[0], buffers.nodes, buffers.frontier
     for d in range(row_starts.shape[0] - 1):
         if done == n_ids:
@@ -114,9 +116,9 @@ def extract_rows(
 
 
 class Stages(NamedTuple):
-    """K templates that are extracted one by one, out of one `table` that holds each with its own places. `bounds` int32
+    """K feature templates that are extracted one by one, from one `table` with separate places for each. `bounds` int32
     (K, 2, 8), `sequence` int32 (K, 1): see TemplateTable. `grouped_at` int32 (K + 1,): rows of `table.grouped`. `flags`
-    int32 (K, 3): 1 if the template is SHARED, if it is OWN but has SHARED places, if it looks at the head."""
+    int32 (K, 3): 1 if the template is SHARED, if it is OWN but has SHARED places, if it uses the head."""
 
     table: TemplateTable
     bounds: np.ndarray
@@ -127,7 +129,7 @@ class Stages(NamedTuple):
 
 @bare
 def _stage_table(stages, s):
-    """The table of the one template s: views only."""
+    """The table of template s alone, as views."""
     t = stages.table
     low, high = stages.grouped_at[s], stages.grouped_at[s + 1]
     return TemplateTable(
@@ -141,11 +143,11 @@ def percolate_rows(
     store, grammar, heads, stages, atoms, derivations, row_starts, buffers, scratch, seen, ready,
     atom, stage, yes, no, out,
 ):  # fmt: skip
-    """Write the leaf that every row reaches in one tree to `out` uint16 (rows,). Every row walks down from the root; a
-    template is extracted when the walk first comes to one of its atoms, and a SHARED one once for all windows with the
-    same start. `atoms`: AtomMap that numbers the tree's atoms from 0 and knows no others. `atom`, `stage`, `yes`, `no`
-    int32 (N,): the tree in these numbers, and the template of each node's atom in `stages`, -1 if no row can hold it.
-    `seen` int64 (atoms,), `ready` int64 (K,): 0 on entry."""
+    """Write the leaf that every row reaches in one decision tree to `out` uint16 (rows,). For every row, descend from
+    the root; a template is extracted when the path first reaches one of its atoms, and a SHARED one once for all
+    windows with the same start. `atoms`: AtomMap that maps the tree's atoms to ids from 0 and has no others. `atom`,
+    `stage`, `yes`, `no` int32 (N,): the tree with these ids, and the template of each node's atom in `stages`, -1 if no
+    row can have it. `seen` int64 (atoms,), `ready` int64 (K,): 0 on entry."""
     mark, nodes, frontier = np.int64(0), buffers.nodes, buffers.frontier
     for d in range(row_starts.shape[0] - 1):
         row, end = row_starts[d], row_starts[d + 1]
@@ -160,7 +162,7 @@ def percolate_rows(
                 if i != start:
                     start = i
                     mark += 1
-                    common = mark  # the mark of what all windows with this start share
+                    common = mark  # the mark of atoms common to all windows with this start
                 mark += 1
                 h = np.int64(-1)
                 node = 0

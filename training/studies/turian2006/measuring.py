@@ -1,5 +1,5 @@
-"""What a run leaves behind, measured: accuracy and search, examples, memory; what an ensemble looks like (Turian &
-Melamed 2006b, section 4.2), and what a tree costs (Table 2)."""
+"""Measure a run: accuracy and search, examples, memory; statistics of an ensemble (Turian & Melamed 2006b, section
+4.2), and the time to grow a tree (Table 2)."""
 
 import json
 import math
@@ -30,15 +30,16 @@ from ...dtree.recipe import FitRecipe
 from ...runs.files import kept_json, read_lines
 from .indirect import IndirectStore
 
-LABEL = "NP"  # the classifier that is looked at closely: the papers' bottleneck
-SCALE_LAMBDA, SCALE_TREES = 1.0, 3  # λ of a "scale" run, so low as to make trees of full size, and counted trees
-OTHER_DRAWS = Progress(draws=1_000_000)  # of samples that training does not come to
-MAX_RELAXED, RELAX = 40, 0.9  # λ is lowered at most so many times, each by this factor, when the root cannot be split
+LABEL = "NP"  # the classifier that is analysed: the papers' bottleneck
+SCALE_LAMBDA, SCALE_TREES = 1.0, 3  # λ of a "scale" run, low enough for full-size trees, and number of counted trees
+OTHER_DRAWS = Progress(draws=1_000_000)  # sample draws that training does not reach
+MAX_RELAXED, RELAX = 40, 0.9  # if the root cannot be split, lower λ by this factor, at most so many times
 
 
 def judge(parser: ConstituentParser, sentences: Sequence[Sentence], budget: int | None) -> dict[str, Any]:
-    """`evaluate.score_parser` with the sentences' own tags, and `optimal`, `cut_short`: shares of the sentences whose
-    search ended with a proof, or for want of budget. No shift is taken unseen. None: the parser's own settings."""
+    """`evaluate.score_parser` with the sentences' tags, and `optimal`, `cut_short`: fractions of the sentences whose
+    search ended with a proof of optimality, or because the budget was used up. All shifts are scored. `budget` None:
+    the parser's default settings."""
     if isinstance(parser, DtreeParser):
         parser = parser.with_settings(budget=budget, confident=float("inf"), gate=0)
     record = score_parser(parser, sentences, [sentence.tags for sentence in sentences])
@@ -47,23 +48,25 @@ def judge(parser: ConstituentParser, sentences: Sequence[Sentence], budget: int 
 
 
 def open_window(folder: Path) -> tuple[Store, LabelData]:
-    """The window store in a working folder."""
+    """Open the window store in a working folder."""
     path = (folder / "stores" / "window").resolve()
     return open_store(str(path)), open_label_data(path)
 
 
 def stores_facts(folder: Path) -> dict[str, Any]:
-    """What is told of the stores in a working folder. Raises TrainingDataError where there are none."""
+    """Read the record of the stores in a working folder. Raises TrainingDataError if there is none."""
     facts = kept_json(folder / "stores.json")
     if facts is None:
-        raise TrainingDataError(f"{folder} has no finished stores of examples; make them: python -m training fit …")
+        raise TrainingDataError(
+            f"{folder} has no finished stores of examples; make them: python -m training train-boosted …"
+        )
     return facts
 
 
 def example_counts(folder: Path, sentences: int, labels: Sequence[str] | None = None) -> dict[str, Any]:
-    """Rows and postings of the stores in a working folder, and positive examples by label (`labels`: all of them, by
-    default those that were trained). `per_sentence`: rows of the window store, each an example of every label but TOP,
-    for each sentence."""
+    """Numbers of rows and postings of the stores in a working folder, and of positive examples by label (`labels`: all
+    of them; default: the trained ones). `per_sentence`: rows of the window store per sentence; each is an example of
+    every label except TOP."""
     totals = stores_facts(folder)["totals"]
     numbers = _trained_labels(folder) if labels is None else {name: number for number, name in enumerate(labels)}
     gold = open_window(folder)[1].gold
@@ -80,13 +83,13 @@ def example_counts(folder: Path, sentences: int, labels: Sequence[str] | None = 
 
 
 def _trained_labels(folder: Path) -> dict[str, int]:
-    """The numbers of the labels of the window store that a run has learned."""
+    """The ids of the labels of the window store that a run has trained."""
     labels = json.loads((folder / "path" / RUN_FILE).read_text(encoding="utf8"))["labels"]
     return {name: int(number) for name, (number, store) in labels.items() if store == "window"}
 
 
 def label_at(folder: Path, row: dict[str, Any]) -> tuple[LabelEnsemble, int] | None:
-    """(LABEL's ensemble at a level of the λ path, its number); None when the run has no such label."""
+    """(Ensemble of LABEL at a level of the λ path, id of LABEL); None if the run has no such label."""
     number = _trained_labels(folder).get(LABEL)
     if number is None:
         return None
@@ -95,7 +98,7 @@ def label_at(folder: Path, row: dict[str, Any]) -> tuple[LabelEnsemble, int] | N
 
 
 def label_statistics(folder: Path, best: dict[str, Any]) -> dict[str, Any] | None:
-    """`ensemble_statistics` and `margin_statistics` of LABEL at the best level; None when the run has no such label."""
+    """`ensemble_statistics` and `margin_statistics` of LABEL at the best level; None if the run has no such label."""
     held = label_at(folder, best)
     if held is None:
         return None
@@ -108,8 +111,8 @@ def label_statistics(folder: Path, best: dict[str, Any]) -> dict[str, Any] | Non
 
 
 def measure_scale(recipe: FitRecipe, sentences: Sequence[Sentence], folder: Path, minutes: float) -> dict[str, Any]:
-    """Build the stores of the sentences and grow a few LABEL trees; sizes, seconds, this process's peak memory.
-    `minutes` bounds the growing, not the building. Stores of a killed run are used again."""
+    """Build the stores of the sentences and grow a few LABEL trees; returns sizes, seconds, and the peak memory of this
+    process. `minutes` limits the growing, not the building. Stores of a killed run are reused."""
     began = time.perf_counter()
     fit = Fit(recipe, sentences, [], folder, large=IndirectStore.build_all)
     fit.prepare()
@@ -129,20 +132,20 @@ def measure_scale(recipe: FitRecipe, sentences: Sequence[Sentence], folder: Path
 
 
 def peak_memory() -> int | None:
-    """The largest resident memory of this process so far, mapped files included, in bytes; None where unknown."""
+    """The peak resident memory of this process, including mapped files, in bytes; None if unknown."""
     status = Path("/proc/self/status")
     found = re.search(r"^VmHWM:\s*(\d+)", status.read_text(encoding="ascii"), re.M) if status.is_file() else None
     return int(found[1]) * 1024 if found else None
 
 
 def spread(values: np.ndarray) -> dict[str, float] | None:
-    """Mean and standard deviation; None of no values."""
+    """Mean and standard deviation; None if there are no values."""
     return {"mean": float(np.mean(values)), "sd": float(np.std(values))} if len(values) else None
 
 
 def above_nodes(ensemble: LabelEnsemble) -> tuple[np.ndarray, np.ndarray]:
-    """(splits above each node, how many of them were answered "no"), int64 (N,). A child's number is above its
-    parent's, so one pass in order will do."""
+    """(Number of splits above each node, number of them answered "no"), int64 (N,). A child's index is above its
+    parent's, so one pass in order suffices."""
     splits, negated = np.zeros((2, len(ensemble.atom)), dtype=OFFSET)
     for node in np.flatnonzero(ensemble.atom >= 0).tolist():
         yes, no = int(ensemble.yes[node]), int(ensemble.no[node])
@@ -152,10 +155,10 @@ def above_nodes(ensemble: LabelEnsemble) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ensemble_statistics(ensemble: LabelEnsemble) -> dict[str, Any]:
-    """Counts and spreads of one label's trees. `leaves`, `nonzero_leaves`: over all trees. `splits`: of a tree.
-    `splits_above`: between the root and a non-zero leaf. `negated`: share of the tests above non-zero leaves that are
-    negated; `all_negated`: share of non-zero leaves above which every test is. `confidence`: |value| of the non-zero
-    leaves. Spreads are None without any."""
+    """Counts, means and deviations of one label's trees. `leaves`, `nonzero_leaves`: of all trees. `splits`: of a tree.
+    `splits_above`: between the root and a non-zero leaf. `negated`: fraction of the tests above non-zero leaves that
+    are negated; `all_negated`: fraction of non-zero leaves above which all tests are. `confidence`: |value| of the
+    non-zero leaves. Means are None if there are no values."""
     splits, negated = above_nodes(ensemble)
     live = np.flatnonzero(ensemble.value)
     ends = np.append(ensemble.roots[1:], len(ensemble.atom))
@@ -173,8 +176,8 @@ def ensemble_statistics(ensemble: LabelEnsemble) -> dict[str, Any]:
 
 
 def margin_statistics(score: np.ndarray, positive: np.ndarray) -> dict[str, Any]:
-    """Spreads of y·h over correct and incorrect examples; `score` int32 (n,) in units of CONFIDENCE_GRID, `positive`
-    bool (n,)."""
+    """Means and deviations of y·h over correct and incorrect examples; `score` int32 (n,) in units of CONFIDENCE_GRID,
+    `positive` bool (n,)."""
     h = score * CONFIDENCE_GRID
     counts = {"n_correct": int(positive.sum()), "n_incorrect": int((~positive).sum())}
     wrong = float(np.mean((h > 0) != positive))
@@ -184,11 +187,11 @@ def margin_statistics(score: np.ndarray, positive: np.ndarray) -> dict[str, Any]
 def profile_trees(
     learner: LabelLearner, penalty: float, n_trees: int, seconds: float = math.inf, at_least: int = 1
 ) -> dict[str, Any]:
-    """Grow `n_trees` trees and time the steps. λ starts at `penalty` and is lowered when the root cannot be split.
-    After `seconds` it ends early, with `at_least` so many trees. The first tree is not counted: kernels are compiled or
-    loaded in it, and buffers come into being. Returns `ms`: spread per step and in `total`, in milliseconds, None when
-    no tree could be grown; `trees`, `splits`, `weight_lost`: counts or spreads over the counted trees; `lambda`: of the
-    last one."""
+    """Grow `n_trees` trees and time the steps. λ starts at `penalty` and is lowered if the root cannot be split. After
+    `seconds` growing ends early, with at least `at_least` trees. The first tree is not counted, because it includes the
+    time to compile or load kernels and to allocate buffers. Returns `ms`: mean and deviation per step and in `total`,
+    in milliseconds, None if no tree could be grown; `trees`, `splits`, `weight_lost`: counts or means over the counted
+    trees; `lambda`: of the last one."""
     end = time.monotonic() + seconds
     times: list[list[float]] = []
     sizes, lost, relaxed = [], [], 0

@@ -1,5 +1,5 @@
-"""The runs that the papers' tables need, as data, and one of them: train (or measure), evaluate, write result.json.
-Everything resumes after a kill."""
+"""The plan of runs for the papers' tables, and the execution of one run: train (or measure), evaluate, write
+result.json. All runs can be resumed."""
 
 import json
 import time
@@ -32,9 +32,9 @@ from . import measuring
 from .indirect import IndirectStore
 
 RECIPE = Path(__file__).resolve().parents[2] / "recipes" / "2006.json"
-DEV_WORDS = 15  # sentences of at most this many words are evaluated on, punctuation counted, whatever was trained on
+DEV_WORDS = 15  # evaluation uses sentences of at most this many words, including punctuation, whatever was trained on
 LATENT_CYCLES = 4
-PROFILED = 20  # counted trees of each variant of a "profile" run
+PROFILED = 20  # number of counted trees of each variant of a "profile" run
 VARIANTS: dict[str, Any] = {
     "sampled": {},
     "no_subtraction": {"subtraction": False},
@@ -45,9 +45,9 @@ VARIANTS: dict[str, Any] = {
 @dataclass(frozen=True)
 class Run(Named):
     """One run. `changes`: settings that differ from the recipe 2006, by dotted name. `kind`: "fit" trains and
-    evaluates; "profile" grows some more trees on what run `of` left behind; "scale" builds the stores of sentences of
-    any length and grows a few trees; "pcfg" and "pcfgla" are baselines. `minutes`: wall clock that training may take
-    (after it the run ends within its λ level; evaluation comes on top)."""
+    evaluates; "profile" grows more trees on the stores of run `of`; "scale" builds the stores of sentences of any
+    length and grows a few trees; "pcfg" and "pcfgla" are baselines. `minutes`: wall-clock limit of training (after it
+    the run ends within its λ level; evaluation is not included)."""
 
     kind: str
     about: str
@@ -56,7 +56,7 @@ class Run(Named):
     of: str | None = None
 
 
-PLAN = (  # in the order in which they are run; the minutes add up to less than 6 hours
+PLAN = (  # in the order of execution; the minutes add up to less than 6 hours
     Run("r2l", "fit", "right-to-left, baseline atoms", 40),
     Run("l2r", "fit", "left-to-right", 40, {"strategy": "l2r"}),
     Run("bottom_up", "fit", "any order", 40, {"strategy": "bottom_up"}),
@@ -74,8 +74,8 @@ PLAN = (  # in the order in which they are run; the minutes add up to less than 
 
 
 def run_recipe(run: Run, settings: Sequence[str] = ()) -> FitRecipe:
-    """The recipe 2006 with the run's changes and `settings` (NAME=VALUE). Raises ConfigError for unknown ones. A run of
-    another run has that run's recipe."""
+    """The recipe 2006 with the run's changes and `settings` (NAME=VALUE). Raises ConfigError for unknown settings. A
+    run that builds on another run has that run's recipe."""
     owner = next((other for other in PLAN if other.name == run.of), run)
     changes = [f"{name}={json.dumps(value)}" for name, value in owner.changes.items()]
     return FitRecipe.from_dict(changed(FitRecipe.from_json(RECIPE).to_dict(), [*changes, *settings]))
@@ -83,10 +83,10 @@ def run_recipe(run: Run, settings: Sequence[str] = ()) -> FitRecipe:
 
 @dataclass(frozen=True)
 class Job:
-    """What all runs of one call share. `out`: a run has the folder `out`/NAME and the model `out`/NAME.model. `budget`:
-    inferences the search may score for a sentence at the end. `settings`: NAME=VALUE for every recipe. `minutes`:
-    instead of the plan's. `baseline`: a parser's file, used instead of training a PCFG. `command`: kept in the
-    results."""
+    """Arguments common to all runs of a call. `out`: a run has the folder `out`/NAME and the model `out`/NAME.model.
+    `budget`: maximum inferences scored per sentence in the evaluation. `settings`: NAME=VALUE for every recipe.
+    `minutes`: instead of the plan's. `baseline`: a parser's file, used instead of training a PCFG. `command`: recorded
+    in the results."""
 
     sources: Sources
     out: Path
@@ -97,7 +97,7 @@ class Job:
     command: tuple[str, ...] = ()
 
     def held_out(self, part: str) -> list[Sentence]:
-        """The short sentences of "dev" or "test". Raises TrainingDataError when there are none in dev."""
+        """The short sentences of "dev" or "test". Raises TrainingDataError if there are none in dev."""
         every: Sequence[Sentence] = getattr(self.sources, part)
         short = [sentence for sentence in every if 0 < len(sentence.tags) <= DEV_WORDS]
         if part == "dev" and not short:
@@ -109,8 +109,8 @@ class Job:
 
 
 def execute(run: Run, job: Job) -> tuple[dict[str, Any], bool]:
-    """(the run's result, whether it was made now); a result of the same facts is not made again. Raises
-    TrainingDataError and ConfigError for what cannot be used, such as a folder of another run."""
+    """Do a run; returns (its result, whether it was computed now). A run with a result under the same conditions is not
+    repeated. Raises TrainingDataError and ConfigError for unusable input, such as the folder of another run."""
     recipe = run_recipe(run, job.settings)
     trained = {
         "run": run.name, "recipe": recipe.facts(), "minutes": job.minutes or run.minutes, "data": job.sources.facts(),
@@ -169,7 +169,7 @@ def _fit(run: Run, job: Job, recipe: FitRecipe, facts: dict[str, Any]) -> dict[s
 
 
 def _short(row: dict[str, Any]) -> dict[str, Any]:
-    """A line of the λ path's log, without what is kept for every label but LABEL."""
+    """A line of the λ path's log, without the data of labels other than LABEL."""
     mine = row["labels"].get(measuring.LABEL, {})
     kept = ("level", "partial", "lambda", "parameters", "leaves", "trees", "f1", "seconds", "weight_lost")
     label = {key: mine.get(key) for key in ("trees", "parameters", "leaves")}
@@ -181,14 +181,14 @@ def _profile(run: Run, job: Job, recipe: FitRecipe, _: dict[str, Any]) -> dict[s
     folder = job.out / str(run.of)
     held = read_result(folder / RESULT)
     if held is None:
-        raise TrainingDataError(f"run {run.name!r} grows trees on what run {run.of!r} left; do that one first (--runs)")
+        raise TrainingDataError(f"run {run.name!r} needs the stores of run {run.of!r}; do that one first (--runs)")
     at = measuring.label_at(folder, held["best"])
     if at is None:
         raise TrainingDataError(f"run {run.of!r} has no label {measuring.LABEL}, so there is nothing to profile")
     ensemble, number = at
     store, data = measuring.open_window(folder)
     penalty, score = held["best"]["lambda"] * recipe.path.decay, ensemble_scores(store, ensemble)
-    seconds, grown = 20 * (job.minutes or run.minutes), {}  # a third of the minutes
+    seconds, grown = 20 * (job.minutes or run.minutes), {}  # a third of the minutes for each variant
     for name, changes in VARIANTS.items():
         given = replace(recipe.learner, **changes), ensemble, score.copy(), measuring.OTHER_DRAWS
         learner = LabelLearner(store, data, number, measuring.LABEL, *given)
@@ -198,14 +198,14 @@ def _profile(run: Run, job: Job, recipe: FitRecipe, _: dict[str, Any]) -> dict[s
 
 
 def _scale(run: Run, job: Job, recipe: FitRecipe, _: dict[str, Any]) -> dict[str, Any]:
-    with worker_pool(1, "spawn") as pool:  # whose memory is only this run's
+    with worker_pool(1, "spawn") as pool:  # so that the memory of its process is only this run's
         given = recipe, job.sources.train, job.out / run.name, job.minutes or run.minutes
         return pool.submit(measuring.measure_scale, *given).result()
 
 
 def _pcfg(run: Run, job: Job, recipe: FitRecipe, facts: dict[str, Any]) -> dict[str, Any]:
-    """A PCFG of either kind on the short sentences; neither `recipe` nor the plan's minutes say anything to it."""
-    job.held_out("dev")  # there must be some
+    """Train a PCFG of either kind on the short sentences; `recipe` and the plan's minutes are ignored."""
+    job.held_out("dev")  # raises if there is none
     began, found = time.perf_counter(), dict[str, Any](options=None)
     if run.kind == "pcfg" and job.baseline is not None:
         parser = load_parser(job.baseline)
@@ -226,10 +226,10 @@ def _pcfg(run: Run, job: Job, recipe: FitRecipe, facts: dict[str, Any]) -> dict[
 
 
 def _judged(parser: ConstituentParser, job: Job, budget: int | None) -> dict[str, Any]:
-    """`judge` on dev, and on test where there is any."""
+    """Score a parser on dev, and on test if there is any."""
     parts = {part: job.held_out(part) for part in ("dev", "test")}
     return {part: measuring.judge(parser, sentences, budget) for part, sentences in parts.items() if sentences}
 
 
-Maker = Callable[[Run, Job, FitRecipe, dict[str, Any]], dict[str, Any]]  # the last: the facts of its training
+Maker = Callable[[Run, Job, FitRecipe, dict[str, Any]], dict[str, Any]]  # the last argument: conditions of the training
 MAKERS: dict[str, Maker] = {"fit": _fit, "profile": _profile, "scale": _scale, "pcfg": _pcfg, "pcfgla": _pcfg}

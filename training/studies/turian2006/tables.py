@@ -1,6 +1,6 @@
-"""Results as Markdown, beside the figures that the papers print. `PAPER` has only what stands in the texts of Turian &
-Melamed 2006a ("Advances in discriminative parsing", ACL) and 2006b ("Computational challenges in parsing by
-classification", HLT-NAACL workshop)."""
+"""Results as Markdown, next to the published ones. `PAPER` has only numbers printed in Turian & Melamed 2006a
+("Advances in discriminative parsing", ACL) and 2006b ("Computational challenges in parsing by classification",
+HLT-NAACL workshop)."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -49,17 +49,17 @@ def _accuracy(record: dict[str, Any]) -> list[str]:
 
 
 def _f1(found: dict[str, Any]) -> list[str]:
-    """Of dev, and of greedy search on dev."""
+    """F1 on dev, and that of greedy search on dev."""
     return [percent(found[part]["all"]["f1"]) for part in ("dev", "dev_greedy")]
 
 
 def pair(values: Mapping[str, float] | None, digits: int = 1) -> str:
-    """Mean and standard deviation."""
+    """Format a mean and standard deviation."""
     return NO if values is None else f"{values['mean']:,.{digits}f} ± {values['sd']:,.{digits}f}"
 
 
 def strategies(results: Results) -> str:
-    """2006a, Table 2, and what section 4.1 says about the search."""
+    """2006a, Table 2, and the search statistics of section 4.1."""
     rows, have = [], {name: results[name] for name in NAMES if name in results}
     for name, short in NAMES.items():
         if name in have:
@@ -94,7 +94,7 @@ def _stop(found: dict[str, Any]) -> str:
 
 
 def curves(results: Results, titles: Mapping[str, str] = NAMES) -> str:
-    """2006a, Figure 1, as a table: greedy dev F1 of the last λ level with at most that many parameters."""
+    """2006a, Figure 1, as a table: greedy dev F1 of the last λ level with at most COUNTS parameters."""
     rows = []
     for name, title in titles.items():
         if name in results:
@@ -108,7 +108,7 @@ def curves(results: Results, titles: Mapping[str, str] = NAMES) -> str:
 
 
 def atoms(results: Results) -> str:
-    """2006a, Figure 2: the baseline's atoms against the kitchen sink's."""
+    """2006a, Figure 2: the baseline's atomic features against the kitchen sink's."""
     rows: list[tuple[Any, ...]] = []
     for name, title in ATOMS.items():
         if name in results:
@@ -122,7 +122,7 @@ def atoms(results: Results) -> str:
 
 
 def parsers(results: Results) -> str:
-    """2006a, Table 4: against the generative baseline."""
+    """2006a, Table 4: comparison with the generative baseline."""
     rows = []
     part = "test" if all("test" in found for name, found in results.items() if "dev" in found) else "dev"
     titles = {
@@ -179,7 +179,7 @@ def ensemble(results: Results) -> str:
 
 
 def choices(results: Results) -> str:
-    """What the papers assert without a table: weights, trees, threshold, and λ chosen on dev against a fixed one."""
+    """Claims of the papers without a table: weights, trees, threshold, and λ chosen on dev against a fixed λ."""
     titles = {
         "r2l": "half/half, trees, soft threshold", "uniform": "uniform weights", "stumps": "stumps",
         "hard": "hard threshold",
@@ -198,7 +198,7 @@ def choices(results: Results) -> str:
 
 
 def at_lambda(found: dict[str, Any], value: float | None) -> str:
-    """Greedy dev F1 of the λ level nearest to `value`, when one is within a step of it."""
+    """Greedy dev F1 of the λ level nearest to `value`, if one is within a step of it."""
     rows = [row for row in found["rows"] if row["f1"] is not None and not row["partial"]]
     if value is None or not rows:
         return NO
@@ -254,12 +254,12 @@ TABLES: Tables = {
 
 
 def weight_lost(row: dict[str, Any]) -> float | None:
-    """Percent of the NP examples' weight that samples left out at a λ level, None when no NP tree was grown."""
+    """Percentage of the NP examples' weight that samples left out at a λ level; None if no NP tree was grown."""
     return None if row["NP"]["weight_lost"] is None else 100 * row["NP"]["weight_lost"]
 
 
 def draw_plots(results: Results, folder: Path) -> list[Path]:
-    """Draw what there are runs for into `folder`; returns the files. Without matplotlib nothing is drawn."""
+    """Draw the plots for which there are runs into `folder`; returns the files. Without matplotlib draws nothing."""
     plots: tuple[tuple[str, dict[str, str], Callable[[dict], float | None], str], ...] = (
         ("2006_f1_parameters.svg", NAMES, itemgetter("f1"), "dev F1, greedy"),
         ("2006_kitchen_sink.svg", ATOMS, itemgetter("f1"), "dev F1, greedy"),
