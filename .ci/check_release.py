@@ -20,14 +20,14 @@ from email import message_from_bytes
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-MOST_BYTES = 12_000_000
+MAX_BYTES = 12_000_000
 """Maximum size of a file."""
-BESIDE = {"CHANGELOG.md", "SECURITY.md", "README.md", "LICENSE", "pyproject.toml", ".gitignore", "PKG-INFO"}
+OTHER_FILES = {"CHANGELOG.md", "SECURITY.md", "README.md", "LICENSE", "pyproject.toml", ".gitignore", "PKG-INFO"}
 """Files of the source distribution that are not in the package."""
 MODELS_LICENCE = "CC-BY-SA-4.0"
 
 
-def tracked(clone: Path) -> set[str]:
+def tracked_files(clone: Path) -> set[str]:
     """The files of the package that git tracks."""
     listed = subprocess.run(["git", "ls-files", "spacy_dtparse"], cwd=clone, check=True, capture_output=True, text=True)
     return set(listed.stdout.split("\n")) - {""}
@@ -37,19 +37,19 @@ def check_wheel(path: Path, wanted: set[str]) -> list[str]:
     """List the problems of a wheel."""
     with zipfile.ZipFile(path) as wheel:
         files = {info.filename: info.file_size for info in wheel.infolist() if not info.is_dir()}
-        own = {name for name in files if ".dist-info/" not in name}
+        package = {name for name in files if ".dist-info/" not in name}
         (metadata,) = [name for name in files if name.endswith(".dist-info/METADATA")]
-        facts = message_from_bytes(wheel.read(metadata))
-        problems = _differences(path, own, wanted)
-        problems += [f"{path.name}: {name} has {n} bytes" for name, n in files.items() if n > MOST_BYTES]
-    if facts["License-Expression"] != f"MIT AND {MODELS_LICENCE}":
-        problems.append(f"{path.name}: its licence is {facts['License-Expression']}")
-    named = set(facts.get_all("License-File", []))
+        fields = message_from_bytes(wheel.read(metadata))
+        problems = _differences(path, package, wanted)
+        problems += [f"{path.name}: {name} has {n} bytes" for name, n in files.items() if n > MAX_BYTES]
+    if fields["License-Expression"] != f"MIT AND {MODELS_LICENCE}":
+        problems.append(f"{path.name}: its licence is {fields['License-Expression']}")
+    named = set(fields.get_all("License-File", []))
     folder = metadata.removesuffix("METADATA") + "licenses/"
     problems += [f"{path.name}: {name} is named, but missing" for name in named if folder + name not in files]
-    for name in sorted(own):
-        beside = str(PurePosixPath(*PurePosixPath(name).parts[:3]) / "LICENSE")
-        if PurePosixPath(name).name == "model" and (beside not in own or beside not in named):
+    for name in sorted(package):
+        licence = str(PurePosixPath(*PurePosixPath(name).parts[:3]) / "LICENSE")
+        if PurePosixPath(name).name == "model" and (licence not in package or licence not in named):
             problems.append(f"{path.name}: {name} has no licence in its folder, or the metadata do not name it")
     return problems
 
@@ -58,7 +58,7 @@ def check_source(path: Path, wanted: set[str]) -> list[str]:
     """List the problems of a source distribution."""
     with tarfile.open(path) as archive:
         files = {member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()}
-    return _differences(path, files - BESIDE, wanted) + [f"{path.name}: {name} is missing" for name in BESIDE - files]
+    return _differences(path, files - OTHER_FILES, wanted) + [f"{path.name}: {name} is missing" for name in OTHER_FILES - files]
 
 
 def _differences(path: Path, found: set[str], wanted: set[str]) -> list[str]:
@@ -101,7 +101,7 @@ def check_licences(bom: dict[str, Any]) -> list[str]:
 def main() -> int:
     """Check the distributions, write the list of components, print the problems."""
     folder, clone = map(Path, sys.argv[1:])
-    wanted = tracked(clone)
+    wanted = tracked_files(clone)
     (wheel,), (source,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
     path = folder / "sbom.cdx.json"
     bom = with_models(json.loads(path.read_text(encoding="utf8")), clone, wanted)

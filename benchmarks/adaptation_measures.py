@@ -16,7 +16,7 @@ from spacy_dtparse.scoring.significance import paired_bootstrap
 from spacy_dtparse.trees import Tree
 from training.data.corpus import Sentence
 from training.loglinear_tagger.corpus import LabelledSentence
-from training.supertag_adaptation.measuring import no_collecting
+from training.supertag_adaptation.measuring import gc_disabled
 
 LENGTHS = ((5, 20), (21, 40), (41, 250))
 """Ranges of sentence lengths in words (Kummerfeld et al. 2010)."""
@@ -49,7 +49,7 @@ def sets_of(target: Sequence[Sentence], own: Sequence[Sentence], held: Sequence[
     `own`: the dev part of the training domain; `text`: held-out text, without trees; `5-20` ...: the odd sentences by
     length, the same number for each range."""
     tune, target = target[::2], target[1::2]
-    bare = [Sentence(Tree.trusted(s.words, s.tags, ("TOP",), (0,), (len(s.words),)), s.tags, "text") for s in held]
+    bare = [Sentence(Tree.unchecked(s.words, s.tags, ("TOP",), (0,), (len(s.words),)), s.tags, "text") for s in held]
     sets = {
         "tune": spread(tune, number),
         "target": spread(target, number),
@@ -70,24 +70,24 @@ def measure(parser: PcfgParser, sets: Sets, runs: Sequence[Run]) -> dict[str, di
     parsers = {run.key: parser.with_settings(betas=run.betas) if run.tagger else parser for run in runs}
     found: dict[str, dict[str, Any]] = {}
     for name, sentences in sets.items():
-        kept: dict[str, list[Any]] = {run.key: [] for run in runs}
-        with no_collecting():
+        rows_of_run: dict[str, list[Any]] = {run.key: [] for run in runs}
+        with gc_disabled():
             for sentence in (sentences[0], *sentences):  # the first one twice: it compiles or loads the kernels
                 for run in runs:
                     words, tags = sentence.tree.words, sentence.tags
                     began = time.process_time()
-                    offers = [] if run.tagger is None else run.tagger.multitag(words, tags, min(run.betas))
+                    supertags = [] if run.tagger is None else run.tagger.multitag(words, tags, min(run.betas))
                     tagged = time.process_time()
-                    result = parsers[run.key].parse(words, tags, offers)
+                    result = parsers[run.key].parse(words, tags, supertags)
                     ended = time.process_time()
-                    offered = [
-                        sum(chance >= beta * word[0][1] for word in offers for _, chance in word) for beta in run.betas
+                    n_candidates = [
+                        sum(prob >= beta * word[0][1] for word in supertags for _, prob in word) for beta in run.betas
                     ]
-                    kept[run.key].append((result, ended - began, tagged - began, offered))
-        plain = [row[0].tree for row in kept[runs[0].key][1:]]
+                    rows_of_run[run.key].append((result, ended - began, tagged - began, n_candidates))
+        plain = [row[0].tree for row in rows_of_run[runs[0].key][1:]]
         scored = name != "text"
         base = counts(sentences, plain) if scored else None
-        found[name] = {key: figures(sentences, rows[1:], plain, base) for key, rows in kept.items()}
+        found[name] = {key: results_of(sentences, rows[1:], plain, base) for key, rows in rows_of_run.items()}
     return found
 
 
@@ -113,7 +113,7 @@ def _lower(run: dict[str, Any], other: dict[str, Any]) -> bool:
     return test.difference < 0 and test.p_value < 0.05
 
 
-def compared(runs: dict[str, dict[str, Any]], keys: Sequence[str]) -> list[str]:
+def compare_runs(runs: dict[str, dict[str, Any]], keys: Sequence[str]) -> list[str]:
     """Format the chosen runs on another set: speed and F1, compared with the parser alone and with the first run."""
     plain, first, lines = next(iter(runs.values())), runs[keys[0]], []
     for key in keys:
@@ -135,7 +135,7 @@ def counts(sentences: Sequence[Sentence], trees: Sequence[Tree]) -> ParsevalRepo
     return report
 
 
-def figures(
+def results_of(
     sentences: Sequence[Sentence], rows: Sequence[Any], plain: Sequence[Tree], base: ParsevalReport | None
 ) -> dict[str, Any]:
     """Return the results of a run on a set."""
@@ -162,16 +162,16 @@ def figures(
     return made
 
 
-def shaped(runs: dict[str, dict[str, Any]], run: Run) -> dict[str, Any]:
+def run_details(runs: dict[str, dict[str, Any]], run: Run) -> dict[str, Any]:
     """Return a run on held-out text in the format of `training.supertag_adaptation.measuring.changes`."""
-    seconds, searches, offered = (list(column) for column in zip(*runs[run.key]["detail"], strict=True))
+    seconds, searches, n_candidates = (list(column) for column in zip(*runs[run.key]["detail"], strict=True))
     return {
         "size": int(run.name.split("-")[1]),
-        "text": {"seconds": seconds, "searches": searches, "offered": offered},
+        "text": {"seconds": seconds, "searches": searches, "offered": n_candidates},
     }
 
 
-def told(table: dict[str, Any]) -> str:
+def format_tables(table: dict[str, Any]) -> str:
     """Format the tables as Markdown."""
     lines = []
     for name, row in table["taggers"].items():
@@ -200,5 +200,5 @@ def told(table: dict[str, Any]) -> str:
         for name, runs in table["sets"].items():
             same, fastest = zip(*chosen.values(), strict=True)
             for title, keys in (("the same betas", same), ("the fastest betas", fastest)):
-                lines += [f"\n{title} by the tuning set, on {name}:", *compared(runs, keys)]
+                lines += [f"\n{title} by the tuning set, on {name}:", *compare_runs(runs, keys)]
     return "\n".join(lines)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from common import arguments, budgets, save
 
-from training.data.evaluate import evaluate, load_source, table
+from training.data.evaluate import evaluate, load_source, scores_table
 from training.data.treebanks import TreebankFile, corpus_files
 
 EVERYDAY = Path(__file__).resolve().parents[1] / "assets" / "everyday" / "dev.mrg"
@@ -29,7 +29,7 @@ def main() -> None:
     chosen = options.budgets or budgets(load_source(options.pipeline)[0])
     files = [TreebankFile(EVERYDAY), *corpus_files(options.corpus, options.names, "dev")]
     records = evaluate(options.pipeline, files, options.tags, chosen)
-    print(table(records))
+    print(scores_table(records))
     save(options, "accuracy", records)
 
 

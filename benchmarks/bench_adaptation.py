@@ -26,7 +26,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from adaptation_measures import Run, Sets, measure, sets_of, shaped, spread, told
+from adaptation_measures import Run, Sets, format_tables, measure, run_details, sets_of, spread
 from common import ROOT  # noqa: F401 (makes `training` importable)
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -34,27 +34,27 @@ from spacy.tokens import Doc
 from spacy_dtparse.parsers import load_parser, load_tagger
 from spacy_dtparse.parsers.pcfg import PcfgParser
 from spacy_dtparse.parsers.tagging import SequenceTagger
+from spacy_dtparse.trees.directional import category_writer
 from spacy_dtparse.trees.heads import COLLINS
-from spacy_dtparse.trees.sided import written_categories
 from training.data.corpus import Sentence
-from training.data.reading import Reading
+from training.data.reading import SentenceSelection
 from training.data.reading import load_tagger as tagging_pipeline
-from training.data.spines import Token, without_rare
+from training.data.spines import Token, replace_rare
 from training.data.text import text_files
 from training.data.treebanks import TreebankFile
-from training.loglinear_tagger.corpus import LabelledSentence, read_labelled, write_labelled
-from training.loglinear_tagger.fitting import fit_tagger, jackknife, judge
+from training.loglinear_tagger.corpus import LabelledSentence, format_labelled, read_labelled
+from training.loglinear_tagger.fitting import evaluate_tagger, fit_tagger, jackknife_files
 from training.loglinear_tagger.options import SequenceOptions
 from training.runs.files import write_atomically
-from training.runs.telling import tell
-from training.self_train.teaching import Teaching, teach
-from training.supertag_adaptation.measuring import changes
-from training.supertag_adaptation.running import labelled, split
+from training.runs.metrics_log import log_metrics
+from training.self_train.silver import SilverParsing, parse_silver
+from training.supertag_adaptation.measuring import changes_table
+from training.supertag_adaptation.running import label_sentences, split_parses
 
 FOLDS = 5
 TREEBANKS, TEXT, HELD, ALONE = "treebanks.tsv", "text.tsv", "held.tsv", "alone.tsv"
 PLAN, POS = "plan.json", "pos.model"
-FIRST, LEAST = "perceptron-0", 5
+FIRST_TAGGER, MIN_COUNT = "perceptron-0", 5
 """Name of the tagger used for annotation; minimum count of a spine in the training data."""
 EPOCHS, ITERATIONS = 6, 60
 
@@ -72,7 +72,7 @@ def read(corpus: Path, names: Sequence[str], part: str) -> list[Sentence]:
     return [s for name in names for s in TreebankFile.parse(f"{corpus}/{name}/{part}.mrg").read()]
 
 
-def retagged(sentences: Sequence[Sentence], tagger: SequenceTagger) -> list[Sentence]:
+def predict_tags(sentences: Sequence[Sentence], tagger: SequenceTagger) -> list[Sentence]:
     """Return the sentences with the tags of a tagger."""
     return [Sentence(s.tree, tuple(tagger.tag(s.tree.words, ())), s.source) for s in sentences]
 
@@ -87,21 +87,21 @@ def prepare(options: argparse.Namespace) -> None:
     gold = read(options.corpus, options.train, "train")
     tags = SequenceOptions(epochs=5)
     words = [LabelledSentence(s.tree.words, (), s.tags) for s in gold]
-    (work / "pos.tsv").write_text(write_labelled(words), encoding="utf8")
+    (work / "pos.tsv").write_text(format_labelled(words), encoding="utf8")
     if not (work / POS).is_file():
-        model = fit_tagger(words, (), tags, work / "pos", {}, 1, partial(tell, None))
+        model = fit_tagger(words, (), tags, work / "pos", {}, 1, partial(log_metrics, None))
         write_atomically(work / POS, SequenceTagger(model).to_bytes())
     if not (work / "pos.jack.tsv").is_file():
-        jackknife([work / "pos.tsv"], tags, work / "pos.jack.tsv", FOLDS, work / "pos_folds", 1)
+        jackknife_files([work / "pos.tsv"], tags, work / "pos.jack.tsv", FOLDS, work / "pos_folds", 1)
     own = [row.labels for row in read_labelled(work / "pos.jack.tsv")]
     gold = [Sentence(s.tree, row, s.source) for s, row in zip(gold, own, strict=True)]
     parser = chart_parser(options.parser)
-    label = partial(labelled, recipe=parser.recipe, categories=written_categories("sided", COLLINS))
-    (work / TREEBANKS).write_text(write_labelled(label(gold)), encoding="utf8")
-    first = argparse.Namespace(estimators=["perceptron"], sizes=[0], annotator="parser", gold=0, least=LEAST)
+    label = partial(label_sentences, recipe=parser.recipe, categories=category_writer("sided", COLLINS))
+    (work / TREEBANKS).write_text(format_labelled(label(gold)), encoding="utf8")
+    first = argparse.Namespace(estimators=["perceptron"], sizes=[0], annotator="parser", gold=0, least=MIN_COUNT)
     train(argparse.Namespace(**vars(first), work=work, workers=options.workers))
     dev = [TreebankFile.parse(f"{options.corpus}/{name}/dev.mrg") for name in (*options.train, *options.target)]
-    reading = Reading(3, 40, without=tuple(dev))
+    reading = SentenceSelection(3, 40, exclude=tuple(dev))
     pos = load_tagger(work / POS)
 
     @Language.component("treebanks_tags")
@@ -114,15 +114,15 @@ def prepare(options: argparse.Namespace) -> None:
 
     nlp = tagging_pipeline()
     nlp.add_pipe("treebanks_tags", last=True)
-    spined = {"settings": {"betas": options.annotate_betas}, "spines": work / f"{FIRST}.model"}
+    spined = {"settings": {"betas": options.annotate_betas}, "spines": work / f"{FIRST_TAGGER}.model"}
     for folder, names, how in (("text", (TEXT, HELD), spined), ("alone", (ALONE, None), {})):
         if folder == "alone" and not options.alone:
             continue
         files = text_files(options.text)
-        teaching = Teaching(options.parser, files, reading, work / folder, options.workers, unsure=True, **how)
-        for name, part in zip(names, split(teach(teaching, nlp, partial(print, flush=True))), strict=True):
+        parsing = SilverParsing(options.parser, files, reading, work / folder, options.workers, allow_unknown_confidence=True, **how)
+        for name, part in zip(names, split_parses(parse_silver(parsing, nlp, partial(print, flush=True))), strict=True):
             if name:
-                (work / name).write_text(write_labelled(label(part)), encoding="utf8")
+                (work / name).write_text(format_labelled(label(part)), encoding="utf8")
                 print(name, len(part), "sentences", sum(len(s.tags) for s in part), "tokens", flush=True)
 
 
@@ -139,18 +139,18 @@ def train(options: argparse.Namespace) -> None:
             path = work / f"{name}.model"
             if path.is_file():
                 continue
-            more = text[:size]
+            annotated = text[:size]
             if options.annotator == "tagger":
                 base = load_tagger(work / f"{estimator}-0.model")
-                more = [s._replace(labels=tuple(base.tag(s.words, s.tags))) for s in more]
-            sentences = often([*treebanks, *gold, *more], options.least)
+                annotated = [s._replace(labels=tuple(base.tag(s.words, s.tags))) for s in annotated]
+            sentences = without_rare_labels([*treebanks, *gold, *annotated], options.least)
             how = SequenceOptions(estimator, epochs=EPOCHS, iterations=ITERATIONS)
             began = time.process_time()
             model = fit_tagger(
-                sentences, (), how, work / name, {}, options.workers, partial(tell, work / f"{name}.jsonl")
+                sentences, (), how, work / name, {}, options.workers, partial(log_metrics, work / f"{name}.jsonl")
             )
             seconds = round(time.process_time() - began)
-            model.meta.update(sentences=len(sentences), seconds=seconds, options=how.facts(), least=options.least)
+            model.meta.update(sentences=len(sentences), seconds=seconds, options=how.to_dict(), least=options.least)
             write_atomically(path, SequenceTagger(model).to_bytes())
             print(
                 f"{name}: {len(sentences)} sentences, {seconds} CPU s, {path.stat().st_size / 1e6:.2f} MB", flush=True
@@ -162,46 +162,46 @@ def gold_of_target(work: Path, count: int) -> list[LabelledSentence]:
     plan = json.loads((work / PLAN).read_text())
     parser, tagger = chart_parser(Path(plan["parser"])), load_tagger(work / POS)
     chosen = spread(read(Path(plan["corpus"]), plan["target"], "train"), count)
-    return labelled(retagged(chosen, tagger), parser.recipe, written_categories("sided", COLLINS))
+    return label_sentences(predict_tags(chosen, tagger), parser.recipe, category_writer("sided", COLLINS))
 
 
-def often(sentences: Sequence[LabelledSentence], least: int) -> list[LabelledSentence]:
-    """Return the sentences without categories that occur less than `least` times (see `without_rare`)."""
-    rows = without_rare([list(map(Token, *sentence)) for sentence in sentences], least)
+def without_rare_labels(sentences: Sequence[LabelledSentence], least: int) -> list[LabelledSentence]:
+    """Return the sentences without categories that occur less than `least` times (see `replace_rare`)."""
+    rows = replace_rare([list(map(Token, *sentence)) for sentence in sentences], least)
     return [s._replace(labels=tuple(t.category for t in row)) for s, row in zip(sentences, rows, strict=True)]
 
 
-def measured(options: argparse.Namespace) -> dict[str, Any]:
+def measure_all(options: argparse.Namespace) -> dict[str, Any]:
     """Measure the parser alone and with each tagger at each list of betas."""
     work: Path = options.work
     plan = json.loads((work / PLAN).read_text())
     parser, pos = chart_parser(Path(plan["parser"])), load_tagger(work / POS)
     corpus = Path(plan["corpus"])
-    dev = {part: retagged(read(corpus, plan[part], "dev"), pos) for part in ("target", "train")}
+    dev = {part: predict_tags(read(corpus, plan[part], "dev"), pos) for part in ("target", "train")}
     sets: Sets = sets_of(dev["target"], dev["train"], read_labelled(work / HELD), options.sentences)
     betas = [tuple(float(beta) for beta in text.split(",")) for text in options.betas]
     sets = {name: part for name, part in sets.items() if name in (options.sets or sets)}
     taggers = {name: load_tagger(work / f"{name}.model") for name in options.runs}
     runs = [Run("unpruned", None, ())] + [Run(name, tagger, row) for name, tagger in taggers.items() for row in betas]
-    label = partial(labelled, recipe=parser.recipe, categories=written_categories("sided", COLLINS))
+    label = partial(label_sentences, recipe=parser.recipe, categories=category_writer("sided", COLLINS))
     table: dict[str, Any] = {"taggers": {}, "chains": options.chain, "sets": measure(parser, sets, runs)}
     gold = label(spread(dev["target"][1::2], options.sentences))
     held = spread(read_labelled(work / HELD), options.sentences)
     for name, tagger in taggers.items():
         meta = tagger.meta
         table["taggers"][name] = {
-            "target": judge(tagger, gold), "text": judge(tagger, held), "seconds": meta.get("seconds"),
+            "target": evaluate_tagger(tagger, gold), "text": evaluate_tagger(tagger, held), "seconds": meta.get("seconds"),
             "sentences": meta.get("sentences"), "labels": len(tagger.labels),
             "megabytes": round((work / f"{name}.model").stat().st_size / 1e6, 2),
         }  # fmt: skip
     if options.json:
         write_atomically(options.json, (json.dumps(table, indent=1) + "\n").encode())
-    print(told(table))
+    print(format_tables(table))
     if options.breakdown:
         for row in betas:
             print(f"betas {row}: {' to '.join(options.breakdown)}")
             print(
-                changes(*(shaped(table["sets"]["text"], Run(name, taggers[name], row)) for name in options.breakdown))
+                changes_table(*(run_details(table["sets"]["text"], Run(name, taggers[name], row)) for name in options.breakdown))
             )
     return table
 
@@ -222,7 +222,7 @@ def main() -> None:
     second.add_argument("--estimators", nargs="+", default=["perceptron"])
     second.add_argument("--sizes", nargs="+", type=int, required=True)
     second.add_argument("--annotator", choices=("parser", "tagger", "alone"), default="parser")
-    second.add_argument("--least", type=int, default=LEAST)
+    second.add_argument("--least", type=int, default=MIN_COUNT)
     second.add_argument("--gold", type=int, default=0, metavar="N", help="trees of the target's training parts to add")
     third = commands.add_parser("measure")
     third.add_argument("--runs", nargs="+", required=True)
@@ -242,7 +242,7 @@ def main() -> None:
         command.add_argument("--work", type=Path, required=True)
         command.add_argument("--workers", type=int, default=1)
     options = parser.parse_args()
-    {"prepare": prepare, "train": train, "measure": measured}[options.command](options)
+    {"prepare": prepare, "train": train, "measure": measure_all}[options.command](options)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
     python benchmarks/bench_atoms.py --exclude neighbours --recipe training/recipes/english_read.json --span-model NET …
 
-All other options go to `python -m training fit`.
+All other options go to `python -m training train-boosted`.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from dataclasses import replace
 import common  # noqa: F401 (`training` is no part of the installed package)
 
 from spacy_dtparse.features.trees import tables
-from spacy_dtparse.features.trees.templates import Place, Templates
+from spacy_dtparse.features.trees.templates import Position, Templates
 from training import cli
 
-Pair = tuple[Place, str]
+Pair = tuple[Position, str]
 
 
-def believed(pair: Pair, *spans: str) -> bool:
+def is_marginal(pair: Pair, *spans: str) -> bool:
     """Return whether an atom is a span marginal of one of these spans; of any span if none is named."""
     place = pair[0]
     return place[0] == "believed" and (not spans or place[1] in spans)
 
 
-def keep(table: Templates, wanted: Callable[[Pair], bool]) -> Templates:
+def select(table: Templates, is_selected: Callable[[Pair], bool]) -> Templates:
     """Return the table with the selected pairs, and the tuples whose parts are all selected."""
     return replace(
         table,
-        unary=tuple(filter(wanted, table.unary)),
-        tuples=tuple(parts for parts in table.tuples if all(map(wanted, parts))),
-        ordered=tuple(filter(wanted, table.ordered)),
+        unary=tuple(filter(is_selected, table.unary)),
+        tuples=tuple(parts for parts in table.tuples if all(map(is_selected, parts))),
+        ordered=tuple(filter(is_selected, table.ordered)),
     )
 
 
@@ -42,18 +42,18 @@ def without(group: str) -> Templates:
     if group == "nothing":
         return table
     if group == "old":  # also drop the tuples of a marginal with the words around it
-        return replace(keep(table, believed), grouped=(), sequence=False)
+        return replace(select(table, is_marginal), grouped=(), sequence=False)
     if group == "mixed":
         return replace(
-            table, tuples=tuple(t for t in table.tuples if t in standard.tuples or all(map(believed, t)))
+            table, tuples=tuple(t for t in table.tuples if t in standard.tuples or all(map(is_marginal, t)))
         )
     if group == "neighbours":
-        return keep(table, lambda pair: not believed(pair, "with left", "with right", "of right"))
+        return select(table, lambda pair: not is_marginal(pair, "with left", "with right", "of right"))
     if group == "labels":
-        return keep(table, lambda pair: not (believed(pair) and "chain" in pair[1]))
+        return select(table, lambda pair: not (is_marginal(pair) and "chain" in pair[1]))
     if group == "masses":
-        return keep(table, lambda pair: not (believed(pair) and "chain" not in pair[1]))
-    return keep(table, lambda pair: pair[1] not in ("word", "shape", "class"))
+        return select(table, lambda pair: not (is_marginal(pair) and "chain" not in pair[1]))
+    return select(table, lambda pair: pair[1] not in ("word", "shape", "class"))
 
 
 GROUPS = ("nothing", "old", "mixed", "neighbours", "labels", "masses", "words")
@@ -61,14 +61,14 @@ GROUPS = ("nothing", "old", "mixed", "neighbours", "labels", "masses", "words")
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, add_help=False)
-    parser.add_argument("--without", choices=GROUPS, default="nothing", help="group to leave out")
+    parser.add_argument("--exclude", choices=GROUPS, default="nothing", help="group to leave out")
     options, rest = parser.parse_known_args()
     if "--help" in rest:
         print(parser.format_help())
-        raise SystemExit(cli.main(["fit", *rest]))
-    left = replace(without(options.without), name=f"standard_read without {options.without}")
-    tables.TABLES["standard_read"] = lambda: left
-    raise SystemExit(cli.main(["fit", *rest]))
+        raise SystemExit(cli.main(["train-boosted", *rest]))
+    table = replace(without(options.exclude), name=f"standard_read without {options.exclude}")
+    tables.TABLES["standard_read"] = lambda: table
+    raise SystemExit(cli.main(["train-boosted", *rest]))
 
 
 if __name__ == "__main__":

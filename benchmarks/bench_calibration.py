@@ -21,7 +21,7 @@ import spacy_dtparse
 from spacy_dtparse.cli.pipelines import get_component
 from spacy_dtparse.model.container import container_digest
 from spacy_dtparse.parsers.calibration import PACKAGED
-from training.data.calibrating import errors_by_treebank, fit_calibration, judge, table
+from training.data.calibrating import calibration_table, collect_probabilities, errors_by_treebank, fit_calibration
 from training.data.evaluate import tag_lists
 from training.data.treebanks import TreebankFile, corpus_files
 
@@ -49,10 +49,10 @@ def main() -> None:
         judged, began = {}, time.process_time()
         for file in files:
             gold = file.read()
-            judged[file.name] = judge(own, gold, tag_lists(nlp, (sentence.tree.words for sentence in gold)))
+            judged[file.name] = collect_probabilities(own, gold, tag_lists(nlp, (sentence.tree.words for sentence in gold)))
         calibration = fit_calibration(list(judged.values()))
         records = errors_by_treebank(judged, calibration)
-        print(f"\n{name}: {calibration.to_dict()}, {time.process_time() - began:.0f} s\n\n{table(records)}", flush=True)
+        print(f"\n{name}: {calibration.to_dict()}, {time.process_time() - began:.0f} s\n\n{calibration_table(records)}", flush=True)
         found[name] = {"calibration": calibration.to_dict(), "treebanks": records}
         kept[container_digest(own.to_bytes())] = calibration.to_dict()
     save(options, "calibration", found)

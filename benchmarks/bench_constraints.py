@@ -5,7 +5,7 @@
 
 The everyday trees come first. Tags are predicted. The given constituents, with and without their labels, are sampled at
 random; *held* is the fraction of constraints that hold, *enforced* that of sentences whose tree was changed after the
-search to satisfy them. Time is CPU time of `parse_under` against `parse`, one sentence at a time.
+search to satisfy them. Time is CPU time of `parse_constrained` against `parse`, one sentence at a time.
 """
 
 from __future__ import annotations
@@ -77,11 +77,11 @@ def measure(parser: Any, gold: Any, tags: Any, given: Sequence[Constraints | Non
         if constraints is None:
             result = parser.parse(tree.words, row)
         else:
-            result = parser.parse_under(tree.words, row, constraints)
+            result = parser.parse_constrained(tree.words, row, constraints)
         seconds += time.process_time() - began
         report.add(tree, result.tree)
         if constraints:
-            asked, broken = asked + len(constraints), broken + len(constraints.broken(result.tree))
+            asked, broken = asked + len(constraints), broken + len(constraints.violations(result.tree))
             enforced += result.status == "fallback"
     return {
         "f1": report.to_dict()["all"]["f1"], "ms": 1000 * seconds / len(gold),

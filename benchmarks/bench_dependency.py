@@ -30,13 +30,13 @@ from dependency_peers import figures, spacy_peer, train_spacy, training_seconds
 from spacy_dtparse.features.linear.linkparts import TextRules
 from spacy_dtparse.parsers.dependency import DependencyParser
 from spacy_dtparse.scoring.attachment import AttachmentReport
-from training.data.dependencies import DependencySentence, part_labels, retagged
-from training.dependency.fitting import fit_model, judge
+from training.data.dependencies import DependencySentence, part_labels, retag_sentences
+from training.dependency.fitting import attachment_scores, train_dependency_model
 from training.dependency.options import DependencyOptions
 from training.dependency.running import read_treebank_file
-from training.loglinear_tagger.fitting import jackknifed_tags
+from training.loglinear_tagger.fitting import jackknife_tags
+from training.runs.metrics_log import log_metrics
 from training.runs.processes import worker_pool
-from training.runs.telling import tell
 
 CZECH = ("cs_fictree/cs_fictree-ud-dev.conllu", "cs_cac/cs_cac-ud-dev.conllu")
 FILES = {
@@ -89,18 +89,18 @@ def relations(options: argparse.Namespace) -> dict[str, Any]:
 
             def hear(told: list[dict[str, Any]] = told, **facts: Any) -> None:
                 told.append(facts)
-                tell(None, **facts)
+                log_metrics(None, **facts)
 
             began = time.perf_counter()
             with worker_pool(options.workers) as pool:
-                model = fit_model(train, dev, chosen, options.work / f"{lang}-{name.replace(' ', '-')}", {}, pool, hear)
+                model = train_dependency_model(train, dev, chosen, options.work / f"{lang}-{name.replace(' ', '-')}", {}, pool, hear)
             members = [facts for facts in told if "member" in facts]
             table[f"{lang} {name}"] = {
                 "alone": [round(facts["alone_uas"], 3) for facts in members],
                 "mean": [round(facts["mean_uas"], 3) for facts in members],
                 "alone_words": [round(facts["alone_uas_words"], 3) for facts in members],
                 "mean_words": [round(facts["mean_uas_words"], 3) for facts in members],
-                "final": figures(judge(DependencyParser(model), dev)),
+                "final": figures(attachment_scores(DependencyParser(model), dev)),
                 "seconds": round(time.perf_counter() - began),
             }
             write(options.json, table)
@@ -164,14 +164,14 @@ def parsers(options: argparse.Namespace) -> dict[str, Any]:
         began = time.perf_counter()
         tags: dict[str, Any] = {}
         if options.jackknife:
-            train, tagger = jackknifed_tags(
+            train, tagger = jackknife_tags(
                 train, RULES[lang], options.jackknife, options.work / f"{lang}-tags", options.workers
             )
-            gold, dev = dev, retagged(tagger, dev)
+            gold, dev = dev, retag_sentences(tagger, dev)
             tags = {"tag_accuracy": tag_accuracy(RULES[lang], gold, dev)}
         chosen = DependencyOptions(rules=RULES[lang], decoder=DECODERS[lang], members=options.members)
         with worker_pool(options.workers) as pool:
-            model = fit_model(train, dev, chosen, options.work / lang, {}, pool, partial(tell, None))
+            model = train_dependency_model(train, dev, chosen, options.work / lang, {}, pool, partial(log_metrics, None))
         seconds = round(time.perf_counter() - began)
         parser = DependencyParser(model)
         rows = table[lang] = {
@@ -179,7 +179,7 @@ def parsers(options: argparse.Namespace) -> dict[str, Any]:
         }  # fmt: skip
         for name, settings in (("all stages", {}), ("first stage", {"stages": 1})):
             used = parser.with_settings(**settings)
-            rows[name] = {**figures(judge(used, dev)), "tokens_per_second": speed(used, dev)}
+            rows[name] = {**figures(attachment_scores(used, dev)), "tokens_per_second": speed(used, dev)}
         data = parser.to_bytes()
         rows["all stages"]["megabytes"] = round(len(data) / 1e6, 2)
         (options.work / f"{lang}.model").write_bytes(data)

@@ -41,11 +41,11 @@ def times(parser: Any, sentences: Sequence[Sentence], count: int) -> list[dict[s
         pieces = [(words[at : at + length], tags[at : at + length]) for at in range(0, len(words) - length, length)]
         row: dict[str, Any] = {"tokens": length, "sentences": len(pieces[: count if length < 1000 else count // 10])}
         for k in SIZES if pieces else ():
-            parser.parse_k(*pieces[0], k)  # allocate buffers of this size
+            parser.parse_k_best(*pieces[0], k)  # allocate buffers of this size
             taken, trees = [], 0
             for piece in pieces[: count if length < 1000 else count // 10]:
                 began = time.process_time()
-                trees += len(parser.parse_k(*piece, k))
+                trees += len(parser.parse_k_best(*piece, k))
                 taken.append(1000 * (time.process_time() - began))
             row[f"k={k}"] = {"median": percentile(taken, 0.5), "p95": percentile(taken, 0.95)}
             row[f"k={k}"]["trees"] = trees / len(taken)
@@ -56,20 +56,20 @@ def times(parser: Any, sentences: Sequence[Sentence], count: int) -> list[dict[s
 def oracle(parser: Any, sentences: Sequence[Sentence], tags: Sequence[Sequence[str]], k: int) -> dict[str, Any]:
     """Return F1 and exact match in per cent, of first trees and of the best tree of each list; mean length of lists and
     the fraction of trees after the first whose rank is proven."""
-    sums = {most: [0, 0, 0, 0] for most in (1, 2, 5, k)}
+    sums = {size: [0, 0, 0, 0] for size in (1, 2, 5, k)}
     trees = proven = 0
     for sentence, row in zip(sentences, tags, strict=True):
-        found = parser.parse_k(sentence.tree.words, row, k)
+        found = parser.parse_k_best(sentence.tree.words, row, k)
         trees += len(found)
         proven += sum(one.status == "optimal" for one in found[1:])
         scored = [_scored(sentence.tree, one.tree) for one in found]
-        for most, total in sums.items():
-            best = max(scored[:most], key=lambda one: f1(*one[:3]))
+        for size, total in sums.items():
+            best = max(scored[:size], key=lambda one: f1(*one[:3]))
             for place, number in enumerate(best):
                 total[place] += number
     n = len(sentences)
     rows = {
-        f"best of {most}": {"f1": 100 * f1(*total[:3]), "exact": 100 * total[3] / n} for most, total in sums.items()
+        f"best of {size}": {"f1": 100 * f1(*total[:3]), "exact": 100 * total[3] / n} for size, total in sums.items()
     }
     return {"sentences": n, **rows, "trees": trees / n, "proven": proven / max(trees - n, 1)}
 
@@ -83,7 +83,7 @@ def main() -> None:
     """Measure, print, save."""
     parser = arguments(__doc__)
     parser.add_argument("--parsers", nargs="+", default=["en_dtparse", "en_span", "en_trees"], help="embedded parsers")
-    parser.add_argument("--most", type=int, default=300, help="sentences of each treebank for the oracle")
+    parser.add_argument("--max-sentences", type=int, default=300, help="sentences of each treebank for the oracle")
     parser.add_argument("--count", type=int, default=50, help="sentences of each length for times")
     parser.add_argument("--k", type=int, default=10, help="length of the oracle's lists")
     options = parser.parse_args()
@@ -97,7 +97,7 @@ def main() -> None:
             print(f"| {name} | {row['tokens']} | {' | '.join(cells)} |", flush=True)
         for file in (TreebankFile(EVERYDAY), *corpus_files(options.corpus, options.names, "dev")):
             sentences = file.read()
-            sentences = sentences[:: max(1, len(sentences) // options.most)][: options.most]
+            sentences = sentences[:: max(1, len(sentences) // options.max_sentences)][: options.max_sentences]
             tags = tag_lists(nlp, (sentence.tree.words for sentence in sentences))
             found = oracle(own, sentences, tags, options.k)
             facts[name]["oracle"][file.path.parent.name] = found

@@ -18,9 +18,9 @@ from typing import Any
 
 from common import ROOT, arguments, save
 
-from spacy_dtparse.models import DEFAULT, HERE, WHOLE
+from spacy_dtparse.models import DEFAULT, HERE, PIPELINE
 
-SHARED = [WHOLE]
+SHARED = [PIPELINE]
 """Folders shared by all pipelines, in addition to the pipeline's folder."""
 CHILD = """
 import json, sys, time
@@ -68,7 +68,7 @@ def child(script: str, *extra: str) -> str:
 def main() -> None:
     """Measure, print, save."""
     parser = arguments(__doc__, corpus=False)
-    parser.add_argument("--names", nargs="+", default=[DEFAULT, WHOLE], help="embedded pipelines")
+    parser.add_argument("--names", nargs="+", default=[DEFAULT, PIPELINE], help="embedded pipelines")
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
     save(options, "load", {name: measured(name, options.repeats) for name in options.names})

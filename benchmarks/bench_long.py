@@ -167,12 +167,12 @@ def measured(
     }
 
 
-def with_chart(parser: ConstituentParser, most: int) -> ConstituentParser:
-    """Return the parser, or its span model, with a chart up to `most` tokens."""
+def with_chart(parser: ConstituentParser, max_tokens: int) -> ConstituentParser:
+    """Return the parser, or its span model, with a chart up to `max_tokens` tokens."""
     if isinstance(parser, DtreeParser):
-        reader = parser.reader.with_settings(max_tokens=most)
-        return DtreeParser(parser.model, parser.settings, None, parser.compiled, reader)
-    return parser.with_settings(max_tokens=most)
+        span_parser = parser.span_parser.with_settings(max_tokens=max_tokens)
+        return DtreeParser(parser.model, parser.settings, None, parser.compiled, span_parser)
+    return parser.with_settings(max_tokens=max_tokens)
 
 
 def show(name: str, length: str, facts: dict[str, Any]) -> None:
@@ -213,8 +213,8 @@ def main() -> None:
             if length <= given.chart:
                 measure(f"{kind}, chart", str(length), with_chart(parser, ANY), work)
     real = [Long(tree, [0] * tree.n_tokens) for some in trees.values() for tree in some if 60 < tree.n_tokens <= 200]
-    for most in (*given.real, ANY) if real else ():
-        measure("real" if most < ANY else "real, chart", f"max_tokens={most}", with_chart(parser, most), real)
+    for max_tokens in (*given.real, ANY) if real else ():
+        measure("real" if max_tokens < ANY else "real, chart", f"max_tokens={max_tokens}", with_chart(parser, max_tokens), real)
     save(given, "long", facts)
 
 

@@ -24,10 +24,10 @@ from training.data.corpus import Sentence
 from training.data.treebanks import TreebankFile
 
 PENALTY = 0.5
-Beliefs = dict[tuple[int, int, str], float]
+SpanMarginals = dict[tuple[int, int, str], float]
 
 
-def tree_of(beliefs: Beliefs, sentence: Sentence) -> Tree:
+def tree_of(beliefs: SpanMarginals, sentence: Sentence) -> Tree:
     """Return the tree with the greatest sum of (posterior - PENALTY) over its labels."""
     n = sentence.tree.n_tokens
     gains = np.zeros((n + 1, n + 1), dtype=np.float32)
@@ -56,7 +56,7 @@ def main() -> None:
     options = parser.parse_args()
     sentences = TreebankFile.parse(options.file).read()
     first, second = (load_parser(path) for path in options.models)
-    pairs: list[tuple[Beliefs, Beliefs]] = []
+    pairs: list[tuple[SpanMarginals, SpanMarginals]] = []
     for sentence in sentences:
         words, tags = sentence.tree.words, sentence.tags
         if options.trees:

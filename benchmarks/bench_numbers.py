@@ -38,13 +38,13 @@ SETTINGS: dict[str, dict[str, str]] = {
 }  # fmt: skip
 
 
-def texts(path: Path, wanted: int) -> list[str]:
+def texts(path: Path, n_sentences: int) -> list[str]:
     """Return enough lines of the text for at least this many sentences."""
     lines = (line.strip() for line in path.open(encoding="utf8"))
-    return list(islice((line for line in lines if len(line.split()) > 4), wanted))
+    return list(islice((line for line in lines if len(line.split()) > 4), n_sentences))
 
 
-def parse(name: str, lines: list[str], wanted: int) -> dict[str, Any]:
+def parse(name: str, lines: list[str], n_sentences: int) -> dict[str, Any]:
     """Parse with a pipeline: for each sentence tags, constituents with scores, heads; and the seconds."""
     import spacy_dtparse
     from spacy_dtparse import score
@@ -52,7 +52,7 @@ def parse(name: str, lines: list[str], wanted: int) -> dict[str, Any]:
     nlp = spacy_dtparse.load(name)
     splitter = spacy_dtparse.load("en_dtparse", exclude=["dtparse"])
     sents = chain.from_iterable(doc.sents for doc in splitter.pipe(lines))
-    words = [[token.text for token in sent if not token.is_space] for sent in islice(sents, wanted)]
+    words = [[token.text for token in sent if not token.is_space] for sent in islice(sents, n_sentences)]
     from spacy.tokens import Doc
 
     docs = [Doc(nlp.vocab, words=one, sent_starts=[k == 0 for k in range(len(one))]) for one in words if one]

@@ -141,9 +141,9 @@ def main() -> None:
     slow = best_of(lambda: walk_all(forest, label_tree, np.zeros_like(stamp), few, walked), 3) / len(few)
     print(f"tree walk            {slow * 1e6:9.1f} us per candidate")
 
-    for dense_share in args.dense_share or [None]:
+    for dense_fraction in args.dense_fraction or [None]:
         begun = time.perf_counter()
-        options = {} if dense_share is None else {"dense_share": dense_share}
+        options = {} if dense_fraction is None else {"dense_fraction": dense_fraction}
         rules = compile_rules(ensembles, world.n_atoms, **options)
         compile_seconds = time.perf_counter() - begun
         rows = compact(rules, examples)

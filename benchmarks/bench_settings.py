@@ -14,26 +14,26 @@ from pathlib import Path
 import numpy as np
 from common import arguments, save
 
-from spacy_dtparse.kernels.jit import bare_kernel, from_python
+from spacy_dtparse.kernels.jit import callable_from_python, noalloc_kernel
 from spacy_dtparse.kernels.trees import score, state
 from spacy_dtparse.kernels.trees.state import make_nodes
 from spacy_dtparse.models import embedded_model, find_model
 from spacy_dtparse.parsers.dtree import DtreeParser
 from spacy_dtparse.trees import Recipe
 from training.data.corpus import Sentence, read_treebank, training_tree
-from training.dtree.fit import evaluate_parser
+from training.dtree.fit import parser_scores
 from training.dtree.oracle import derivation
 
-infer = from_python(state.infer)
-list_windows = from_python(state.list_windows)
-start_sentence = from_python(state.start_sentence)
+infer = callable_from_python(state.infer)
+list_windows = callable_from_python(state.list_windows)
+start_sentence = callable_from_python(state.start_sentence)
 
 SETTINGS = ((math.inf, 0.0), (5.0, 0.0), (5.0, 0.001), (5.0, 0.002), (5.0, 0.005), (5.0, 0.01))
 """Values of `shift_threshold` and `window_filter`."""
 BUDGETS = (0, 4000, 8000, None)  # None: the default
 
 
-@bare_kernel
+@noalloc_kernel
 def score_state(model, tokens, n_tokens, nodes, frontier, low, size, cursor, n_windows, scratch, cache):
     """Score the windows of a state, and its shift as an additional window."""
     score.score_windows(
@@ -87,7 +87,7 @@ def confident_shifts(parser: DtreeParser, sentences: list[Sentence]) -> list[dic
         above = shift > threshold
         rows.append(
             {
-                "confident": threshold,
+                "shift_threshold": threshold,
                 "states": float(above.mean()),
                 "wrong": float((right[above] == 0).mean()),
                 "window_higher": float((best_window[above] > shift[above]).mean()),
@@ -108,15 +108,15 @@ def main() -> None:
         sentences += read[:: 8 if len(read) > 1000 else 2]
     n_tokens = sum(len(sentence.tags) for sentence in sentences)
     grid = []
-    for confident, gate in SETTINGS:
+    for shift_threshold, window_filter in SETTINGS:
         for budget in BUDGETS:
-            set_ = parser.with_settings(budget=budget, confident=confident, gate=gate)
+            set_ = parser.with_settings(budget=budget, shift_threshold=shift_threshold, window_filter=window_filter)
             began = time.process_time()
             for sentence in sentences:
                 set_.parse(sentence.tree.words, sentence.tags)
             seconds = time.process_time() - began
-            f1 = 100 * evaluate_parser(set_, sentences)["f1"]
-            setting = {"confident": str(confident), "gate": gate, "budget": budget}
+            f1 = 100 * parser_scores(set_, sentences)["f1"]
+            setting = {"shift_threshold": str(shift_threshold), "window_filter": window_filter, "budget": budget}
             grid.append({**setting, "f1": f1, "tokens/s": n_tokens / seconds})
             print(grid[-1], flush=True)
     shifts = confident_shifts(parser, sentences[::5])

@@ -18,11 +18,11 @@ from common import arguments, save
 from spacy_dtparse.models import embedded_model, find_model
 from spacy_dtparse.parsers import ConstituentParser, load_parser
 from training.data.corpus import Sentence, read_treebank
-from training.data.evaluate import own_trees, score_trees
+from training.data.evaluate import parse_sentences, score_trees
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "first network (budget 0)": {"budget": 0},
-    **{f"all networks unless all scores are at most {c}": {"confident": c} for c in (1.2, 0.8, 0.6, 0.4)},
+    **{f"all networks unless all scores are at most {c}": {"ensemble_threshold": c} for c in (1.2, 0.8, 0.6, 0.4)},
     "default, penalty 0.4": {"penalty": 0.4},
     "default, penalty 0.45": {"penalty": 0.45},
     "default, penalty 0.55": {"penalty": 0.55},
@@ -35,7 +35,7 @@ def measured(parser: ConstituentParser, sentences: list[Sentence], repeats: int)
     seconds = float("inf")
     for _ in range(repeats):
         began = time.process_time()
-        trees = own_trees(parser, sentences)
+        trees = parse_sentences(parser, sentences)
         seconds = min(seconds, time.process_time() - began)
     total, parts = score_trees(sentences, trees)
     figures = {name: report.to_dict()["all"] for name, report in {**parts, "all": total}.items()}

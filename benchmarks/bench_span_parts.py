@@ -27,10 +27,10 @@ LEAST = 0.01
 def steps(parser: SpanParser, sentences: list[Sentence], repeats: int) -> dict[str, float]:
     """Return the microseconds per token of each step and of the whole parse."""
     given = [(sentence.tree.words, sentence.tags) for sentence in sentences]
-    read = [parser.read(*words_tags) for words_tags in given]
+    read = [parser.run_networks(*words_tags) for words_tags in given]
     parsed = {
         "words": lambda k: parser.model.words.encode(*given[k]),
-        "reading": lambda k: parser.read(*given[k]),
+        "reading": lambda k: parser.run_networks(*given[k]),
         "spans": lambda k: span_probabilities(*read[k], 0, len(given[k][0]), LEAST),
         "parse": lambda k: parser.parse(*given[k]),
     }
@@ -59,12 +59,12 @@ def main() -> None:
     """Measure, print, save."""
     parser = arguments(__doc__)
     parser.add_argument("--repeats", type=int, default=20)
-    parser.add_argument("--least", type=int, default=10)
-    parser.add_argument("--most", type=int, default=40)
+    parser.add_argument("--min-tokens", type=int, default=10)
+    parser.add_argument("--max-tokens", type=int, default=40)
     options = parser.parse_args()
-    sentences = [s for s in dev_sentences(options) if options.least <= len(s.tags) <= options.most]
+    sentences = [s for s in dev_sentences(options) if options.min_tokens <= len(s.tags) <= options.max_tokens]
     if not sentences:
-        raise SystemExit(f"there is no dev sentence of {options.least} to {options.most} tokens; give other limits")
+        raise SystemExit(f"there is no dev sentence of {options.min_tokens} to {options.max_tokens} tokens; give other limits")
     whole = SpanParser.from_disk(find_model(options.pipeline))
     every = len(whole.model.networks)
     columns = {n: steps(whole.with_settings(networks=n), sentences, options.repeats) for n in sorted({1, every})}

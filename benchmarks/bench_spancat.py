@@ -45,7 +45,7 @@ SUGGESTERS: dict[str, dict[str, Any]] = {
 }
 """The settings of [components.spancat.suggester] that are compared."""
 PRESET = {"@misc": "spacy.preset_spans_suggester.v1"}
-LOOKED_AT: dict[str, dict[str, Any]] = {
+COUNTED: dict[str, dict[str, Any]] = {
     **{f"n-grams to {size}": {**NGRAMS, "max_size": size} for size in (3, 8, 12, 15)},
     "noun chunks": {**PRESET, "spans_key": "chunks"},
     "constituents without tokens": {**OURS, "tokens": False},
@@ -152,14 +152,14 @@ def speed(nlp: Language, texts: list[str]) -> dict[str, Any]:
 
 
 def look(options: argparse.Namespace) -> dict[str, Any]:
-    """Count the candidates of `LOOKED_AT` on every tenth Doc of train, by name."""
+    """Count the candidates of `COUNTED` on every tenth Doc of train, by name."""
     nlp = spacy_dtparse.load()
     gold = read_docs(options.ewt / "en_ewt-ud-train.conllu", nlp.vocab)[0][::10]
     docs = list(nlp.pipe(doc.text for doc in gold))
     for doc in docs:
         doc.spans["chunks"] = list(doc.noun_chunks)
         doc.spans["trimmed"] = trimmed(doc)
-    suggesters = registry.resolve(LOOKED_AT)
+    suggesters = registry.resolve(COUNTED)
     return {name: candidates(suggester, docs, gold) for name, suggester in suggesters.items()}
 
 

@@ -28,7 +28,7 @@ from training.data.corpus import Sentence
 from training.data.evaluate import load_source
 
 LENGTHS = (10, 20, 40, 80, 160, 1000)
-TOGETHER = 8
+BATCH_SIZE = 8
 """Batch size, as for the sentences of a Doc, for parsers that support batches."""
 
 
@@ -44,7 +44,7 @@ def throughput(parser: ConstituentParser, sentences: Sequence[Sentence], repeats
         seconds = min(seconds, time.process_time() - began)
     together = None
     if isinstance(parser, BatchParser):
-        parts = [rows[at : at + TOGETHER] for at in range(0, len(rows), TOGETHER)]
+        parts = [rows[at : at + BATCH_SIZE] for at in range(0, len(rows), BATCH_SIZE)]
         parser.parse_batch(parts[0])
         together = float("inf")
         for _ in range(repeats):
@@ -130,7 +130,7 @@ def main() -> None:
         }
         print(f"{name}: {facts[name]['tokens_per_second']:.0f} tokens/s, {facts[name]['status']}")
         if facts[name]["tokens_per_second_together"]:
-            print(f"  {TOGETHER} sentences at once: {facts[name]['tokens_per_second_together']:.0f} tokens/s")
+            print(f"  {BATCH_SIZE} sentences at once: {facts[name]['tokens_per_second_together']:.0f} tokens/s")
         for row in facts[name]["by_length"]:
             print(
                 f"  {row['tokens']:5} tokens: median {row['median_ms']:8.2f} ms, p99 {row['p99_ms']:8.2f} ms"

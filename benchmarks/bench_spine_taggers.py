@@ -22,7 +22,7 @@ from spacy.training import Example
 
 from spacy_dtparse.pipeline import component  # noqa: F401 (registers the factories where it is not installed)
 from spacy_dtparse.pipeline.corpus import create_bracket_corpus
-from spacy_dtparse.trees.sided import CATEGORIES
+from spacy_dtparse.trees.directional import CATEGORIES
 
 
 def measure(model: Path, trees: Path, categories: str, beta: float, repeats: int) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.trees.heads_compiled import compile_head_rules
 from spacy_dtparse.trees.transforms import Recipe
 from training.data.corpus import Sentence, training_tree
-from training.dtree.examples import Derivation, Replayer, example_rows
+from training.dtree.examples import Derivation, Replayer, labelled_rows
 from training.dtree.oracle import derivation
 
 
@@ -63,7 +63,7 @@ def candidates(model: DtreeModel, sentences: list[Sentence], count: int) -> list
             continue
         actions = derivation(tree, lexicon.labels, model.strategy, number)
         example = Derivation(lexicon.encode(tree.words, tree.tags), actions)
-        for store, chosen, _ in example_rows(replayer, example, len(lexicon.labels)):
+        for store, chosen, _ in labelled_rows(replayer, example, len(lexicon.labels)):
             if store == "window":
                 indptr, atoms = replayer._buffers["indptr"], replayer._buffers["atoms"]
                 rows += [atoms[indptr[r] : indptr[r + 1]].copy() for r in chosen]

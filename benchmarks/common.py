@@ -66,16 +66,16 @@ def budgets(model: ConstituentParser) -> list[int | None]:
     return [None] if isinstance(model, SpanParser) and len(model.model.networks) == 1 else [0, None]
 
 
-def save(options: argparse.Namespace, name: str, facts: Any) -> Path:
-    """Write the results `facts` with the machine's description to a JSON file and print its path."""
+def save(options: argparse.Namespace, name: str, results: Any) -> Path:
+    """Write the results `results` with the machine's description to a JSON file and print its path."""
     path = options.out or RESULTS / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"benchmark": name, "machine": machine(), "results": facts}, indent=1) + "\n")
+    path.write_text(json.dumps({"benchmark": name, "machine": machine(), "results": results}, indent=1) + "\n")
     print(f"written to {path}", file=sys.stderr)
     return path
 
 
-def percentile(values: Sequence[float], share: float) -> float:
-    """Return the smallest value that at least a fraction `share` of the values do not exceed."""
+def percentile(values: Sequence[float], fraction: float) -> float:
+    """Return the smallest value that at least a fraction `fraction` of the values do not exceed."""
     ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, max(0, -(-int(share * 1000) * len(ordered) // 1000) - 1))]
+    return ordered[min(len(ordered) - 1, max(0, -(-int(fraction * 1000) * len(ordered) // 1000) - 1))]

@@ -24,7 +24,7 @@ from training.data.dependencies import DependencySentence
 
 FINISHED = "Saved pipeline"
 """Last message of spaCy's training."""
-BEGUN = "spacy train begins"
+FIRST_MESSAGE = "spacy train begins"
 """First message of each run in the log."""
 
 
@@ -110,7 +110,7 @@ def train_spacy(
             command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf8"
         ) as running,
     ):
-        file.write(f"{datetime.now().isoformat(timespec='seconds')} {BEGUN}\n")
+        file.write(f"{datetime.now().isoformat(timespec='seconds')} {FIRST_MESSAGE}\n")
         for line in running.stdout or ():
             print(f"{lang}: {line}", end="", flush=True)
             file.write(f"{datetime.now().isoformat(timespec='seconds')} {line}")
@@ -129,7 +129,7 @@ def training_seconds(log: Path) -> int | None:
     lines = log.read_text(encoding="utf8").splitlines() if log.is_file() else []
     if not any(FINISHED in line for line in lines):
         return None
-    begins = [0, *(place for place, line in enumerate(lines) if place and line.endswith(BEGUN)), len(lines)]
+    begins = [0, *(place for place, line in enumerate(lines) if place and line.endswith(FIRST_MESSAGE)), len(lines)]
     total = 0.0
     try:
         for first, end in itertools.pairwise(begins):

@@ -2,7 +2,7 @@
 
     python benchmarks/profile_training.py WORKDIR [--label NP]
 
-It reads the log of `python -m training fit --workdir WORKDIR` and measures nothing itself.
+It reads the log of `python -m training train-boosted --workdir WORKDIR` and measures nothing itself.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from common import save
 
 from training.dtree.boosting.learner import STEPS
 from training.dtree.boosting.path import REPORTS_FILE
-from training.dtree.boosting.rows import LOG_FILE
+from training.dtree.boosting.path_log import LOG_FILE
 from training.runs.files import read_lines
 
 

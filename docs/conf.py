@@ -97,32 +97,32 @@ def copy_pictures(app: Sphinx, error: Exception | None) -> None:
 def list_parameters(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Turn the explanations of parameters in a docstring ("`one`: this. `two`: that.") into lists."""
     paragraphs = "\n".join(lines).split("\n\n")
-    lines[:] = [line for one in paragraphs for line in [*as_list(" ".join(one.split("\n"))).split("\n"), ""]]
+    lines[:] = [line for one in paragraphs for line in [*format_parameters(" ".join(one.split("\n"))).split("\n"), ""]]
 
 
-def is_field(app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
+def skip_tuple_fields(app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
     """Skip the fields of NamedTuples: they have no docstrings, and the docstring of the class explains them."""
     return True if type(obj).__name__ == "_tuplegetter" else None
 
 
-def as_list(paragraph: str) -> str:
+def format_parameters(paragraph: str) -> str:
     """Format a paragraph as a list of the parameters that it explains, if any, with the text before and after them."""
     if not PARAMETER.match(paragraph) and not re.search(rf"\. {PARAMETER.pattern}", paragraph):
         return paragraph
     before, *rest = re.split(rf"(?:^|(?<=[.)] ))(?={PARAMETER.pattern})", paragraph)
-    items, behind = [before] if before else [], ""
+    items, after = [before] if before else [], ""
     for text in rest:
-        text, found, raises = text.partition(". Raises ")
-        items.append(f"- {text}{'.' if found else ''}")
-        behind += f"Raises {raises}" if found else ""
-    return "\n\n".join([*items, behind] if behind else items)
+        text, separator, raises = text.partition(". Raises ")
+        items.append(f"- {text}{'.' if separator else ''}")
+        after += f"Raises {raises}" if separator else ""
+    return "\n\n".join([*items, after] if after else items)
 
 
 def defaults_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the defaults of the parser that has these settings, by name."""
-    for known in Settings.__subclasses__():
-        if all(known.ALLOWED.get(name) is setting for name, setting in settings.items()):
-            return {field.name: field.default for field in fields(known)}
+    for kind in Settings.__subclasses__():
+        if all(kind.ALLOWED.get(name) is setting for name, setting in settings.items()):
+            return {field.name: field.default for field in fields(kind)}
     raise LookupError(f"no settings have {', '.join(settings)}")
 
 
@@ -152,5 +152,5 @@ def setup(app: Sphinx) -> None:
     app.connect("source-read", add_navigation)
     app.connect("build-finished", copy_pictures)
     app.connect("autodoc-process-docstring", list_parameters)
-    app.connect("autodoc-skip-member", is_field)
+    app.connect("autodoc-skip-member", skip_tuple_fields)
     app.add_directive("settings-of", SettingsTable)

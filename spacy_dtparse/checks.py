@@ -16,37 +16,37 @@ class Setting(NamedTuple):
     type: Any = Any
 
 
-def whole_number(least: int, most: float = math.inf) -> Setting:
-    """An integer from `least` to `most`."""
+def integer(minimum: int, maximum: float = math.inf) -> Setting:
+    """An integer from `minimum` to `maximum`."""
     return Setting(
-        lambda value: _is_number(value) and isinstance(value, int) and least <= value <= most,
-        f"a whole number from {least}" + ("" if most == math.inf else f" to {most}"),
+        lambda value: _is_number(value) and isinstance(value, int) and minimum <= value <= maximum,
+        f"a whole number from {minimum}" + ("" if maximum == math.inf else f" to {maximum}"),
         int,
     )
 
 
-def real_number(least: float, most: float = math.inf, above: bool = False, below: bool = False) -> Setting:
-    """A number from `least` to `most`; `above` excludes `least`, `below` excludes `most`."""
+def real(minimum: float, maximum: float = math.inf, above: bool = False, below: bool = False) -> Setting:
+    """A number from `minimum` to `maximum`; `above` excludes `minimum`, `below` excludes `maximum`."""
     return Setting(
         lambda value: (
             _is_number(value)
-            and (value > least if above else value >= least)
-            and (value < most if below else value <= most)
+            and (value > minimum if above else value >= minimum)
+            and (value < maximum if below else value <= maximum)
         ),
-        f"a number {'above' if above else 'from'} {least:g}"
-        + ("" if most == math.inf else f" to {'below ' if below else ''}{most:g}"),
+        f"a number {'above' if above else 'from'} {minimum:g}"
+        + ("" if maximum == math.inf else f" to {'below ' if below else ''}{maximum:g}"),
         float,
     )
 
 
-def share() -> Setting:
+def fraction() -> Setting:
     """A number of at least 0 and below 1."""
-    return real_number(0, 1, below=True)
+    return real(0, 1, below=True)
 
 
-def shares() -> Setting:
+def fractions() -> Setting:
     """A list of numbers from 0 to 1."""
-    one = real_number(0, 1)
+    one = real(0, 1)
     return Setting(
         lambda value: isinstance(value, list | tuple) and all(map(one.fits, value)),
         "a list of numbers from 0 to 1",
@@ -59,7 +59,7 @@ def one_of(*choices: str) -> Setting:
     return Setting(lambda value: value in choices, " or ".join(map(repr, choices)), str)
 
 
-def truth() -> Setting:
+def boolean() -> Setting:
     """True or false."""
     return Setting(lambda value: isinstance(value, bool), "true or false", bool)
 
@@ -75,15 +75,15 @@ def check(settings: Any, allowed: Mapping[str, Setting], kind: str = "") -> None
     for name, setting in allowed.items():
         value = getattr(settings, name)
         if not setting.fits(value):
-            called = f"{kind} setting {name!r}" if kind else name
-            raise ConfigError(f"{called} is {value!r}; it must be {setting.allowed}")
+            name_text = f"{kind} setting {name!r}" if kind else name
+            raise ConfigError(f"{name_text} is {value!r}; it must be {setting.allowed}")
 
 
 _short = reprlib.Repr()
 _short.maxlevel, _short.maxstring, _short.maxother, _short.maxlong = 3, 60, 60, 40
 
 
-def shown(value: Any) -> str:
+def short_repr(value: Any) -> str:
     """The shortened repr of a value, for error messages."""
     return _short.repr(value)
 

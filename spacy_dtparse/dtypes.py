@@ -34,6 +34,6 @@ HASH = np.uint64
 CONFIDENCE_GRID = 2.0**-16
 """Leaf confidences are integer multiples of this, so a float64 sum of them is exact and independent of order."""
 
-SIDES, PLACES = 4, 4
+SIDES, POSITIONS = 4, 4
 """Values in directional spines: sides of a head that have other children (0: none, 1: left, 2: right, 3: both), and
 positions of a child that is not the head: first, inner, last, root."""

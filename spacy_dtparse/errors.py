@@ -16,8 +16,8 @@ class TreeFormatError(DtparseError):
 
     def __init__(self, message: str, *, path: str | None = None, line: int | None = None, column: int | None = None):
         self.path, self.line, self.column = path, line, column
-        place = ":".join(str(part) for part in (path, line, column) if part is not None)
-        super().__init__(f"{place}: {message}" if place else message)
+        location = ":".join(str(part) for part in (path, line, column) if part is not None)
+        super().__init__(f"{location}: {message}" if location else message)
 
 
 class PatternError(DtparseError):

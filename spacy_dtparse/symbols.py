@@ -12,16 +12,16 @@ from .errors import DtparseError
 
 K = TypeVar("K")
 V = TypeVar("V")
-_OFTEN = 1000
-"""Number of strings at the start of a `LongTable` that are looked up in a dictionary."""
+_N_FREQUENT = 1000
+"""Number of strings at the start of a `CompactSymbolTable` that are looked up in a dictionary."""
 
 
-def packed(numbers: Iterable[int]) -> bytes:
+def index_bytes(values: Iterable[int]) -> bytes:
     """The bytes of an INDEX array of a few numbers; faster than via numpy."""
-    return array("i", numbers).tobytes()
+    return array("i", values).tobytes()
 
 
-class Remembered(dict[K, V]):
+class Memo(dict[K, V]):
     """Memo dictionary: a missing key is computed by `make`. It is emptied when it has 8,192 keys, so memory stays
     bounded. Copies and pickles start empty."""
 
@@ -32,14 +32,14 @@ class Remembered(dict[K, V]):
     def __missing__(self, key: K) -> V:
         if len(self) >= 8_192:
             self.clear()
-        made = self[key] = self._make(key)
-        return made
+        value = self[key] = self._make(key)
+        return value
 
     def __reduce__(self) -> tuple:
-        return Remembered, (self._make,)
+        return Memo, (self._make,)
 
 
-class Numbered(dict[K, int]):
+class IdMap(dict[K, int]):
     """Map each key to an id: the keys of `first` in order, then others in the order of their first look-up."""
 
     def __init__(self, first: Iterable[K] = ()):
@@ -48,8 +48,8 @@ class Numbered(dict[K, int]):
             self[key]
 
     def __missing__(self, key: K) -> int:
-        self[key] = number = len(self)
-        return number
+        self[key] = index = len(self)
+        return index
 
 
 class SymbolTable:
@@ -62,10 +62,10 @@ class SymbolTable:
 
     def __init__(self, strings: Iterable[str]):
         self.strings = tuple(strings)
-        self._index = {string: number for number, string in enumerate(self.strings)}
+        self._index = {string: index for index, string in enumerate(self.strings)}
         if len(self._index) != len(self.strings):
-            twice = next(string for place, string in enumerate(self.strings) if self._index[string] != place)
-            raise DtparseError(f"symbol {twice!r} is listed twice; a symbol table lists each string once")
+            repeated = next(string for place, string in enumerate(self.strings) if self._index[string] != place)
+            raise DtparseError(f"symbol {repeated!r} is listed twice; a symbol table lists each string once")
 
     def __len__(self) -> int:
         return len(self.strings)
@@ -76,8 +76,8 @@ class SymbolTable:
     def __contains__(self, string: object) -> bool:
         return string in self._index
 
-    def __getitem__(self, number: int) -> str:
-        return self.strings[number]
+    def __getitem__(self, index: int) -> str:
+        return self.strings[index]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SymbolTable) and self.strings == other.strings
@@ -88,7 +88,7 @@ class SymbolTable:
     def __repr__(self) -> str:
         return f"SymbolTable({len(self)} strings)"
 
-    def number(self, string: str, default: int = -1) -> int:
+    def id_of(self, string: str, default: int = -1) -> int:
         """The id of `string`, or `default` if it is not in the table."""
         return self._index.get(string, default)
 
@@ -98,19 +98,19 @@ class SymbolTable:
         return np.array([get(string, default) for string in strings], dtype=INDEX)
 
 
-class LongTable(SymbolTable):
+class CompactSymbolTable(SymbolTable):
     """SymbolTable for very many strings, in a sixth of the memory: all strings are stored as UTF-8 in one bytes object.
     Look-up is some tenths of a microsecond slower, except for the first 1,000 strings, which should be the most
     frequent."""
 
-    __slots__ = ("_bytes", "_ends", "_half", "_often", "_order", "_shift", "_starts")
+    __slots__ = ("_bytes", "_ends", "_half", "_frequent", "_order", "_shift", "_starts")
 
     def __init__(self, strings: Iterable[str]):
         strings = strings if isinstance(strings, list | tuple) else list(strings)
-        self._often = {string: number for number, string in enumerate(strings[:_OFTEN])}
+        self._frequent = {string: index for index, string in enumerate(strings[:_N_FREQUENT])}
         encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
         self._bytes = b"".join(encoded)
-        self._ends = _added(np.fromiter(map(len, encoded), np.int64, len(strings)))
+        self._ends = _offsets(np.fromiter(map(len, encoded), np.int64, len(strings)))
         hashes = np.fromiter(map(hash, strings), np.int64, len(strings))
         order = np.argsort(hashes)
         hashes = hashes[order]
@@ -119,7 +119,7 @@ class LongTable(SymbolTable):
         bits = max(1, len(strings).bit_length())
         self._shift, self._half = 64 - bits, 1 << bits >> 1
         self._order = array("i", order.astype(np.intc).tobytes())
-        self._starts = _added(np.bincount((hashes >> self._shift) + self._half, minlength=1 << bits))
+        self._starts = _offsets(np.bincount((hashes >> self._shift) + self._half, minlength=1 << bits))
 
     @property
     def strings(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -130,41 +130,41 @@ class LongTable(SymbolTable):
         return len(self._ends) - 1
 
     def __iter__(self) -> Iterator[str]:
-        held, ends = self._bytes, self._ends
-        return (held[at:end].decode("utf-8", "surrogatepass") for at, end in pairwise(ends))
+        data, ends = self._bytes, self._ends
+        return (data[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise(ends))
 
     def __contains__(self, string: object) -> bool:
-        return isinstance(string, str) and self.number(string) >= 0
+        return isinstance(string, str) and self.id_of(string) >= 0
 
-    def __getitem__(self, number: int) -> str:
-        number = range(len(self))[number]
-        return self._bytes[self._ends[number] : self._ends[number + 1]].decode("utf-8", "surrogatepass")
+    def __getitem__(self, index: int) -> str:
+        index = range(len(self))[index]
+        return self._bytes[self._ends[index] : self._ends[index + 1]].decode("utf-8", "surrogatepass")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return LongTable, (self.strings,)  # string hashes differ between processes
+        return CompactSymbolTable, (self.strings,)  # string hashes differ between processes
 
-    def number(self, string: str, default: int = -1) -> int:
+    def id_of(self, string: str, default: int = -1) -> int:
         """The id of `string`, or `default` if it is not in the table."""
-        known = self._often.get(string)
-        if known is not None:
-            return known
+        index = self._frequent.get(string)
+        if index is not None:
+            return index
         place = (hash(string) >> self._shift) + self._half
-        at, end = self._starts[place], self._starts[place + 1]
-        if at < end:
-            sought, ends, held = string.encode("utf-8", "surrogatepass"), self._ends, self._bytes
-            while at < end:
-                number = self._order[at]
-                if held[ends[number] : ends[number + 1]] == sought:
-                    return number
-                at += 1
+        start, end = self._starts[place], self._starts[place + 1]
+        if start < end:
+            sought, ends, data = string.encode("utf-8", "surrogatepass"), self._ends, self._bytes
+            while start < end:
+                index = self._order[start]
+                if data[ends[index] : ends[index + 1]] == sought:
+                    return index
+                start += 1
         return default
 
     def encode(self, strings: Iterable[str], default: int = -1) -> np.ndarray:
         """int32 (n,): the ids of `strings`."""
-        return np.array([self.number(string, default) for string in strings], dtype=INDEX)
+        return np.array([self.id_of(string, default) for string in strings], dtype=INDEX)
 
 
-def _added(sizes: np.ndarray) -> array:
+def _offsets(sizes: np.ndarray) -> array:
     """Offsets of consecutive pieces of these sizes, with the end of the last piece; an `array`, because single elements
     are read faster from it than from a numpy array."""
     return array("i", np.concatenate([[0], np.cumsum(sizes)]).astype(np.intc).tobytes())

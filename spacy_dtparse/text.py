@@ -27,14 +27,14 @@ def unescape_token(word: str) -> str:
     return _UNESCAPE.sub(lambda match: _UNESCAPES[match[0]], word) if "-" in word else word
 
 
-def without_backslashes(word: str) -> str:
+def remove_backslashes(word: str) -> str:
     r"""Remove the backslashes that the Wall Street Journal treebank has before / and *: 1\/2 -> 1/2, \* -> *."""
     return word.replace("\\/", "/").replace("\\*", "*") if "\\" in word else word
 
 
 def raw_word(word: str) -> str:
     r"""Write a treebank's word as people type it: -LRB- -> (, `` and '' -> ", ` -> ', 1\/2 -> 1/2."""
-    return _STRAIGHT.get(word) or without_backslashes(unescape_token(word))
+    return _STRAIGHT.get(word) or remove_backslashes(unescape_token(word))
 
 
 def normal_word(word: str) -> str:
@@ -81,10 +81,10 @@ def affixes(word: str, length: int) -> tuple[str, str]:
     return word[:length], word[-length:]
 
 
-MOST_MARKS = 2000
+MAX_MARKS = 2000
 """Maximum number of marks (neither letters nor digits) in a run of characters without white space; spaCy's tokenizer
 takes about a second for so many."""
-_LONG_RUN = re.compile(rf"\S{{{MOST_MARKS + 1},}}")
+_LONG_RUN = re.compile(rf"\S{{{MAX_MARKS + 1},}}")
 
 
 def check_text(text: str, where: str = "the text") -> None:
@@ -92,9 +92,9 @@ def check_text(text: str, where: str = "the text") -> None:
     splits off it examines the rest up to the next space again, so its time is quadratic in their number."""
     for run in _LONG_RUN.finditer(text):
         marks = sum(not character.isalnum() for character in run[0])
-        if marks > MOST_MARKS:
+        if marks > MAX_MARKS:
             raise DtparseError(
                 f"{where}: starting at character {run.start() + 1:,} there are {len(run[0]):,} characters without "
                 f"white space, {marks:,} of them marks (neither letters nor digits); spaCy's tokenizer can process at "
-                f"most {MOST_MARKS:,} in reasonable time. Put spaces between them, or remove them"
+                f"most {MAX_MARKS:,} in reasonable time. Put spaces between them, or remove them"
             )

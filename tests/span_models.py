@@ -8,7 +8,7 @@ import numpy as np
 
 from spacy_dtparse.features.span.wordparts import WordParts, count_parts
 from spacy_dtparse.kernels.span.network import SpanNetwork
-from spacy_dtparse.model.span.model import BareTables, PackedNetwork, SpanModel
+from spacy_dtparse.model.span.model import AttachTables, PackedNetwork, SpanModel
 
 SENTENCES = [
     (("The", "cat", "sat", "on", "the", "mat", "."), ("DT", "NN", "VBD", "IN", "DT", "NN", ".")),
@@ -52,7 +52,7 @@ def with_bare(model: SpanModel, share: float = 0.5, one_root: bool = False, seed
     """The model with tables by which that share of tokens, taken at random, is never bare."""
     size, tags = len(model.labels) + 1, len(model.words.tables[1])
     never = np.random.default_rng(seed).random((size, size, tags)) < share
-    return replace(model, bare=BareTables(never, one_root))
+    return replace(model, attach_tables=AttachTables(never, one_root))
 
 
 def with_home(model: SpanModel, home: str) -> SpanModel:
@@ -60,4 +60,4 @@ def with_home(model: SpanModel, home: str) -> SpanModel:
     size, tags = len(model.labels) + 1, len(model.words.tables[1])
     never = np.ones((size, size, tags), dtype=np.bool_)
     never[model.labels.index(home)] = False
-    return replace(model, bare=BareTables(never, False))
+    return replace(model, attach_tables=AttachTables(never, False))

@@ -34,7 +34,7 @@ SENTENCES = [
 def small_parts(tagged: bool = True, **options: int) -> TagParts:
     """The lists of SENTENCES, with or without their tags."""
     sentences = [s if tagged else s._replace(tags=()) for s in SENTENCES]
-    return TagParts.build(sentences, **{"least_word": 1, "plain": 3, "least_affix": 1, "cutoff": 3, **options})
+    return TagParts.build(sentences, **{"min_word_count": 1, "plain": 3, "min_affix_count": 1, "cutoff": 3, **options})
 
 
 @cache

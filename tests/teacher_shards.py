@@ -17,8 +17,8 @@ WORDS = [*(words for words, _ in SENTENCES), ("Stop",), ("caf\u00e9s", "\u2026",
 TAGS = [*(tags for _, tags in SENTENCES), ("VB",), ("NNS", ":", "CD")]
 
 
-class MadeLists(NamedTuple):
-    """Stands for the teacher's `Lists`, whose module needs torch."""
+class MadeLabelSets(NamedTuple):
+    """Stands for the teacher's `LabelSets`, whose module needs torch."""
 
     chains: tuple
     tags: tuple
@@ -27,25 +27,25 @@ class MadeLists(NamedTuple):
         return {"chains": [list(chain) for chain in self.chains], "tags": list(self.tags), "sources": ["*"]}
 
 
-class MadeBelief(NamedTuple):
-    """Stands for the teacher's `Belief`."""
+class MadeDistribution(NamedTuple):
+    """Stands for the teacher's `SpanDistribution`."""
 
     spans: np.ndarray
     labels: np.ndarray
-    mass: np.ndarray
+    probs: np.ndarray
     tags: np.ndarray
-    tag_sure: np.ndarray
+    tag_probs: np.ndarray
 
 
-LISTS = MadeLists(CHAINS, tuple(sorted({tag for tags in TAGS for tag in tags})))
+LISTS = MadeLabelSets(CHAINS, tuple(sorted({tag for tags in TAGS for tag in tags})))
 
 
-def made_belief(tags: tuple[str, ...], rng: np.random.Generator) -> MadeBelief:
+def made_distribution(tags: tuple[str, ...], rng: np.random.Generator) -> MadeDistribution:
     """All tokens, the whole and some of the other spans, some with two chains, whose probabilities are in 255ths."""
     n = len(tags)
     spans = [(i, j) for i in range(n) for j in range(i + 1, n + 1) if j - i in (1, n) or rng.random() < 0.5]
     rows = [(span, label) for span in spans for label in rng.permutation(len(CHAINS))[: rng.integers(1, 3)]]
-    return MadeBelief(
+    return MadeDistribution(
         np.array([span for span, _ in rows], dtype=np.int32),
         np.array([label for _, label in rows], dtype=np.int32),
         (rng.integers(6, LEVELS + 1, len(rows)) / LEVELS).astype(np.float32),
@@ -54,27 +54,27 @@ def made_belief(tags: tuple[str, ...], rng: np.random.Generator) -> MadeBelief:
     )
 
 
-def made_shard(path: Path, words=tuple(WORDS), tags=tuple(TAGS), seed: int = 0) -> list[MadeBelief]:
+def made_shard(path: Path, words=tuple(WORDS), tags=tuple(TAGS), seed: int = 0) -> list[MadeDistribution]:
     """Write a shard with made-up beliefs, and return those."""
     rng = np.random.default_rng(seed)
-    beliefs = [made_belief(row, rng) for row in tags]
-    save_shard(path, LISTS, words, beliefs)
-    return beliefs
+    distributions = [made_distribution(row, rng) for row in tags]
+    save_shard(path, LISTS, words, distributions)
+    return distributions
 
 
 def shard_of_trees(path: Path, sentences: list[Sentence]) -> None:
     """Write a shard that believes in sentences' trees, nine times in ten."""
     chains = ((), *sorted(count_chains(s.tree for s in sentences)))
     tags = tuple(sorted({tag for s in sentences for tag in s.tags}))
-    beliefs = []
+    distributions = []
     for s in sentences:
         n = len(s.tags)
         labels = {(k, k + 1): 0 for k in range(n)} | {(0, n): 0}
         labels |= {span: chains.index(chain) for span, chain in label_chains(s.tree).items()}
-        beliefs.append(
-            MadeBelief(
+        distributions.append(
+            MadeDistribution(
                 np.array(list(labels)), np.array(list(labels.values())), np.full(len(labels), 0.9, dtype=np.float32),
                 np.array([tags.index(tag) for tag in s.tags]), np.ones(n, dtype=np.float32),
             )
         )  # fmt: skip
-    save_shard(path, MadeLists(chains, tags), [s.tree.words for s in sentences], beliefs)
+    save_shard(path, MadeLabelSets(chains, tags), [s.tree.words for s in sentences], distributions)

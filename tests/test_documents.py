@@ -185,7 +185,7 @@ def test_commands_exist(name):
     for line in commands(name):
         for part in re.split(r"\s&&\s", line):
             words = shlex.split(part.replace(".venv/bin/", ""))
-            if words[:3] == ["python", "-m", "training"] and words[3] not in ("tag", "jackknife"):
+            if words[:3] == ["python", "-m", "training"] and words[3] not in ("train-tagger", "jackknife-tags"):
                 assert training_parser().parse_args(words[3:]).command == words[3]
             elif words[0] == "dtparse" and words[1] in COMMANDS:
                 assert dtparse_parser().parse_args(words[1:]).command == words[1]

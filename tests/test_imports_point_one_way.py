@@ -60,7 +60,7 @@ EXCEPTIONS = {
     "trees/heads_compiled.py": {"kernels"},
 }
 """File: rooms it may import beside its room's. Head rules are data of `trees` that a kernel applies."""
-NUMBA = {"kernels/jit.py", "kernels/warmup.py", "kernels/vectors.py"}
+NUMBA = {"kernels/jit.py", "kernels/cache_state.py", "kernels/vectors.py"}
 """Who imports numba: the decorator that all kernels go through, who looks whether its cache is filled, and code that
 kernels cannot say."""
 NUMBA_VERSION_ONLY = {"cli/info.py"}

@@ -57,7 +57,7 @@ def test_another_licence(tmp_path):
 def test_sources(tmp_path):
     path = tmp_path / "a.tar.gz"
     with tarfile.open(path, "w:gz") as archive:
-        for name in (PACKAGE | check_release.BESIDE | {"secret.txt"}) - {"LICENSE"}:
+        for name in (PACKAGE | check_release.OTHER_FILES | {"secret.txt"}) - {"LICENSE"}:
             archive.addfile(tarfile.TarInfo(f"a-1/{name}"), io.BytesIO())
     assert check_release.check_source(path, PACKAGE) == [
         "a.tar.gz: secret.txt does not belong there", "a.tar.gz: LICENSE is missing",

@@ -85,8 +85,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        return _fail(f"{place}{error.strerror or error}", bad_input)
+        location = f"{error.filename}: " if error.filename else ""
+        return _fail(f"{location}{error.strerror or error}", bad_input)
     except KeyboardInterrupt:
         return 130
     return code

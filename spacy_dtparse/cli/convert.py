@@ -3,7 +3,7 @@
 import argparse
 
 from ..errors import ConfigError
-from ..trees.sided import CATEGORIES
+from ..trees.directional import CATEGORIES
 from .pipelines import natural_number, positive_number
 
 

@@ -16,8 +16,8 @@ from .pipelines import (
     natural_number,
     positive_number,
     quiet_warnings,
+    read_tree_file,
     sentence_pipes,
-    some_trees,
 )
 
 if TYPE_CHECKING:
@@ -57,9 +57,9 @@ def run(options: argparse.Namespace) -> None:
     from ..trees.bracket_writer import write_tree
 
     quiet_warnings()
-    gold = some_trees(options.gold, read_clean_trees, options.limit)
+    gold = read_tree_file(options.gold, read_clean_trees, options.limit)
     if options.predicted is not None:
-        predicted = some_trees(options.predicted, read_clean_trees, options.limit)
+        predicted = read_tree_file(options.predicted, read_clean_trees, options.limit)
         if len(predicted) != len(gold):
             raise DtparseError(
                 f"{options.gold} has {len(gold)} trees and {options.predicted} {len(predicted)}; give one "
@@ -67,9 +67,9 @@ def run(options: argparse.Namespace) -> None:
             )
     else:
         nlp = load_pipeline(options.pipeline, options.model, options.budget, deadline=options.deadline)
-        begin = time.perf_counter()
+        start_time = time.perf_counter()
         predicted = parse_gold(nlp, gold, gold_tags=options.tags == "gold", n_process=options.n_process)
-        seconds = time.perf_counter() - begin
+        seconds = time.perf_counter() - start_time
         tokens = sum(len(tree.words) for tree in gold)
         print(
             f"dtparse: {len(gold)} sentences, {tokens} tokens in {seconds:.2f} s "

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Parse and explain."""
-    from ..pipeline.explain import explain, explanations
+    from ..pipeline.explain_constituent import explain, explanations
 
     quiet_warnings()
     if not options.text.strip():
@@ -38,27 +38,27 @@ def run(options: argparse.Namespace) -> None:
     nlp = load_pipeline(options.pipeline, options.model, options.budget, deadline=options.deadline)
     doc, pipe = nlp(options.text), get_component(nlp)
     if options.span is not None:
-        span = _find(doc, options.span)
+        span = _find_span(doc, options.span)
         explain(pipe, span)  # raises with the reason if it is no constituent
-        found = [one for one in explanations(pipe, doc) if (one.start, one.end) == (span.start, span.end)]
+        selected = [one for one in explanations(pipe, doc) if (one.start, one.end) == (span.start, span.end)]
     else:
-        found = explanations(pipe, doc)
+        selected = explanations(pipe, doc)
     if options.label is not None:
-        labels = sorted({one.label for one in found})
-        found = [one for one in found if one.label == options.label]
-        if not found:
+        labels = sorted({one.label for one in selected})
+        selected = [one for one in selected if one.label == options.label]
+        if not selected:
             raise DtparseError(
                 f"no constituent has the label {options.label!r}; there are {', '.join(labels) or 'none'}"
             )
     if options.json:
-        for one in found:
+        for one in selected:
             rules = len(one.rules) if options.all else options.rules
             print(json.dumps(one.to_dict(rules), ensure_ascii=False))
         return
-    print("\n\n".join(one.to_text(all=options.all, rules=options.rules) for one in found))
+    print("\n\n".join(one.to_text(all=options.all, rules=options.rules) for one in selected))
 
 
-def _find(doc: Any, words: str) -> Any:
+def _find_span(doc: Any, words: str) -> Any:
     """The span of a Doc over these words; the first one if they occur several times."""
     at = doc.text.find(words.strip())
     if at < 0 or not words.strip():

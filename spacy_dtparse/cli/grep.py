@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
     total = 0
     for name in files:
         shown = f"{name}:" if len(files) > 1 else ""
-        most = 1 if options.files_with_matches else options.max_count
+        limit = 1 if options.files_with_matches else options.max_count
         count = 0
         printed = 0
         for tree_number, tree, match in search_file(pattern, name, options.clean):
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
                 number = f"{tree_number}:" if options.tree_number else ""
                 print(f"{shown}{number}{_text(tree, match, options.output)}")
                 printed = tree_number if options.output == "tree" else 0
-            if count == most:
+            if count == limit:
                 break
         if options.count:
             print(f"{shown}{count}")
@@ -120,12 +120,12 @@ def search_file(pattern: Pattern, name: str, clean: bool = False) -> Iterator[tu
         numbered = ((k, tree) for k, tree in enumerate(trees, 1))
     numbers: list[int] = []
 
-    def kept() -> Iterator[Tree]:
+    def record_numbers() -> Iterator[Tree]:
         for number, tree in numbered:
             numbers.append(number)
             yield tree
 
-    for forest in forests(kept(), at_once=1000):
+    for forest in forests(record_numbers(), batch_size=1000):
         first = len(numbers) - len(forest.trees)
         for match in pattern.search(forest):
             yield numbers[first + match.node.tree], forest.trees[match.node.tree], match

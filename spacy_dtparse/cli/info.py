@@ -8,7 +8,7 @@ from typing import Any
 from .. import __version__
 from ..models import find_model
 from ..parsers import read_model
-from ..parsers.kinds import CONSTITUENTS, KINDS, TAGS, read_as
+from ..parsers.kinds import CONSTITUENTS, KINDS, TAGS, parser_from_bytes
 from .pipelines import (
     add_pipeline_arguments,
     dependency_component,
@@ -27,11 +27,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print the information."""
-    facts = collect(options.pipeline, options.model, options.budget, options.deadline)
+    info = collect(options.pipeline, options.model, options.budget, options.deadline)
     if options.json:
-        print(json.dumps(facts, ensure_ascii=False, indent=2, default=str))
+        print(json.dumps(info, ensure_ascii=False, indent=2, default=str))
         return
-    for section, values in facts.items():
+    for section, values in info.items():
         print(section)
         for name, value in values.items():
             shown = ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
@@ -51,7 +51,7 @@ def collect(
 
     from ..kernels.jit import KERNEL_ROOT, _cache_folder
 
-    facts: dict[str, dict[str, Any]] = {
+    info: dict[str, dict[str, Any]] = {
         "software": {
             "spacy-dtparse": __version__,
             "spacy": spacy.__version__,
@@ -64,26 +64,26 @@ def collect(
     if model is not None and kind in KINDS and KINDS[kind].builds != CONSTITUENTS:
         builds = KINDS[kind].builds
         section = "tagger" if builds == TAGS else "dependency parser"
-        facts[section] = _about(read_as(read_model(find_model(model)), builds), {})
-        return facts
+        info[section] = _describe(parser_from_bytes(read_model(find_model(model)), builds), {})
+        return info
     nlp = load_pipeline(pipeline, model, budget, True, deadline)
     meta = {name: value for name, value in nlp.meta.items() if name in ("lang", "name", "version", "license")}
-    facts["pipeline"] = {**meta, "components": list(nlp.pipe_names), "path": str(nlp.path or "not from disk")}
+    info["pipeline"] = {**meta, "components": list(nlp.pipe_names), "path": str(nlp.path or "not from disk")}
     constituents = get_component(nlp) if has_constituents(nlp) else None
     for section, component in (("parser", constituents), ("dependency parser", dependency_component(nlp))):
         if component is not None:
             settings = {name: getattr(component, name) for name in component.SETTINGS}
-            facts[section] = _about(component.configured_parser, settings)
-    return facts
+            info[section] = _describe(component.configured_parser, settings)
+    return info
 
 
-def _about(parser: Any, settings: dict[str, Any]) -> dict[str, Any]:
+def _describe(parser: Any, settings: dict[str, Any]) -> dict[str, Any]:
     """A parser's properties, the `settings` of its component, and its model's metadata."""
-    about = {
+    description = {
         "kind": parser.name,
         "bytes": len(parser.to_bytes()),
         "labels": list(parser.labels),
         **{name: "the model's own" if value is None else value for name, value in settings.items()},
         **getattr(parser, "describe", dict)(),
     }
-    return {**about, **{name: value for name, value in parser.meta.items() if name not in about}}
+    return {**description, **{name: value for name, value in parser.meta.items() if name not in description}}

@@ -17,14 +17,14 @@ from ..stored_names import stored_as, to_stored
 from ..text import check_text
 from .pipelines import (
     add_pipeline_arguments,
+    enable_probabilities,
     get_component,
     load_pipeline,
     positive_number,
     quiet_warnings,
     sentence_pipes,
-    tell_probabilities,
 )
-from .progress import Progress, ended_together
+from .progress import Progress, stop_workers_on_error
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -83,23 +83,23 @@ def run(options: argparse.Namespace) -> None:
         raise DtparseError(f"--probabilities: the format {options.format!r} cannot contain them; add --format json")
     nlp = load_pipeline(options.pipeline, options.model, options.budget, deadline=options.deadline)
     if options.probabilities:
-        tell_probabilities(get_component(nlp))
+        enable_probabilities(get_component(nlp))
     if options.tagged or options.pretokenized:
-        read: list[tuple[Place, Any]] = list(tokenized(nlp, lines, options.tagged))
-        kept = sentence_pipes(nlp, only_parser=options.tagged)
+        inputs: list[tuple[Origin, Any]] = list(docs_of_tokens(nlp, lines, options.tagged))
+        enabled = sentence_pipes(nlp, only_parser=options.tagged)
     else:
-        each = ((Place(name, number), line) for name, number, line in lines if line.strip())
-        read = list(paragraphs(lines) if options.paragraphs else each)
-        for place, text in read:
-            check_text(text, f"{place.document}:{place.line}")
-        kept = nlp.pipe_names
+        texts_of_lines = ((Origin(name, number), line) for name, number, line in lines if line.strip())
+        inputs = list(paragraphs(lines) if options.paragraphs else texts_of_lines)
+        for origin, text in inputs:
+            check_text(text, f"{origin.document}:{origin.line}")
+        enabled = nlp.pipe_names
     pipe, ids = get_component(nlp), count(1)
-    progress = Progress(len(read), bool(options.files))
-    with nlp.select_pipes(enable=kept):
-        docs = nlp.pipe((text for _, text in read), n_process=options.n_process, batch_size=options.batch_size)
-        with closing(docs), ended_together():  # type: ignore[type-var]
-            for (place, _), doc in zip(read, docs, strict=True):
-                for output in format_doc(doc, options.format, pipe, place, ids, options.k_best):
+    progress = Progress(len(inputs), bool(options.files))
+    with nlp.select_pipes(enable=enabled):
+        docs = nlp.pipe((text for _, text in inputs), n_process=options.n_process, batch_size=options.batch_size)
+        with closing(docs), stop_workers_on_error():  # type: ignore[type-var]
+            for (origin, _), doc in zip(inputs, docs, strict=True):
+                for output in format_doc(doc, options.format, pipe, origin, ids, options.k_best):
                     sys.stdout.write(output + "\n")
                 if len(doc) == 0 and options.format != "conllu":
                     sys.stdout.write("\n")  # keep a blank line of pretokenized input
@@ -108,14 +108,14 @@ def run(options: argparse.Namespace) -> None:
 
 
 @stored_as("document", "line")
-class Place(NamedTuple):
+class Origin(NamedTuple):
     """Origin of a text: the name of its file and the number of its first line."""
 
     document: str
     line: int
 
 
-def tokenized(nlp: Language, lines: Iterable[Line], tagged: bool) -> Iterator[tuple[Place, Doc]]:
+def docs_of_tokens(nlp: Language, lines: Iterable[Line], tagged: bool) -> Iterator[tuple[Origin, Doc]]:
     """Build Docs of one sentence each from lines of tokens; a blank line becomes an empty Doc.
 
     Raises DtparseError with file and line for a token without a tag if `tagged`.
@@ -125,10 +125,10 @@ def tokenized(nlp: Language, lines: Iterable[Line], tagged: bool) -> Iterator[tu
     for name, number, line in lines:
         words, tags = split_line(line, tagged, f"{name}:{number}")
         starts: list[bool | int | None] = [k == 0 for k in range(len(words))]
-        yield Place(name, number), Doc(nlp.vocab, words=words, tags=tags, sent_starts=starts)
+        yield Origin(name, number), Doc(nlp.vocab, words=words, tags=tags, sent_starts=starts)
 
 
-def split_line(line: str, tagged: bool, place: str) -> tuple[list[str], list[str] | None]:
+def split_line(line: str, tagged: bool, location: str) -> tuple[list[str], list[str] | None]:
     """Tokens, and tags if `tagged`: `The_DT cat_NN`. Escaped brackets (-LRB-) become brackets."""
     from ..text import raw_word
 
@@ -139,60 +139,62 @@ def split_line(line: str, tagged: bool, place: str) -> tuple[list[str], list[str
     for item in items:
         word, _, tag = item.rpartition("_")
         if not word or not tag:
-            raise DtparseError(f"{place}: {item!r} is not a token_TAG pair; write cat_NN, or use --pretokenized")
+            raise DtparseError(f"{location}: {item!r} is not a token_TAG pair; write cat_NN, or use --pretokenized")
         words.append(raw_word(word))
         tags.append(tag)
     return words, tags
 
 
 def format_doc(
-    doc: Doc, form: str, pipe: ConstituentPipe, place: Place, ids: Iterator[int], k: int | None = None
+    doc: Doc, form: str, pipe: ConstituentPipe, origin: Origin, ids: Iterator[int], k: int | None = None
 ) -> Iterator[str]:
     """Yield one string per sentence that has a word, in one of FORMATS; with `k` one for each of its k best trees.
-    `place`, `ids`: for JSON and CoNLL-U."""
-    from ..pipeline.component import SentencesRead
+    `origin`, `ids`: for JSON and CoNLL-U."""
+    from ..pipeline.component import ParserInput
     from ..pipeline.k_best import best_trees
     from ..pipeline.sentences import visible_tokens
 
     if k is None:
         visible = ((start, end) for start, end, words in visible_tokens(doc) if words)
         for number, (start, end) in enumerate(visible, 1):
-            yield format_sentence(doc[start:end], form, pipe.spans_key, place, number, ids)
+            yield format_sentence(doc[start:end], form, pipe.spans_key, origin, number, ids)
         return
-    for number, (given, ranked) in enumerate(best_trees(pipe, doc, k), 1):
+    for number, (sentence_input, ranked) in enumerate(best_trees(pipe, doc, k), 1):
         for one in ranked:
-            pipe.write(doc, SentencesRead([given], {}), [one.result])
-            listed = {"rank": one.rank, "margin": one.margin, "probability": one.probability}
-            yield format_sentence(doc[given.start : given.end], form, pipe.spans_key, place, number, ids, listed)
+            pipe.set_annotations(doc, ParserInput([sentence_input], {}), [one.result])
+            rank_fields = {"rank": one.rank, "margin": one.margin, "probability": one.probability}
+            yield format_sentence(
+                doc[sentence_input.start : sentence_input.end], form, pipe.spans_key, origin, number, ids, rank_fields
+            )
 
 
 def format_sentence(
-    sentence: Span, form: str, key: str, place: Place, number: int, ids: Iterator[int],
-    listed: Mapping[str, Any] | None = None,
+    sentence: Span, form: str, key: str, origin: Origin, number: int, ids: Iterator[int],
+    rank_fields: Mapping[str, Any] | None = None,
 ) -> str:  # fmt: skip
     """Format a sentence's tree in one of FORMATS.
 
-    `number`: of the sentence in its text, from 1; `listed`: for a tree in a list of best trees, its rank, margin
+    `number`: of the sentence in its text, from 1; `rank_fields`: for a tree in a list of best trees, its rank, margin
     and probability, written before it.
     """
     from ..pipeline.attributes import to_tree
     from ..pipeline.conversions import sentence_record, to_conllu
     from ..trees.bracket_writer import write_tree, write_tree_pretty
 
-    listed = listed or {}
+    rank_fields = rank_fields or {}
     if form == "json":
-        about = {**to_stored(place), "sentence": number, **listed}
-        return json.dumps({**about, **sentence_record(sentence, key)}, ensure_ascii=False)
-    told = {name: f"{value:.4f}" if isinstance(value, float) else value for name, value in listed.items()}
-    told = {name: "-" if value is None else value for name, value in told.items()}
-    comments = "".join(f"# {name} = {value}\n" for name, value in told.items())
+        header = {**to_stored(origin), "sentence": number, **rank_fields}
+        return json.dumps({**header, **sentence_record(sentence, key)}, ensure_ascii=False)
+    shown = {name: f"{value:.4f}" if isinstance(value, float) else value for name, value in rank_fields.items()}
+    shown = {name: "-" if value is None else value for name, value in shown.items()}
+    comments = "".join(f"# {name} = {value}\n" for name, value in shown.items())
     if form == "conllu":
-        about_it = f"# document = {place.document}\n# line = {place.line}\n{comments}"
-        return about_it + to_conllu(sentence, key, next(ids))[:-1]
+        header_lines = f"# document = {origin.document}\n# line = {origin.line}\n{comments}"
+        return header_lines + to_conllu(sentence, key, next(ids))[:-1]
     tree = to_tree(sentence, key)
     if form == "pretty":
         return comments + write_tree_pretty(tree, width=80)
-    return "".join(f"{value}\t" for value in told.values()) + write_tree(tree)
+    return "".join(f"{value}\t" for value in shown.values()) + write_tree(tree)
 
 
 def read_lines(paths: Iterable[str], encoding: str) -> Iterator[Line]:
@@ -235,16 +237,16 @@ def _decode(file: IO[bytes], name: str, encoding: str) -> Iterator[Line]:
             yield name, number, (line.removeprefix("\ufeff") if number == 1 else line).removesuffix("\r")
 
 
-def paragraphs(lines: Iterable[Line]) -> Iterator[tuple[Place, str]]:
+def paragraphs(lines: Iterable[Line]) -> Iterator[tuple[Origin, str]]:
     """Yield texts of consecutive lines up to a blank one or the end of a file, joined by spaces."""
     block: list[str] = []
-    place = Place("", 0)
+    origin = Origin("", 0)
     for name, number, line in lines:
-        if block and (not line.strip() or name != place.document):
-            yield place, " ".join(block)
+        if block and (not line.strip() or name != origin.document):
+            yield origin, " ".join(block)
             block = []
         if line.strip():
-            place = place if block else Place(name, number)
+            origin = origin if block else Origin(name, number)
             block.append(line.strip())
     if block:
-        yield place, " ".join(block)
+        yield origin, " ".join(block)

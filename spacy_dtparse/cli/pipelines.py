@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import DtparseError, ModelFormatError, TrainingDataError
-from ..models import DEFAULT, HERE, PARSERS, WHOLE, embedded_model, find_model
+from ..models import DEFAULT, HERE, PARSERS, PIPELINE, embedded_model, find_model
 from ..parsers.kinds import CONSTITUENT_FACTORIES, CONSTITUENTS, KINDS
 from ..parsers.settings import DEADLINE
 
@@ -81,15 +81,15 @@ def positive_number(text: str) -> int:
     return int(text)
 
 
-def some_trees(path: str, read: Callable[..., Iterable[Tree]], most: int = 0, stdin: bool = False) -> list[Tree]:
-    """Read the trees of a file (with `stdin`, "-" is standard input), at most `most` (0: all).
+def read_tree_file(path: str, read: Callable[..., Iterable[Tree]], limit: int = 0, stdin: bool = False) -> list[Tree]:
+    """Read the trees of a file (with `stdin`, "-" is standard input), at most `limit` (0: all).
 
     Raises TreeFormatError with file, line and column, TrainingDataError if there is no file or no tree in it.
     """
     from_stdin = stdin and path == "-"
     if not (from_stdin or Path(path).is_file()):
         raise TrainingDataError(f"there is no file {path}; give a file of bracketed trees")
-    trees = list(islice(read(sys.stdin.buffer if from_stdin else path), most or None))
+    trees = list(islice(read(sys.stdin.buffer if from_stdin else path), limit or None))
     if not trees:
         raise TrainingDataError(f"{path}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))")
     return trees
@@ -110,7 +110,7 @@ def load_pipeline(
         nlp = _load_pipeline(pipeline, model, budget, dependencies)
         for name in nlp.pipe_names if deadline is not None else ():
             pipe: Any = nlp.get_pipe(name)
-            if hasattr(pipe, "in_time"):
+            if hasattr(pipe, "with_deadline"):
                 pipe.deadline = deadline
                 pipe.set_parser(pipe.parser)
         return nlp
@@ -122,11 +122,11 @@ def load_pipeline(
 def _load_pipeline(pipeline: str | None, model: str | None, budget: int | None, dependencies: bool) -> Language:
     kind = model_kind(pipeline, model)
     if model is not None and kind in KINDS and KINDS[kind].builds != CONSTITUENTS:
-        known = KINDS[kind]
+        model_info = KINDS[kind]
         raise ModelFormatError(
-            f"{model}: a model of kind {kind!r} ({known.noun}) builds {known.builds}, and this command "
+            f"{model}: a model of kind {kind!r} ({model_info.noun}) builds {model_info.builds}, and this command "
             f"is about constituents. `dtparse info --model {model}` describes it; use it in a pipeline: "
-            f"nlp.add_pipe({known.factory!r}, config={{'model': …}}), nlp.to_disk, then `spacy apply` and "
+            f"nlp.add_pipe({model_info.factory!r}, config={{'model': …}}), nlp.to_disk, then `spacy apply` and "
             "`spacy evaluate`"
         )
     announce_compilation(kind)  # first: other processes compile while this one imports spaCy
@@ -153,7 +153,7 @@ def _load_pipeline(pipeline: str | None, model: str | None, budget: int | None, 
     return nlp
 
 
-def tell_probabilities(parser: ConstituentPipe) -> None:
+def enable_probabilities(parser: ConstituentPipe) -> None:
     """Turn on a parser's probabilities. Raises DtparseError if its model has no calibration."""
     parser.probabilities = True
     parser.set_parser(parser.parser)
@@ -172,7 +172,7 @@ def _with_model(pipeline: str | None, model: str, kind: str | None) -> Language:
     from spacy.util import get_package_path, is_package, load_config
 
     if pipeline is None or (pipeline in PARSERS and not Path(pipeline).exists()):
-        folder = HERE / WHOLE
+        folder = HERE / PIPELINE
         if pipeline is None and not folder.is_dir():  # a user's parser for tagged input, without an embedded pipeline
             import spacy
 
@@ -184,19 +184,21 @@ def _with_model(pipeline: str | None, model: str, kind: str | None) -> Language:
         folder = get_package_path(pipeline) if is_package(pipeline) else Path(pipeline)
     file = next((path for path in (folder / "config.cfg", *folder.glob("*/config.cfg")) if path.is_file()), None)
     config = {"components": {}, "nlp": {"pipeline": []}} if file is None else load_config(file)
-    if (pipeline is None or (pipeline in PARSERS and pipeline != "en_bpm")) and folder == HERE / WHOLE:
-        pipeline = WHOLE  # the same except for the parser, which is replaced
+    if (pipeline is None or (pipeline in PARSERS and pipeline != "en_bpm")) and folder == HERE / PIPELINE:
+        pipeline = PIPELINE  # the same except for the parser, which is replaced
     names = config["nlp"]["pipeline"]
-    own = next((name for name in names if config["components"][name].get("factory") in CONSTITUENT_FACTORIES), None)
-    section = {} if own is None else config["components"][own]
+    replaced = next(
+        (name for name in names if config["components"][name].get("factory") in CONSTITUENT_FACTORIES), None
+    )
+    section = {} if replaced is None else config["components"][replaced]
     wanted = KINDS[kind].factory if kind in KINDS else section.get("factory", "span_parser")
     if section.get("factory") == wanted:
-        return load_language(pipeline, config={"components": {own: {"model": model}}})
-    nlp = load_language(pipeline, exclude=[] if own is None else [own])
-    following = [] if own is None else names[names.index(own) + 1 :][:1]
-    kept = {key: section[key] for key in ("spans_key", "spines_key") if section.get(key) is not None}
+        return load_language(pipeline, config={"components": {replaced: {"model": model}}})
+    nlp = load_language(pipeline, exclude=[] if replaced is None else [replaced])
+    following = [] if replaced is None else names[names.index(replaced) + 1 :][:1]
+    keys = {key: section[key] for key in ("spans_key", "spines_key") if section.get(key) is not None}
     before = next((name for name in following if name in nlp.component_names), None)
-    nlp.add_pipe(wanted, before=before, config={"model": model, **kept})
+    nlp.add_pipe(wanted, before=before, config={"model": model, **keys})
     return nlp
 
 
@@ -206,7 +208,7 @@ def put_parser(nlp: Language, parser: ConstituentParser | None) -> ConstituentPi
     A pipeline that has none gets one at its end: of the parser's factory, or span_parser. A component of another
     factory is replaced by one of the parser's.
     """
-    present, before = _first(nlp, CONSTITUENT_FACTORIES), None
+    present, before = _first_component(nlp, CONSTITUENT_FACTORIES), None
     factory = KINDS[parser.name].factory if parser is not None and parser.name in KINDS else None
     if present is not None and factory not in (None, nlp.get_pipe_meta(present).factory):
         before = next(iter(nlp.component_names[nlp.component_names.index(present) + 1 :]), None)
@@ -220,25 +222,25 @@ def put_parser(nlp: Language, parser: ConstituentParser | None) -> ConstituentPi
     return component
 
 
-def _first(nlp: Language, factories: Iterable[str]) -> str | None:
+def _first_component(nlp: Language, factories: Iterable[str]) -> str | None:
     """The name of the pipeline's first component with one of these factories."""
     return next((name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in factories), None)
 
 
 def has_constituents(nlp: Language) -> bool:
     """Whether the pipeline has a constituent parser."""
-    return _first(nlp, CONSTITUENT_FACTORIES) is not None
+    return _first_component(nlp, CONSTITUENT_FACTORIES) is not None
 
 
 def dependency_component(nlp: Language) -> BpmParser | None:
     """The pipeline's first bpm_parser component, None if it has none."""
-    name = _first(nlp, ["bpm_parser"])
+    name = _first_component(nlp, ["bpm_parser"])
     return None if name is None else cast("BpmParser", nlp.get_pipe(name))
 
 
 def component_name(nlp: Language) -> str:
     """The name of the pipeline's first constituent parser. Raises DtparseError if it has none."""
-    name = _first(nlp, CONSTITUENT_FACTORIES)
+    name = _first_component(nlp, CONSTITUENT_FACTORIES)
     if name is None:
         raise DtparseError(
             f"the pipeline has no constituent parser ({', '.join(CONSTITUENT_FACTORIES)}), only "
@@ -255,13 +257,13 @@ def get_component(nlp: Language) -> ConstituentPipe:
 def sentence_pipes(nlp: Language, *, only_parser: bool) -> list[str]:
     """The components to run for constituents on Docs with sentence boundaries: all but those that set boundaries or
     parse dependencies, or only the parser and the spine_tagger."""
-    own = component_name(nlp)
-    splitters = ("senter", "visible_sentences", "parser", "sentencizer", "bpm_parser")
+    parser_name = component_name(nlp)
+    excluded = ("senter", "visible_sentences", "parser", "sentencizer", "bpm_parser")
     factories = {name: nlp.get_pipe_meta(name).factory for name in nlp.pipe_names}
     return [
         name
         for name, factory in factories.items()
-        if name == own or factory == "spine_tagger" or not (only_parser or factory in splitters)
+        if name == parser_name or factory == "spine_tagger" or not (only_parser or factory in excluded)
     ]
 
 
@@ -284,12 +286,12 @@ def model_kind(pipeline: str | None, model: str | None) -> str | None:
 def announce_compilation(kind: str | None = None) -> None:
     """Start compiling the kernels for models of this kind; if they compile at the first parse instead, say so on
     standard error."""
-    from ..kernels.warmup import kernels_compiled
-    from ..model.ahead import NEEDS, begin
+    from ..kernels.cache_state import are_kernels_compiled
+    from ..model.kernel_warmup import NEEDS, start_compiling
 
     if kind in NEEDS:
-        begin(kind, "recurrent")
-    elif not kernels_compiled():
+        start_compiling(kind, "recurrent")
+    elif not are_kernels_compiled():
         print("dtparse: compiling the parser's kernels (the first run only) …", file=sys.stderr, flush=True)
 
 

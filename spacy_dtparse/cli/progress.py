@@ -18,56 +18,56 @@ class Progress:
     def __init__(self, total: int, files: bool):
         self.total, self.texts, self.tokens = total, 0, 0
         self.shown = files and sys.stderr.isatty() and not sys.stdout.isatty()
-        self.began = self.said = time.monotonic()
+        self.start_time = self.last_printed = time.monotonic()
 
     def step(self, tokens: int) -> None:
         """Count one more text; print the progress twice a second."""
         self.texts += 1
         self.tokens += tokens
-        if self.shown and time.monotonic() - self.said > 0.5:
-            self._say()
+        if self.shown and time.monotonic() - self.last_printed > 0.5:
+            self._print()
 
     def end(self) -> None:
         """Print the final progress, if any was printed."""
-        if self.shown and self.said > self.began:
-            self._say("\n")
+        if self.shown and self.last_printed > self.start_time:
+            self._print("\n")
 
-    def _say(self, end: str = "") -> None:
-        self.said = time.monotonic()
-        speed = self.tokens / max(self.said - self.began, 1e-3)
-        told = f"{self.texts:,} of {self.total:,} texts, {self.tokens:,} tokens, {speed:,.0f} tokens/s"
-        print(f"\rdtparse: {told}\033[K", end=end, file=sys.stderr, flush=True)
+    def _print(self, end: str = "") -> None:
+        self.last_printed = time.monotonic()
+        speed = self.tokens / max(self.last_printed - self.start_time, 1e-3)
+        status = f"{self.texts:,} of {self.total:,} texts, {self.tokens:,} tokens, {speed:,.0f} tokens/s"
+        print(f"\rdtparse: {status}\033[K", end=end, file=sys.stderr, flush=True)
 
 
 @contextmanager
-def ended_together() -> Iterator[None]:
+def stop_workers_on_error() -> Iterator[None]:
     """End the worker processes if this process is interrupted, such as by Ctrl-C or a closed output.
 
     Ctrl-C goes to all processes of a terminal, and each worker would show a traceback; only this process handles it.
     spaCy waits for its workers to end by themselves, and a worker that is about to send waits for its receiver: neither
     would end.
     """
-    own, main = os.getpid(), threading.current_thread() is threading.main_thread()
-    before = signal.getsignal(signal.SIGINT)
+    main_pid, in_main_thread = os.getpid(), threading.current_thread() is threading.main_thread()
+    previous_handler = signal.getsignal(signal.SIGINT)
 
     def interrupt(number: int, frame: Any) -> None:
-        if os.getpid() == own:
-            _end_workers()
+        if os.getpid() == main_pid:
+            _stop_workers()
             raise KeyboardInterrupt
 
-    if main and before is signal.default_int_handler:
+    if in_main_thread and previous_handler is signal.default_int_handler:
         signal.signal(signal.SIGINT, interrupt)
     try:
         yield
     except BaseException:
-        _end_workers()
+        _stop_workers()
         raise
     finally:
-        if main and before is signal.default_int_handler:
-            signal.signal(signal.SIGINT, before)
+        if in_main_thread and previous_handler is signal.default_int_handler:
+            signal.signal(signal.SIGINT, previous_handler)
 
 
-def _end_workers() -> None:
+def _stop_workers() -> None:
     for worker in multiprocessing.active_children():
         worker.terminate()
     warnings.filterwarnings("ignore", r"\[W127\]")  # not all of spaCy's processes ended normally

@@ -12,11 +12,11 @@ from ..errors import DtparseError
 from ..text import check_text
 from .pipelines import (
     add_pipeline_arguments,
+    enable_probabilities,
     get_component,
     load_pipeline,
     quiet_warnings,
-    some_trees,
-    tell_probabilities,
+    read_tree_file,
 )
 
 if TYPE_CHECKING:
@@ -68,28 +68,28 @@ def run(options: argparse.Namespace) -> None:
     from ..viz import draw
 
     quiet_warnings()
-    style, given = _look(options)
+    style, draw_options = _style_options(options)
     scores: list[Scores] | None = None
     if options.trees is not None:
         if options.scores:
             raise DtparseError("--scores: a file of trees has no probabilities; give a text to parse")
-        trees = some_trees(options.trees, read_trees, stdin=True)
+        trees = read_tree_file(options.trees, read_trees, stdin=True)
     elif options.text.strip():
-        from ..pipeline.drawings import drawn_trees
+        from ..pipeline.drawings import trees_with_probabilities
 
         check_text(options.text)
         nlp = load_pipeline(options.pipeline, options.model, options.budget, deadline=options.deadline)
         if options.scores and getattr(get_component(nlp).parser, "calibration", None) is not None:
-            tell_probabilities(get_component(nlp))
-        pairs = drawn_trees(nlp(options.text), get_component(nlp).spans_key)
-        trees, scores = [tree for tree, _ in pairs], [own for _, own in pairs]
+            enable_probabilities(get_component(nlp))
+        pairs = trees_with_probabilities(nlp(options.text), get_component(nlp).spans_key)
+        trees, scores = [tree for tree, _ in pairs], [tree_scores for _, tree_scores in pairs]
     else:
         raise DtparseError("the text is empty; give a sentence in quotes")
     if options.svg is not None:
-        for path in write_svg(trees, options.svg, given, scores):
+        for path in write_svg(trees, options.svg, draw_options, scores):
             print(f"dtparse: wrote {path}", file=sys.stderr)
         return
-    drawn = draw(trees, style, options.html is not None, given, scores)
+    drawn = draw(trees, style, options.html is not None, draw_options, scores)
     if options.html in (None, "-"):
         print(drawn)
         return
@@ -97,7 +97,7 @@ def run(options: argparse.Namespace) -> None:
     print(f"dtparse: wrote {page}", file=sys.stderr)
 
 
-def _look(options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
+def _style_options(options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
     """The style and its options of `viz.draw`. Raises DtparseError for a style that the terminal or SVG cannot show."""
     from ..viz import OPTIONS
 
@@ -109,12 +109,12 @@ def _look(options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
         raise DtparseError(
             f"--style {options.style} is for a page: add --html FILE (the terminal shows text, --svg writes tree)"
         )
-    given = {
+    values = {
         "scores": options.scores, "tags": not options.no_tags, "colors": not options.no_colors,
         "theme": options.theme, "direction": "rtl" if options.rtl else "ltr", "layout": options.layout,
         "width": options.width, "ascii": options.ascii,
     }  # fmt: skip
-    return style, {name: value for name, value in given.items() if style in OPTIONS[name][0].split(", ")}
+    return style, {name: value for name, value in values.items() if style in OPTIONS[name][0].split(", ")}
 
 
 def write_svg(
@@ -128,8 +128,8 @@ def write_svg(
     from ..viz import draw
 
     drawings = [
-        draw([tree], options=options, scores=None if scores is None else [scores[place]])
-        for place, tree in enumerate(trees)
+        draw([tree], options=options, scores=None if scores is None else [scores[index]])
+        for index, tree in enumerate(trees)
     ]
     if target == "-":
         if len(trees) != 1:

@@ -26,20 +26,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Compile, and print the time and the kernels' folder."""
-    from ..kernels.warmup import cache_folder, disabled
-    from ..model.ahead import NEEDS, begin, finish
+    from ..kernels.cache_state import cache_folder, is_jit_disabled
+    from ..model.kernel_warmup import NEEDS, start_compiling, wait_until_compiled
     from .pipelines import load_language
 
-    if disabled():
+    if is_jit_disabled():
         raise DtparseError("NUMBA_DISABLE_JIT is set, so nothing is compiled; run this without it")
     if cache_folder() is None:
         raise DtparseError(
             "no folder for compiled kernels is writable; set the variable NUMBA_CACHE_DIR to a writable one, here "
             "and where the pipelines are used"
         )
-    began = time.perf_counter()
-    begin(*NEEDS)
-    finish()
+    start_time = time.perf_counter()
+    start_compiling(*NEEDS)
+    wait_until_compiled()
     for name in options.pipelines or [DEFAULT]:
         nlp = load_language(name)
         for text in _SENTENCES:
@@ -47,5 +47,5 @@ def run(options: argparse.Namespace) -> None:
             for token in doc:
                 token.is_sent_start = token.i == 0
             nlp(doc)
-        print(f"{name}: compiled, {time.perf_counter() - began:.1f} s after the start")
+        print(f"{name}: compiled, {time.perf_counter() - start_time:.1f} s after the start")
     print(f"in {cache_folder()}")

@@ -29,7 +29,7 @@ from numba.core.runtime import _nrt_python
 KERNEL_ROOT = Path(__file__).resolve().parent
 
 
-def _home(file: Path) -> Path:
+def _source_root(file: Path) -> Path:
     """The folder whose source digest and cache a kernel's file uses: one for all kernels of the package."""
     return KERNEL_ROOT if file.is_relative_to(KERNEL_ROOT) else file.parent
 
@@ -48,14 +48,14 @@ def sources_digest(folder: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-def others_write(folder: Path) -> bool:
+def is_writable_by_others(folder: Path) -> bool:
     """Whether users other than this one and root can write to a folder; numba unpickles the files that it finds there.
     Write permission for this user's group is accepted, since usually only this user is in it."""
     if not hasattr(os, "geteuid"):
         return False
-    found = folder.stat()
-    group = found.st_mode & stat.S_IWGRP and found.st_gid not in (os.getegid(), 0)
-    return bool(found.st_uid not in (os.geteuid(), 0) or group or found.st_mode & stat.S_IWOTH)
+    status = folder.stat()
+    group = status.st_mode & stat.S_IWGRP and status.st_gid not in (os.getegid(), 0)
+    return bool(status.st_uid not in (os.geteuid(), 0) or group or status.st_mode & stat.S_IWOTH)
 
 
 @cache
@@ -73,7 +73,7 @@ def _cache_folder(folder: Path) -> Path | None:
             candidate.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=candidate):
                 pass
-            if not others_write(candidate):
+            if not is_writable_by_others(candidate):
                 return candidate
             reason = (
                 "other users can write there, and numba unpickles the files in it: chmod go-w it, or give a new folder"
@@ -99,7 +99,7 @@ class _Locator(caching._CacheLocator):  # type: ignore[misc]
 
     @property
     def source_folder(self) -> Path:
-        return _home(self._file)
+        return _source_root(self._file)
 
     def get_source_stamp(self) -> str:
         return sources_digest(self.source_folder)
@@ -109,7 +109,7 @@ class _Locator(caching._CacheLocator):  # type: ignore[misc]
 
     @classmethod
     def from_function(cls, py_func: Callable, py_file: str) -> _Locator | None:
-        path = _cache_folder(_home(Path(py_file).resolve()))
+        path = _cache_folder(_source_root(Path(py_file).resolve()))
         return None if path is None else cls(py_func, py_file, path)
 
 
@@ -141,14 +141,14 @@ class _Cache(caching.FunctionCache):
             with self._guard_against_spurious_io_errors():
                 return self._load_overload(sig, target_context)
         except Exception as error:  # for example, the file was truncated; numba would unpickle it nevertheless
-            told = f"{type(error).__name__}: {error}"
-            _warn(f"a compiled kernel in {self.cache_path} cannot be read ({told}); it is compiled again")
+            reason = f"{type(error).__name__}: {error}"
+            _warn(f"a compiled kernel in {self.cache_path} cannot be read ({reason}); it is compiled again")
             with suppress(OSError):
                 self.flush()
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Store compiled code, and a stamp with the digest of its sources; see `kernels.warmup`."""
+        """Store compiled code, and a stamp with the digest of its sources; see `kernels.cache_state`."""
         locator = self._impl.locator
         try:
             super().save_overload(sig, data)
@@ -165,19 +165,19 @@ def stamp_path(cache: Path, folder: Path) -> Path:
     return cache / f"{folder.name}.stamp"
 
 
-class _Nowhere:
+class _NoCodegen:
     """Stand-in for the code generator of a function without machine code; ignores its environment."""
 
     def set_env(self, name: str, environment: Any) -> None:
         """Do nothing: the code that links the function has an environment of its own."""
 
 
-class _LinkedLibrary(codegen.JITCodeLibrary):
+class _InnerLibrary(codegen.JITCodeLibrary):
     """LLVM intermediate code of a kernel that only kernels call. Each calling kernel copies it and optimises it
     together with its own code. No machine code of the kernel itself is generated, since nothing would run it, and the
     kernel is not optimised by itself."""
 
-    codegen = property(lambda self: _Nowhere())
+    codegen = property(lambda self: _NoCodegen())
 
     def _optimize_final_module(self) -> None:
         """Do nothing: the calling kernels optimise it."""
@@ -192,7 +192,7 @@ class _LinkedLibrary(codegen.JITCodeLibrary):
         return 0
 
 
-class _FinishedLibrary(codegen.JITCodeLibrary):
+class _EntryLibrary(codegen.JITCodeLibrary):
     """Code of a kernel that Python calls. No kernel copies it, so the cache stores its machine code and only the names
     of the intermediate code, which takes longer to load."""
 
@@ -205,28 +205,28 @@ class _FinishedLibrary(codegen.JITCodeLibrary):
         return name, kind, (code, names.as_bitcode())
 
 
-_numbers = count()
+_library_ids = count()
 
 
-class _FinishedCompiler(compiler.Compiler):
-    """numba's compiler, generating code into a `_FinishedLibrary`."""
+class _EntryCompiler(compiler.Compiler):
+    """numba's compiler, generating code into a `_EntryLibrary`."""
 
-    def __init__(self, typing_context: Any, target_context: Any, library: Any, *rest: Any):
-        own = _FinishedLibrary(target_context.codegen(), f"kernel-{next(_numbers)}")
-        own.enable_object_caching()
-        super().__init__(typing_context, target_context, own, *rest)
+    def __init__(self, typing_context: Any, target_context: Any, library: Any, *arguments: Any):
+        entry_library = _EntryLibrary(target_context.codegen(), f"kernel-{next(_library_ids)}")
+        entry_library.enable_object_caching()
+        super().__init__(typing_context, target_context, entry_library, *arguments)
 
 
 class _InnerCompiler(compiler.Compiler):
-    """numba's compiler, generating code into a `_LinkedLibrary`."""
+    """numba's compiler, generating code into a `_InnerLibrary`."""
 
-    def __init__(self, typing_context: Any, target_context: Any, library: Any, *rest: Any):
-        own = _LinkedLibrary(target_context.codegen(), f"inner-{next(_numbers)}")
-        super().__init__(typing_context, target_context, own, *rest)
+    def __init__(self, typing_context: Any, target_context: Any, library: Any, *arguments: Any):
+        inner_library = _InnerLibrary(target_context.codegen(), f"inner-{next(_library_ids)}")
+        super().__init__(typing_context, target_context, inner_library, *arguments)
 
 
 class _Thread(threading.local):
-    interprets = False
+    interpreting = False
 
 
 _thread = _Thread()
@@ -234,7 +234,7 @@ _thread = _Thread()
 
 class Kernel:
     """Function that runs as machine code, compiled at the first call with arguments of certain types, or, inside
-    `interpreted`, as the Python function that it was written as."""
+    `interpret_kernels`, as the Python function that it was written as."""
 
     def __init__(self, function: Callable, plain: Callable | None, options: dict[str, Any]):
         update_wrapper(self, function)
@@ -245,20 +245,22 @@ class Kernel:
         """numba's dispatcher, created at the first call; None if only kernels may call the function."""
         if self._options.get("no_cpython_wrapper"):
             return None
-        made: Any = numba.njit(self._function, **{**self._options, "pipeline_class": _FinishedCompiler})
+        dispatcher: Any = numba.njit(self._function, **{**self._options, "pipeline_class": _EntryCompiler})
         with suppress(RuntimeError):  # no writable folder: compiled in memory only
-            made._cache = _Cache(self._function)
-        return made
+            dispatcher._cache = _Cache(self._function)
+        return dispatcher
 
     @cached_property
     def _numba_type_(self) -> Any:
         """The numba type of the function when a kernel calls it."""
-        own = {"no_cpython_wrapper": True, "pipeline_class": _InnerCompiler}
-        self._inner = numba.njit(self._function, **{**self._options, **own})  # the type holds it by a weak reference
+        inner_options = {"no_cpython_wrapper": True, "pipeline_class": _InnerCompiler}
+        self._inner = numba.njit(
+            self._function, **{**self._options, **inner_options}
+        )  # the type holds it by a weak reference
         return types.Dispatcher(self._inner)
 
     def __call__(self, *arguments: Any) -> Any:
-        if _thread.interprets:
+        if _thread.interpreting:
             return self._plain(*arguments)
         return self.compiled(*arguments)
 
@@ -270,8 +272,8 @@ class Kernel:
 def kernel(function: Callable | None = None, *, plain: Callable | None = None, **options: Any) -> Any:
     """Compile `function` in nopython mode with the package's cache; `options` are passed to `numba.njit`.
 
-    `plain`: an equivalent Python function to run inside `interpreted`, because it is faster or because Python cannot
-    run `function`. With NUMBA_DISABLE_JIT=1 the result is `plain`, or else `function` itself.
+    `plain`: an equivalent Python function to run inside `interpret_kernels`, because it is faster or because Python
+    cannot run `function`. With NUMBA_DISABLE_JIT=1 the result is `plain`, or else `function` itself.
 
     A kernel releases the GIL. One that takes less than a tenth of a millisecond for a typical sentence should not
     (`nogil=False`): a thread that releases the GIL may wait 5 ms to get it back.
@@ -284,50 +286,50 @@ def kernel(function: Callable | None = None, *, plain: Callable | None = None, *
 
 
 @contextmanager
-def interpreted() -> Iterator[None]:
+def interpret_kernels() -> Iterator[None]:
     """Context manager: kernels that this thread calls run as plain Python and nothing is compiled. Results are the same
     except for the last bits of float sums; it is some thousand times slower."""
-    before, _thread.interprets = _thread.interprets, True
+    before, _thread.interpreting = _thread.interpreting, True
     try:
         with np.errstate(over="ignore"):  # hashes
             yield
     finally:
-        _thread.interprets = before
+        _thread.interpreting = before
 
 
-bare_kernel = partial(kernel, _nrt=False)
+noalloc_kernel = partial(kernel, _nrt=False)
 """`kernel` for functions that allocate nothing: without reference counting, which makes the call of a small kernel with
 many arrays some ten times cheaper. (It is a private option of numba, set only here.)"""
 
-inner_kernel = partial(bare_kernel, no_cpython_wrapper=True)
-"""`bare_kernel` for functions that only kernels call: without the wrapper that unpacks arguments from Python, which for
-dozens of arrays takes longer to compile than the function, and without machine code of their own (see
-`_LinkedLibrary`; this uses classes of numba that are not a stable interface, only here)."""
+inner_kernel = partial(noalloc_kernel, no_cpython_wrapper=True)
+"""`noalloc_kernel` for functions that only kernels call: without the wrapper that unpacks arguments from Python, which
+for dozens of arrays takes longer to compile than the function, and without machine code of their own (see
+`_InnerLibrary`; this uses classes of numba that are not a stable interface, only here)."""
 
 
-def _go_on() -> None:
+def _do_nothing() -> None:
     """Do nothing."""
 
 
 if hasattr(os, "sched_yield"):
     _sched_yield = types.ExternalFunction("sched_yield", types.int32())
 
-    @inner_kernel(plain=_go_on)
-    def give_way():
+    @inner_kernel(plain=_do_nothing)
+    def yield_cpu():
         """Yield the CPU to a waiting thread, if there is one. Kernels call it between pieces of work of some tenths of
         a millisecond: with more threads than CPUs, the thread that holds the GIL would otherwise wait for a CPU, and
         all others for the GIL. It takes less than a microsecond."""
         _sched_yield()
 else:
-    give_way = inner_kernel(_go_on)
+    yield_cpu = inner_kernel(_do_nothing)
 
 
-LOOSE_SUMS = {"reassoc", "contract", "arcp", "nsz"}
+REORDERED_SUMS = {"reassoc", "contract", "arcp", "nsz"}
 """`fastmath` flags for kernels whose values may be infinite or nan: sums may be reordered, so loops become vector code,
 but comparisons that detect such values are kept."""
 
 
-def from_python(inner: Any) -> Any:
+def callable_from_python(inner: Any) -> Any:
     """Make an inner kernel callable from Python, for tests and benchmarks."""
     if not isinstance(inner, Kernel):  # NUMBA_DISABLE_JIT
         return inner

@@ -17,7 +17,7 @@ def _has(*names: str) -> bool:
 
 LANES = 16 if _has("avx512f") else 8 if _has("avx") else 4
 """Number of float32 in a vector register of this processor."""
-_FUSES = _has("fma", "neon", "fp-armv8")
+_HAS_FMA = _has("fma", "neon", "fp-armv8")
 """Whether this processor has fused multiply-add (one instruction, one rounding)."""
 
 
@@ -34,20 +34,20 @@ def make_block(rows: int, vectors: int, lanes: int = LANES) -> Callable[..., Non
         word, vector = left.type, ir.VectorType(ir.FloatType(), lanes)
         zero = ir.Constant(vector, [0.0] * lanes)
 
-        def number(value: int) -> ir.Constant:
+        def constant(value: int) -> ir.Constant:
             return ir.Constant(word, value)
 
-        def place(base: Any, step: Any, row: int, offset: Any, kind: Any) -> Any:
-            address = builder.add(builder.add(base, builder.mul(step, number(row))), offset)
+        def pointer(base: Any, step: Any, row: int, offset: Any, kind: Any) -> Any:
+            address = builder.add(builder.add(base, builder.mul(step, constant(row))), offset)
             return builder.inttoptr(address, kind.as_pointer())
 
-        def spread(value: Any) -> Any:
+        def broadcast(value: Any) -> Any:
             single = builder.insert_element(ir.Constant(vector, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
             first = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
             return builder.shuffle_vector(single, ir.Constant(vector, ir.Undefined), first)
 
         def add_product(a: Any, b: Any, total: Any) -> Any:
-            if not _FUSES:
+            if not _HAS_FMA:
                 return builder.fadd(total, builder.fmul(a, b))
             fused = ir.FunctionType(vector, [vector] * 3)
             name = f"llvm.fma.v{lanes}f32"
@@ -58,17 +58,17 @@ def make_block(rows: int, vectors: int, lanes: int = LANES) -> Callable[..., Non
         builder.branch(loop)
         builder.position_at_end(loop)
         p = builder.phi(word)
-        p.add_incoming(number(0), before)
+        p.add_incoming(constant(0), before)
         totals = [[builder.phi(vector) for _ in range(vectors)] for _ in range(rows)]
         row_of_right = builder.add(right, builder.mul(p, right_step))
-        places = [place(row_of_right, right_step, 0, number(4 * lanes * v), vector) for v in range(vectors)]
-        across = [builder.load(one, align=4) for one in places]
-        column = builder.mul(p, number(4))
+        pointers = [pointer(row_of_right, right_step, 0, constant(4 * lanes * v), vector) for v in range(vectors)]
+        right_vectors = [builder.load(one, align=4) for one in pointers]
+        column = builder.mul(p, constant(4))
         sums = []
         for row in range(rows):
-            value = spread(builder.load(place(left, left_step, row, column, ir.FloatType()), align=4))
-            sums.append([add_product(value, across[v], totals[row][v]) for v in range(vectors)])
-        following = builder.add(p, number(1))
+            value = broadcast(builder.load(pointer(left, left_step, row, column, ir.FloatType()), align=4))
+            sums.append([add_product(value, right_vectors[v], totals[row][v]) for v in range(vectors)])
+        following = builder.add(p, constant(1))
         p.add_incoming(following, loop)
         for row in range(rows):
             for v in range(vectors):
@@ -78,7 +78,7 @@ def make_block(rows: int, vectors: int, lanes: int = LANES) -> Callable[..., Non
         builder.position_at_end(after)
         for row in range(rows):
             for v in range(vectors):
-                target = place(out, out_step, row, number(4 * lanes * v), vector)
+                target = pointer(out, out_step, row, constant(4 * lanes * v), vector)
                 builder.store(sums[row][v], target, align=4)
         return context.get_dummy_value()
 

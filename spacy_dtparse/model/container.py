@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from srsly import msgpack
 
-from ..checks import shown
+from ..checks import short_repr
 from ..errors import ModelFormatError
 
 MAGIC = b"\x8bDTP\r\n\x1a\n"
@@ -29,10 +29,10 @@ MAX_EXPANDED = 2**30
 _FREE, _TIMES = 2**22, 32
 """Bytes to which any file may expand, and additional bytes for each byte of the file. The limit also holds for arrays.
 """
-_MOST_DIRECTORY, _FREE_DIRECTORY, _TIMES_DIRECTORY = 2**25, 2**20, 16
+_MAX_DIRECTORY, _FREE_DIRECTORY, _TIMES_DIRECTORY = 2**25, 2**20, 16
 """Absolute maximum of the directory in bytes, and the same two limits for it: its values need more memory than bytes.
 """
-_MOST_ARRAYS, _MOST_CONTAINERS, _MOST_ITEMS = 1024, 2**16, 2**20
+_MAX_ARRAYS, _MAX_CONTAINERS, _MAX_ITEMS = 1024, 2**16, 2**20
 """Maximum numbers of arrays in a file, of lists and dicts in its directory, and of items in one of these."""
 
 _HEADER = struct.Struct("<8sHH24s32sQQ")
@@ -42,7 +42,7 @@ _PIECE = 2**16
 """Number of bytes that are expanded at once."""
 _KINDS = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64".split())
 _MAX_DIMENSIONS = 8
-_LONGEST_NAME = 200
+_MAX_NAME_LENGTH = 200
 _ADVICE = "fetch or write the file again"
 
 
@@ -78,12 +78,12 @@ def container_to_bytes(
     payload = b"".join([struct.pack("<I", len(head)), head, *blobs])
     if len(payload) > MAX_EXPANDED:
         raise ValueError(f"content of {len(payload)} bytes; a container holds at most {MAX_EXPANDED}")
-    stored, held = payload, sum(np.asarray(array).nbytes for array in arrays.values())
+    stored, array_bytes = payload, sum(np.asarray(array).nbytes for array in arrays.values())
     if compression == "zlib":
         stored = zlib.compress(payload, 9)
     elif compression == "lzma":
         stored = lzma.compress(payload, format=lzma.FORMAT_RAW, filters=_LZMA)
-    if max(len(payload), held) > _most_bytes(len(stored)) or len(head) > _most_directory(len(stored)):
+    if max(len(payload), array_bytes) > _max_bytes(len(stored)) or len(head) > _max_directory(len(stored)):
         stored, compression = payload, "none"
     code = COMPRESSIONS.index(compression)
     digest = _digest(VERSION, code, name, len(payload), stored)
@@ -118,9 +118,9 @@ def container_from_bytes(
         raise ModelFormatError(f"damaged model file: its content does not have the digest in its header; {_ADVICE}")
     if version < 1 or code >= len(COMPRESSIONS):
         raise ModelFormatError(f"model file of unknown format (version {version}, compression {code}); {_ADVICE}")
-    if length > _most_bytes(stored_length):
+    if length > _max_bytes(stored_length):
         raise ModelFormatError(
-            f"model file expands to {length} bytes; at most {_most_bytes(stored_length)} are read from a file of this "
+            f"model file expands to {length} bytes; at most {_max_bytes(stored_length)} are read from a file of this "
             "size"
         )
     content = _Content(stored, COMPRESSIONS[code], length)
@@ -144,14 +144,14 @@ def container_digest(data: bytes | bytearray | memoryview) -> str:
     return _header(memoryview(data).cast("B"))[1][4].hex()
 
 
-def _most_bytes(stored: int) -> int:
+def _max_bytes(stored: int) -> int:
     """Return the maximum number of bytes to which so many stored bytes may expand."""
     return min(MAX_EXPANDED, _FREE + _TIMES * stored)
 
 
-def _most_directory(stored: int) -> int:
+def _max_directory(stored: int) -> int:
     """Return the maximum size of the directory for so many stored bytes."""
-    return min(_MOST_DIRECTORY, _FREE_DIRECTORY + _TIMES_DIRECTORY * stored)
+    return min(_MAX_DIRECTORY, _FREE_DIRECTORY + _TIMES_DIRECTORY * stored)
 
 
 def _header(data: memoryview) -> tuple[str, tuple[Any, ...]]:
@@ -217,102 +217,104 @@ class _Content:
 
     def __init__(self, stored: memoryview, compression: str, length: int):
         self._stored, self._compression, self._length = stored, compression, length
-        self._fed = self._taken = 0
+        self._n_fed = self._n_taken = 0
         self._expander: Any = zlib.decompressobj()
         if compression == "lzma":
             self._expander = lzma.LZMADecompressor(format=lzma.FORMAT_RAW, filters=_LZMA)
 
     @property
-    def left(self) -> int:
+    def n_left(self) -> int:
         """Number of bytes not taken yet."""
-        return self._length - self._taken
+        return self._length - self._n_taken
 
     @property
-    def stored(self) -> int:
+    def n_stored(self) -> int:
         """Number of stored bytes."""
         return len(self._stored)
 
     def take(self, size: int) -> np.ndarray:
-        """Return the next `size` bytes (at most `left`) as a new uint8 array."""
-        taken = np.empty(size, dtype=np.uint8)
-        view = taken.data
+        """Return the next `size` bytes (at most `n_left`) as a new uint8 array."""
+        result = np.empty(size, dtype=np.uint8)
+        view = result.data
         at = 0
         while at < size:
-            piece = self._more(min(size - at, _PIECE))
+            piece = self._read_piece(min(size - at, _PIECE))
             if not piece:
-                raise self._misfit()
+                raise self._length_error()
             view[at : at + len(piece)] = piece
             at += len(piece)
-        self._taken += size
-        return taken
+        self._n_taken += size
+        return result
 
     def end(self) -> None:
         """Skip the remaining bytes; raise ModelFormatError unless the payload ends there."""
-        while self.left:
-            self.take(min(self.left, _PIECE))
-        ended = not self._more(1)
+        while self.n_left:
+            self.take(min(self.n_left, _PIECE))
+        ended = not self._read_piece(1)
         if self._compression != "none":
-            ended = ended and self._expander.eof and not self._expander.unused_data and self._fed == len(self._stored)
+            ended = ended and self._expander.eof and not self._expander.unused_data and self._n_fed == len(self._stored)
         if not ended:
-            raise self._misfit()
+            raise self._length_error()
 
-    def _more(self, most: int) -> bytes | memoryview:
-        """Return up to `most` further bytes; none at the end."""
+    def _read_piece(self, limit: int) -> bytes | memoryview:
+        """Return up to `limit` further bytes; none at the end."""
         if self._compression == "none":
-            piece = self._stored[self._fed : self._fed + most]
-            self._fed += len(piece)
+            piece = self._stored[self._n_fed : self._n_fed + limit]
+            self._n_fed += len(piece)
             return piece
         try:
             while not self._expander.eof:
                 fed = self._feed()
-                made = self._expander.decompress(fed, most)
-                if made or (not fed and self._fed == len(self._stored)):
-                    return made
+                output = self._expander.decompress(fed, limit)
+                if output or (not fed and self._n_fed == len(self._stored)):
+                    return output
         except (zlib.error, lzma.LZMAError, EOFError) as error:
             raise ModelFormatError(f"damaged model file: it cannot be expanded ({error}); {_ADVICE}") from error
         return b""
 
     def _feed(self) -> bytes:
         """Return the next input of the expander; empty if it still has unread input, or at the end."""
-        held = self._expander.unconsumed_tail if self._compression == "zlib" else b""
-        if held or (self._compression == "lzma" and not self._expander.needs_input):
-            return held
-        piece = bytes(self._stored[self._fed : self._fed + _PIECE])
-        self._fed += len(piece)
+        pending = self._expander.unconsumed_tail if self._compression == "zlib" else b""
+        if pending or (self._compression == "lzma" and not self._expander.needs_input):
+            return pending
+        piece = bytes(self._stored[self._n_fed : self._n_fed + _PIECE])
+        self._n_fed += len(piece)
         return piece
 
-    def _misfit(self) -> ModelFormatError:
+    def _length_error(self) -> ModelFormatError:
         return ModelFormatError(
             f"damaged model file: it does not expand to the {self._length} bytes it states; {_ADVICE}"
         )
 
 
-def _damaged(what: str) -> ModelFormatError:
-    return ModelFormatError(f"malformed model file: {what}; {_ADVICE}")
+def _format_error(problem: str) -> ModelFormatError:
+    return ModelFormatError(f"malformed model file: {problem}; {_ADVICE}")
 
 
 def _parse(content: _Content) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     head = _directory(content)
     arrays: dict[str, np.ndarray] = {}
-    room = _most_bytes(content.stored)
+    bytes_left = _max_bytes(content.n_stored)
     for entry in head["arrays"]:
-        name, dtype, stored, shape = _checked_entry(entry, arrays)
+        name, dtype, stored, shape = _parse_entry(entry, arrays)
         width, count = np.dtype(stored).itemsize, math.prod(shape)
-        if count * width > content.left:
-            raise _damaged(f"array {name!r} of shape {shape} reaches past the end")
-        room -= count * np.dtype(dtype).itemsize
-        if room < 0:
-            raise _damaged(f"up to array {name!r} there are more than {_most_bytes(content.stored)} bytes of numbers")
+        if count * width > content.n_left:
+            raise _format_error(f"array {name!r} of shape {shape} reaches past the end")
+        bytes_left -= count * np.dtype(dtype).itemsize
+        if bytes_left < 0:
+            raise _format_error(
+                f"up to array {name!r} there are more than {_max_bytes(content.n_stored)} bytes of numbers"
+            )
         planes = content.take(count * width).reshape(width, count)
         narrow = np.ascontiguousarray(planes.T).view(np.dtype(stored).newbyteorder("<")).reshape(shape)
         array = narrow.astype(dtype, order="C", copy=False)
         if dtype != stored and not np.array_equal(array, narrow):
-            raise _damaged(f"array {name!r} has numbers that do not fit {dtype}")
+            raise _format_error(f"array {name!r} has numbers that do not fit {dtype}")
         if dtype == "bool" and (planes > 1).any():
-            raise _damaged(f"array {name!r} has truth values other than 0 and 1")
+            raise _format_error(f"array {name!r} has truth values other than 0 and 1")
         arrays[name] = array
-    if content.left:
-        raise _damaged(f"{content.left} bytes belong to no array")
+    if content.n_left:
+        raise _format_error(f"{content.n_left} bytes belong to no array")
     return head["meta"], arrays
 
 
@@ -322,28 +324,28 @@ def _directory(content: _Content) -> dict[str, Any]:
     def no_extensions(code: int, _: bytes) -> None:
         raise ValueError(f"extension type {code}")
 
-    if content.left < 4:
-        raise _damaged("no directory")
+    if content.n_left < 4:
+        raise _format_error("no directory")
     (size,) = struct.unpack("<I", content.take(4).data)
-    if size > content.left:
-        raise _damaged("its directory is longer than the file")
-    if size > _most_directory(content.stored):
-        raise _damaged(f"its directory has {size} bytes; at most {_most_directory(content.stored)} are read")
+    if size > content.n_left:
+        raise _format_error("its directory is longer than the file")
+    if size > _max_directory(content.n_stored):
+        raise _format_error(f"its directory has {size} bytes; at most {_max_directory(content.n_stored)} are read")
     count = _Count()
     try:
         # With custom hooks srsly does not add its own decoders, one of which can unpickle.
         head = msgpack.unpackb(
             content.take(size), raw=False, object_pairs_hook=count.pairs, list_hook=count.list, ext_hook=no_extensions,
-            max_array_len=min(size, _MOST_ITEMS), max_map_len=min(size, _MOST_ITEMS),
+            max_array_len=min(size, _MAX_ITEMS), max_map_len=min(size, _MAX_ITEMS),
         )  # fmt: skip
     except Exception as error:  # the decoder raises many types; all mean the same here
-        raise _damaged(f"its directory is no msgpack of plain values ({error})") from error
+        raise _format_error(f"its directory is no msgpack of plain values ({error})") from error
     if not isinstance(head, dict) or set(head) != {"arrays", "meta"} or not isinstance(head["meta"], dict):
-        raise _damaged("its directory lacks meta or arrays")
+        raise _format_error("its directory lacks meta or arrays")
     if not isinstance(head["arrays"], list):
-        raise _damaged("its list of arrays is no list")
-    if len(head["arrays"]) > _MOST_ARRAYS:
-        raise _damaged(f"it has {len(head['arrays'])} arrays; at most {_MOST_ARRAYS} are read")
+        raise _format_error("its list of arrays is no list")
+    if len(head["arrays"]) > _MAX_ARRAYS:
+        raise _format_error(f"it has {len(head['arrays'])} arrays; at most {_MAX_ARRAYS} are read")
     return head
 
 
@@ -352,12 +354,12 @@ class _Count:
     bytes in memory."""
 
     def __init__(self) -> None:
-        self._seen = 0
+        self._n_seen = 0
 
     def list(self, items: list[Any]) -> list[Any]:
-        self._seen += 1
-        if self._seen > _MOST_CONTAINERS:
-            raise ValueError(f"more than {_MOST_CONTAINERS} lists and dicts")
+        self._n_seen += 1
+        if self._n_seen > _MAX_CONTAINERS:
+            raise ValueError(f"more than {_MAX_CONTAINERS} lists and dicts")
         return items
 
     def pairs(self, pairs: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
@@ -365,28 +367,30 @@ class _Count:
         found: dict[str, Any] = {}
         for key, value in pairs:
             if not isinstance(key, str) or key in found:
-                raise ValueError(f"the key {shown(key)} is not a string or occurs twice")
+                raise ValueError(f"the key {short_repr(key)} is not a string or occurs twice")
             found[key] = value
         return found
 
 
-def _checked_entry(entry: Any, before: Mapping[str, Any]) -> tuple[str, str, str, list[int]]:
+def _parse_entry(entry: Any, before: Mapping[str, Any]) -> tuple[str, str, str, list[int]]:
     """Validate an array's entry in the directory: return its name, which must not be in `before`, its dtype, its stored
     dtype, and its shape."""
     if not isinstance(entry, list) or len(entry) != 4:
-        raise _damaged(f"array entry {shown(entry)} is not of the form name, dtype, stored dtype, shape")
+        raise _format_error(f"array entry {short_repr(entry)} is not of the form name, dtype, stored dtype, shape")
     name, dtype, stored, shape = entry
-    if not isinstance(name, str) or name in before or not (name.isprintable() and 1 <= len(name) <= _LONGEST_NAME):
-        raise _damaged(f"array name {shown(name)} is not a string of 1 to {_LONGEST_NAME} letters or occurs twice")
+    if not isinstance(name, str) or name in before or not (name.isprintable() and 1 <= len(name) <= _MAX_NAME_LENGTH):
+        raise _format_error(
+            f"array name {short_repr(name)} is not a string of 1 to {_MAX_NAME_LENGTH} letters or occurs twice"
+        )
     if not isinstance(dtype, str) or not isinstance(stored, str) or not {dtype, stored} <= _KINDS:
-        raise _damaged(
-            f"array {name!r} has dtype {shown(dtype)} stored as {shown(stored)}; allowed are {sorted(_KINDS)}"
+        raise _format_error(
+            f"array {name!r} has dtype {short_repr(dtype)} stored as {short_repr(stored)}; allowed are {sorted(_KINDS)}"
         )
     if dtype != stored and (np.dtype(dtype).kind not in "iu" or np.dtype(stored).kind not in "iu"):
-        raise _damaged(f"array {name!r} of {dtype} is stored as {stored}; only integers are stored narrower")
+        raise _format_error(f"array {name!r} of {dtype} is stored as {stored}; only integers are stored narrower")
     sound = isinstance(shape, list) and len(shape) <= _MAX_DIMENSIONS
     if not sound or not all(type(n) is int and 0 <= n <= MAX_EXPANDED for n in shape):
-        raise _damaged(f"array {name!r} has the shape {shown(shape)}")
-    if 0 in shape and math.prod(filter(None, shape)) > _MOST_ITEMS:  # no bytes in the file limit such a shape
-        raise _damaged(f"array {name!r} has the shape {shape}, and nothing in it")
+        raise _format_error(f"array {name!r} has the shape {short_repr(shape)}")
+    if 0 in shape and math.prod(filter(None, shape)) > _MAX_ITEMS:  # no bytes in the file limit such a shape
+        raise _format_error(f"array {name!r} has the shape {shape}, and nothing in it")
     return name, dtype, stored, shape

@@ -7,7 +7,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from ..checks import shown
+from ..checks import short_repr
 from ..errors import DtparseError, ModelFormatError
 from .container import container_from_bytes, container_to_bytes, plain
 from .schema import Schema
@@ -47,11 +47,16 @@ class ModelFormat(Generic[M]):
     schema: Schema
     compression: str = "lzma"
 
-    def write(self, model: M, proofs: Sequence[dict[str, Any]] = ()) -> bytes:
+    def write(self, model: M, golden_parses: Sequence[dict[str, Any]] = ()) -> bytes:
         """Write the model as a container; equal models and golden parses (see `parsers.self_test`) give equal
         bytes. Raises ModelFormatError if `read` would reject the result."""
         parts, arrays = self.parts(model)
-        meta = {"version": self.version, "fingerprint": model.fingerprint(), "proofs": list(proofs), "meta": model.meta}
+        meta = {
+            "version": self.version,
+            "fingerprint": model.fingerprint(),
+            "proofs": list(golden_parses),
+            "meta": model.meta,
+        }
         meta = plain({**meta, **parts}, "meta")
         self._check(meta, arrays)
         return container_to_bytes(self.kind, meta, arrays, compression=self.compression)
@@ -70,21 +75,21 @@ class ModelFormat(Generic[M]):
         meta, arrays = container_from_bytes(data, self.kind)
         if meta.get("version") != self.version:
             raise ModelFormatError(
-                f"the {self.what} has version {shown(meta.get('version'))}; this release reads version {self.version}: "
+                f"the {self.what} has version {short_repr(meta.get('version'))}; this release reads version {self.version}: "
                 "install the release that wrote it, or train it again"
             )
         self._check(meta, arrays)
         try:
             model = self.build(meta, arrays)
-            fingerprint, named = model.fingerprint(), meta["fingerprint"]
+            fingerprint, stated = model.fingerprint(), meta["fingerprint"]
         except ModelFormatError:
             raise
         except (DtparseError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            told = f"{type(error).__name__}: {error}"
-            raise ModelFormatError(f"the model's parts do not fit together ({told}); {FETCH}") from error
-        if fingerprint != named:
+            cause = f"{type(error).__name__}: {error}"
+            raise ModelFormatError(f"the model's parts do not fit together ({cause}); {FETCH}") from error
+        if fingerprint != stated:
             raise ModelFormatError(
-                f"the model has fingerprint {fingerprint}, but states {named!r}: it is damaged, or its tables have "
+                f"the model has fingerprint {fingerprint}, but states {stated!r}: it is damaged, or its tables have "
                 f"another meaning in this release; {FETCH}, or install the release that wrote it"
             )
         return model, meta["proofs"]

@@ -14,18 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import Setting, shown
+from ..checks import Setting, short_repr
 
 Check = Callable[[Any], str]
 """Returns the error in a value, beginning with its location in the value; "" if it is valid."""
 
-MOST_STRINGS = 2**20
+MAX_STRINGS = 2**20
 """Maximum number of strings in a list."""
-_LONGEST = 10_000
+_MAX_LENGTH = 10_000
 """Maximum number of characters of a word and of a text about the model; longer ones are harmless but useless."""
-_MOST_PROOFS, _LONGEST_PROOF = 8, 20
+_MAX_GOLDEN_PARSES, _MAX_GOLDEN_WORDS = 8, 20
 """Maximum number of golden parses, and of words in one: they are parsed when the model is loaded."""
-_DEEPEST, _MOST_PLAIN = 12, 100_000
+_MAX_DEPTH, _MAX_PLAIN = 12, 100_000
 """Maximum number of levels and of values of a model's metadata."""
 _LIMIT = 1e300
 """Numbers must be smaller, so that they are finite."""
@@ -36,8 +36,8 @@ class Text:
     """Constraints on strings: minimum and maximum length, whether `blanks` are allowed, and forbidden `characters`.
     Strings that are shown to users are `printable`: without control characters, lone surrogates and line breaks."""
 
-    least: int = 0
-    most: int = _LONGEST
+    minimum: int = 0
+    maximum: int = _MAX_LENGTH
     printable: bool = True
     blanks: bool = True
     characters: str = ""
@@ -54,7 +54,7 @@ class Text:
         """Description of the constraints for messages."""
         marks = f", without {' or '.join(self.characters)}" if self.characters else ""
         kind = "printable, " + ("" if self.blanks else "without blanks, ") if self.printable else ""
-        return f"{kind}of {self.least} to {self.most} characters{marks}"
+        return f"{kind}of {self.minimum} to {self.maximum} characters{marks}"
 
 
 LABEL = Text(1, 100, blanks=False, characters="()")
@@ -69,7 +69,7 @@ WORD = Text(printable=False)
 
 def a(setting: Setting) -> Check:
     """Check a single value; see `checks`."""
-    return lambda value: "" if setting.fits(value) else f" is {shown(value)}; it must be {setting.allowed}"
+    return lambda value: "" if setting.fits(value) else f" is {short_repr(value)}; it must be {setting.allowed}"
 
 
 def finite() -> Check:
@@ -81,24 +81,24 @@ def text(kind: Text) -> Check:
     """Check a string of this kind."""
 
     def check(value: Any) -> str:
-        fits = isinstance(value, str) and kind.least <= len(value) <= kind.most and kind.fits(value)
-        return "" if fits else f" is {shown(value)}; it must be a text, {kind.allowed}"
+        is_valid = isinstance(value, str) and kind.minimum <= len(value) <= kind.maximum and kind.fits(value)
+        return "" if is_valid else f" is {short_repr(value)}; it must be a text, {kind.allowed}"
 
     return check
 
 
-def texts(kind: Text, least: int = 0, most: int = MOST_STRINGS) -> Check:
-    """Check a list of `least` to `most` strings of this kind."""
+def texts(kind: Text, minimum: int = 0, maximum: int = MAX_STRINGS) -> Check:
+    """Check a list of `minimum` to `maximum` strings of this kind."""
 
     def check(value: Any) -> str:
-        wrong = _length(value, least, most)
+        wrong = _length(value, minimum, maximum)
         if wrong or not value:
             return wrong
         try:
             joined, lengths = "".join(value), list(map(len, value))
         except TypeError:
             lengths = []
-        if lengths and kind.least <= min(lengths) and max(lengths) <= kind.most and kind.fits(joined):
+        if lengths and kind.minimum <= min(lengths) and max(lengths) <= kind.maximum and kind.fits(joined):
             return ""
         one = text(kind)
         return next((f"[{k}]{one(item)}" for k, item in enumerate(value) if one(item)), "")
@@ -106,21 +106,21 @@ def texts(kind: Text, least: int = 0, most: int = MOST_STRINGS) -> Check:
     return check
 
 
-def listed(of: Check, least: int = 0, most: int = MOST_STRINGS) -> Check:
-    """Check a list of `least` to `most` values."""
+def list_of(of: Check, minimum: int = 0, maximum: int = MAX_STRINGS) -> Check:
+    """Check a list of `minimum` to `maximum` values."""
 
     def check(value: Any) -> str:
-        wrong = _length(value, least, most)
+        wrong = _length(value, minimum, maximum)
         return wrong or next((f"[{k}]{found}" for k, found in enumerate(map(of, value)) if found), "")
 
     return check
 
 
-def _length(value: Any, least: int, most: int) -> str:
-    if isinstance(value, list) and least <= len(value) <= most:
+def _length(value: Any, minimum: int, maximum: int) -> str:
+    if isinstance(value, list) and minimum <= len(value) <= maximum:
         return ""
-    seen = f"has {len(value)} entries" if isinstance(value, list) else f"is {shown(value)}"
-    return f" {seen}; it must be a list of {least} to {most}"
+    seen = f"has {len(value)} entries" if isinstance(value, list) else f"is {short_repr(value)}"
+    return f" {seen}; it must be a list of {minimum} to {maximum}"
 
 
 def row(*of: Check) -> Check:
@@ -138,19 +138,19 @@ def row(*of: Check) -> Check:
     return check
 
 
-def record(needed: Mapping[str, Check], also: Mapping[str, Check] | None = None) -> Check:
-    """Check a dict with all fields of `needed`, any of `also`, and no others."""
-    known = {**needed, **(also or {})}
+def record(needed: Mapping[str, Check], optional_fields: Mapping[str, Check] | None = None) -> Check:
+    """Check a dict with all fields of `needed`, any of `optional_fields`, and no others."""
+    known = {**needed, **(optional_fields or {})}
 
     def check(value: Any) -> str:
         if not isinstance(value, dict):
-            return f" is {shown(value)}; it must be a dict"
+            return f" is {short_repr(value)}; it must be a dict"
         for name in needed:
             if name not in value:
                 return f" lacks {name!r}"
         for name, part in value.items():
             if name not in known:
-                return f" has {shown(name)}, which this release does not know"
+                return f" has {short_repr(name)}, which this release does not know"
             wrong = known[name](part)
             if wrong:
                 return f".{name}{wrong}"
@@ -159,18 +159,18 @@ def record(needed: Mapping[str, Check], also: Mapping[str, Check] | None = None)
     return check
 
 
-def table(key: Text, of: Check, most: int) -> Check:
-    """Check a dict of at most `most` entries."""
+def table(key: Text, of: Check, maximum: int) -> Check:
+    """Check a dict of at most `maximum` entries."""
 
     def check(value: Any) -> str:
-        if not isinstance(value, dict) or len(value) > most:
-            return f" is {shown(value)}; it must be a dict of at most {most} entries"
+        if not isinstance(value, dict) or len(value) > maximum:
+            return f" is {short_repr(value)}; it must be a dict of at most {maximum} entries"
         return texts(key)(list(value)) or next((f".{k}{of(part)}" for k, part in value.items() if of(part)), "")
 
     return check
 
 
-def perhaps(of: Check) -> Check:
+def optional(of: Check) -> Check:
     """Check a value that may also be None."""
     return lambda value: "" if value is None else of(value)
 
@@ -180,18 +180,18 @@ def plain(**known: Check) -> Check:
 
     def check(value: Any) -> str:
         if not isinstance(value, dict):
-            return f" is {shown(value)}; it must be a dict"
+            return f" is {short_repr(value)}; it must be a dict"
         level, values = [value], 0
-        for _ in range(_DEEPEST):
+        for _ in range(_MAX_DEPTH):
             values += len(level)
-            if values > _MOST_PLAIN or not all(map(_is_harmless, level)):
+            if values > _MAX_PLAIN or not all(map(_is_harmless, level)):
                 break
             level = [inner for outer in level for inner in _within(outer)]
             if not level:
                 return next((f".{k}{of(value[k])}" for k, of in known.items() if k in value and of(value[k])), "")
         return (
-            f" is {shown(value)}; it must be plain data of at most {_MOST_PLAIN} values in {_DEEPEST} levels, with "
-            f"texts of at most {_LONGEST} characters, none of them a control character"
+            f" is {short_repr(value)}; it must be plain data of at most {_MAX_PLAIN} values in {_MAX_DEPTH} levels, with "
+            f"texts of at most {_MAX_LENGTH} characters, none of them a control character"
         )
 
     return check
@@ -206,7 +206,7 @@ def _within(value: Any) -> list[Any]:
 def _is_harmless(value: Any) -> bool:
     if not isinstance(value, str):
         return not isinstance(value, bytes)
-    return len(value) <= _LONGEST and (value.isprintable() or value.translate(_WHITE).isprintable())
+    return len(value) <= _MAX_LENGTH and (value.isprintable() or value.translate(_WHITE).isprintable())
 
 
 _WHITE = dict.fromkeys(map(ord, "\n\t\u00a0\u200d"), " ")
@@ -215,14 +215,14 @@ _WHITE = dict.fromkeys(map(ord, "\n\t\u00a0\u200d"), " ")
 @dataclass(frozen=True)
 class Array:
     """Constraints on an array of a file. `shape`: lengths, or names of sizes, where equal names mean equal lengths; as
-    a last resort None, any length. `least`, `most`: bounds of its values. `below`: an exclusive upper bound, or
+    a last resort None, any length. `minimum`, `maximum`: bounds of its values. `below`: an exclusive upper bound, or
     the name of a size that the values index. `order`: "up" if the values must be strictly ascending, "level" if they
     may be equal. `missing`: nan is allowed. `empty`: it may have no elements. `needed`: it is required."""
 
     dtype: str
     shape: tuple[int | str | None, ...]
-    least: float | None = None
-    most: float | None = None
+    minimum: float | None = None
+    maximum: float | None = None
     below: int | str | None = None
     order: str = ""
     missing: bool = False
@@ -235,25 +235,25 @@ class Array:
             return f" is {array.dtype} of {array.ndim} dimensions; it must be {self.dtype} of {len(self.shape)}"
         if not array.size and not self.empty:
             return f" has the shape {array.shape}, and nothing in it"
-        for place, (wanted, length) in enumerate(zip(self.shape, array.shape, strict=True)):
+        for dimension, (wanted, length) in enumerate(zip(self.shape, array.shape, strict=True)):
             size = sizes.setdefault(wanted, length) if isinstance(wanted, str) else wanted
             if size is not None and length != size:
                 named = f" ({wanted})" if isinstance(wanted, str) else ""
-                return f" has the shape {array.shape}, where dimension {place} must be {size}{named}"
+                return f" has the shape {array.shape}, where dimension {dimension} must be {size}{named}"
         return self._wrong_numbers(array, sizes) if array.size else ""
 
     def _wrong_numbers(self, array: np.ndarray, sizes: Mapping[str, int]) -> str:
         below = sizes[self.below] if isinstance(self.below, str) else self.below
-        if self.least is not None or self.most is not None or below is not None:
+        if self.minimum is not None or self.maximum is not None or below is not None:
             low, high = array.min(), array.max()
             if self.missing and np.isnan(low):
                 low, high = np.fmin.reduce(array, axis=None), np.fmax.reduce(array, axis=None)  # without nan
             missing = self.missing and bool(np.isnan(low))
-            wrong = not missing and not (self.least is None or low >= self.least)
-            wrong |= not missing and not (self.most is None or high <= self.most)
+            wrong = not missing and not (self.minimum is None or low >= self.minimum)
+            wrong |= not missing and not (self.maximum is None or high <= self.maximum)
             if wrong or (below is not None and int(high) >= below):
-                limits = [] if self.least is None else [f"from {self.least}"]
-                limits += [] if self.most is None else [f"to {self.most}"]
+                limits = [] if self.minimum is None else [f"from {self.minimum}"]
+                limits += [] if self.maximum is None else [f"to {self.maximum}"]
                 limits += [] if below is None else [f"below {below}"]
                 return f" has numbers from {low} to {high}; they must be {' '.join(limits)}"
         if self.order and not (array[1:] > array[:-1] if self.order == "up" else array[1:] >= array[:-1]).all():
@@ -268,24 +268,26 @@ _ABOUT = plain()
 class Schema:
     """The content of a kind of file, in addition to its version and fingerprint.
 
-    `fields`: required fields; `more`: optional ones. `arrays`: returns the declarations of all arrays, from
+    `fields`: required fields; `optional_fields`: optional ones. `arrays`: returns the declarations of all arrays, from
     the fields, which are validated by then, and from the arrays, which are not. `sizes`: returns sizes by name, from
-    the fields. `proof`: fields of a golden parse in addition to its words and tags. `about`: check of metadata.
+    the fields. `golden_fields`: fields of a golden parse in addition to its words and tags. `about`: check of metadata.
     """
 
     fields: Mapping[str, Check]
     arrays: Callable[[Mapping[str, Any], Mapping[str, np.ndarray]], Mapping[str, Array]]
-    proof: Mapping[str, Check]
-    more: Mapping[str, Check] = field(default_factory=dict)
+    golden_fields: Mapping[str, Check]
+    optional_fields: Mapping[str, Check] = field(default_factory=dict)
     sizes: Callable[[Mapping[str, Any]], dict[str, int]] = lambda fields: {}
     about: Check = _ABOUT
 
     def fault(self, fields: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:
         """Return the error in a file, "" if it is valid."""
-        strings = texts(WORD, 1, _LONGEST_PROOF)
-        proofs = listed(record({"words": strings, "tags": strings, **self.proof}), 0, _MOST_PROOFS)
-        usual = {"fingerprint": text(NAME), "proofs": proofs, "meta": self.about}
-        wrong = record({"version": lambda _: "", **usual, **self.fields}, self.more)(fields)
+        strings = texts(WORD, 1, _MAX_GOLDEN_WORDS)
+        golden_parses = list_of(
+            record({"words": strings, "tags": strings, **self.golden_fields}), 0, _MAX_GOLDEN_PARSES
+        )
+        usual = {"fingerprint": text(NAME), "proofs": golden_parses, "meta": self.about}
+        wrong = record({"version": lambda _: "", **usual, **self.fields}, self.optional_fields)(fields)
         if wrong:
             return f"its data{wrong}"
         declared, sizes = self.arrays(fields, arrays), self.sizes(fields)

@@ -5,7 +5,7 @@ import numpy as np
 from ..errors import ModelFormatError
 
 
-def line_up(start: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def select_segments(start: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Select the segments `chosen` of a list of segments: return (new start int64 (C + 1,), positions to take int64).
 
     `start` int (S + 1,): segment s is [start[s], start[s + 1]); `chosen` int (C,).

@@ -21,7 +21,7 @@ PARSERS = {
 DEFAULT = "en_dtparse"
 """Name of the default parser."""
 
-WHOLE = "en_span"
+PIPELINE = "en_span"
 """Name of the parser whose folder contains a complete pipeline."""
 
 MODEL_FILE = "model"
@@ -33,9 +33,9 @@ COMPONENTS = (*dict.fromkeys(PARSERS.values()), "spine_tagger")
 
 def embedded_pipeline() -> Path:
     """Return the folder of the English pipeline. Raises ModelFormatError if the installation lacks it."""
-    folder = HERE / WHOLE
+    folder = HERE / PIPELINE
     if not (folder / "config.cfg").is_file():
-        raise ModelFormatError(_missing(folder, PARSERS[WHOLE]))
+        raise ModelFormatError(_missing_message(folder, PARSERS[PIPELINE]))
     return folder
 
 
@@ -48,9 +48,9 @@ def embedded_model(name: str = DEFAULT) -> str:
     factory = PARSERS.get(name)
     if factory is None:
         raise ConfigError(f"there is no English parser {name!r}; there are {', '.join(PARSERS)}")
-    path = HERE / name / factory / MODEL_FILE if name == WHOLE else HERE / name / MODEL_FILE
+    path = HERE / name / factory / MODEL_FILE if name == PIPELINE else HERE / name / MODEL_FILE
     if not path.is_file():
-        raise ModelFormatError(_missing(path, factory))
+        raise ModelFormatError(_missing_message(path, factory))
     return str(path)
 
 
@@ -77,7 +77,7 @@ def find_model(path: str | os.PathLike, component: str | None = None) -> Path:
     return path
 
 
-def _missing(path: Path, factory: str) -> str:
+def _missing_message(path: Path, factory: str) -> str:
     return (
         f"this installation of spacy-dtparse has no English model ({path} is missing); install the package again, "
         f"or give the path of another model: nlp.add_pipe({factory!r}, config={{'model': 'path/to/model'}})"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelFormatError
 from .base import STATUSES, UNKNOWN_TAG, ConstituentParser, KBestParser, ParseResult
-from .kinds import CONSTITUENTS, DEPENDENCIES, TAGS, read_as
+from .kinds import CONSTITUENTS, DEPENDENCIES, TAGS, parser_from_bytes
 
 if TYPE_CHECKING:
     from .dependency import DependencyParser
@@ -48,18 +48,18 @@ def load_tagger(source: str | os.PathLike | bytes) -> SequenceTagger:
 
 def _load(source: str | os.PathLike | bytes, builds: str) -> Any:
     if isinstance(source, bytes | bytearray | memoryview):
-        return _read(bytes(source), builds)
+        return _parser_from_bytes(bytes(source), builds)
     data = read_model(source)
     try:
-        return _read(data, builds)
+        return _parser_from_bytes(data, builds)
     except ModelFormatError as error:
         raise ModelFormatError(f"{Path(str(source))}: {error}") from error
 
 
-def _read(data: bytes, builds: str) -> Any:
+def _parser_from_bytes(data: bytes, builds: str) -> Any:
     if not data:
         raise ModelFormatError("the model is empty (0 bytes); give a file written by spacy-dtparse")
-    return read_as(data, builds)
+    return parser_from_bytes(data, builds)
 
 
 def read_model(path: str | os.PathLike) -> bytes:

@@ -35,7 +35,7 @@ class ParseResult:
     the first by the parser's objective (the cost of a search or by a grammar, the expected number of correct
     constituents of a span chart); else None. `probabilities`: for each constituent, the probability that it is correct;
     `tree_probability`: the probability that the whole tree is correct (see `parsers.calibration`); None if not
-    requested. `deadline_struck`: whether a deadline allowed less search than the settings, or split the sentence into
+    requested. `deadline_exceeded`: whether a deadline allowed less search than the settings, or split the sentence into
     pieces (see `parsers.deadline`).
 
     Raises TreeError when `scores` and `tree` disagree in length or `status` is unknown.
@@ -53,7 +53,7 @@ class ParseResult:
     margin: float | None = None
     probabilities: tuple[float, ...] | None = None
     tree_probability: float | None = None
-    deadline_struck: bool = False
+    deadline_exceeded: bool = False
 
     def __post_init__(self) -> None:
         if len(self.scores) != len(self.tree.labels):
@@ -80,11 +80,11 @@ class BatchParser(Protocol):
 class KBestParser(Protocol):
     """A parser that lists the best parses of a sentence."""
 
-    def parse_k(self, words: Sequence[str], tags: Sequence[str], k: int) -> list[ParseResult]:
+    def parse_k_best(self, words: Sequence[str], tags: Sequence[str], k: int) -> list[ParseResult]:
         """Return the k best parses with distinct trees, best first, each with its `margin`; margins never decrease.
 
         The first is the result of `parse`. There are fewer than k if the parser finds no more. Raises ConfigError
-        unless k is an integer from 1 to `parsers.kbest.MOST_TREES`.
+        unless k is an integer from 1 to `parsers.kbest.MAX_TREES`.
         """
 
 

@@ -28,25 +28,25 @@ CALIBRATION = "calibration"
 """Key of the calibration in a model's metadata."""
 PACKAGED = Path(__file__).with_name("calibrations.json")
 """Calibrations of the package's models, by the digest of the model file, so that calibrating rewrites no model."""
-_LEAST, _MOST = 5e-4, 1 - 1e-5
+_MIN_PROB, _MAX_PROB = 5e-4, 1 - 1e-5
 """Probabilities are clipped to this range: parsers report none that are smaller than about a thousandth."""
-_FEW = 0.01
+_SMOOTHING = 0.01
 """Added to the expected number of errors before taking the logarithm."""
 
 
-def logits_of_constituents(probabilities: np.ndarray) -> np.ndarray:
+def constituent_terms(probabilities: np.ndarray) -> np.ndarray:
     """Return the terms of calibrated log odds of constituents (c, 3): ln p, −ln(1 − p), 1; `probabilities`: (c,)."""
-    p = np.clip(np.asarray(probabilities, dtype=float), _LEAST, _MOST)
+    p = np.clip(np.asarray(probabilities, dtype=float), _MIN_PROB, _MAX_PROB)
     return np.stack([np.log(p), -np.log1p(-p), np.ones_like(p)], axis=-1)
 
 
-def logits_of_trees(errors: np.ndarray) -> np.ndarray:
+def tree_terms(errors: np.ndarray) -> np.ndarray:
     """Return the terms of the calibrated log odds of trees, (s, 2): log of the expected number of errors (s,), 1."""
-    expected = np.asarray(errors, dtype=float)
-    return np.stack([np.log(expected + _FEW), np.ones_like(expected)], axis=-1)
+    expected_errors = np.asarray(errors, dtype=float)
+    return np.stack([np.log(expected_errors + _SMOOTHING), np.ones_like(expected_errors)], axis=-1)
 
 
-def odds_to_probabilities(log_odds: np.ndarray) -> np.ndarray:
+def sigmoid(log_odds: np.ndarray) -> np.ndarray:
     """Return 1 / (1 + e^−x) for each element."""
     return 1 / (1 + np.exp(-np.asarray(log_odds)))
 
@@ -56,7 +56,7 @@ def odds_to_probabilities(log_odds: np.ndarray) -> np.ndarray:
 class Calibration:
     """A map from raw probabilities of a parser to calibrated probabilities of constituents and trees.
 
-    `constituent`: weights of `logits_of_constituents`. `tree`: weights of `logits_of_trees`. Raises ModelFormatError
+    `constituent`: weights of `constituent_terms`. `tree`: weights of `tree_terms`. Raises ModelFormatError
     for another number of weights, one that is not finite, or one that makes the map decreasing.
     """
 
@@ -66,8 +66,8 @@ class Calibration:
     def __post_init__(self) -> None:
         for field, size in (("constituent", 3), ("tree", 2)):
             weights = getattr(self, field)
-            numbers = isinstance(weights, list | tuple) and all(type(one) in (int, float) for one in weights)
-            if not numbers or len(weights) != size or not all(map(isfinite, weights)):
+            is_valid = isinstance(weights, list | tuple) and all(type(one) in (int, float) for one in weights)
+            if not is_valid or len(weights) != size or not all(map(isfinite, weights)):
                 raise ModelFormatError(
                     f"a calibration's {field!r} is {str(weights)[:60]}; it has {size} finite numbers: calibrate the "
                     "model again"
@@ -93,16 +93,16 @@ class Calibration:
         """Return plain data, each number rounded to six digits."""
         return {name: [float(f"{one:.6g}") for one in weights] for name, weights in to_stored(self).items()}
 
-    def of_constituents(self, probabilities: np.ndarray) -> np.ndarray:
+    def calibrate_constituents(self, probabilities: np.ndarray) -> np.ndarray:
         """Return the calibrated probabilities of constituents, given raw probabilities of any shape."""
-        return odds_to_probabilities(logits_of_constituents(probabilities) @ np.array(self.constituent))
+        return sigmoid(constituent_terms(probabilities) @ np.array(self.constituent))
 
-    def of_trees(self, errors: np.ndarray) -> np.ndarray:
+    def calibrate_trees(self, errors: np.ndarray) -> np.ndarray:
         """Return the calibrated probabilities of trees, given their expected numbers of errors."""
-        return odds_to_probabilities(logits_of_trees(errors) @ np.array(self.tree))
+        return sigmoid(tree_terms(errors) @ np.array(self.tree))
 
 
-class Expected(NamedTuple):
+class TreeEstimates(NamedTuple):
     """Raw estimates of a parser about a tree. `probabilities`: of its constituents in pre-order, that of TOP is 1;
     `errors`: expected number of wrong or missing constituents."""
 
@@ -110,27 +110,29 @@ class Expected(NamedTuple):
     errors: float
 
 
-def expected(parser: Any, words: Sequence[str], tags: Sequence[str], tree: Tree) -> Expected:
+def tree_estimates(parser: Any, words: Sequence[str], tags: Sequence[str], tree: Tree) -> TreeEstimates:
     """Return the parser's raw estimates about a tree of the words. Raises DtparseError if it has no probabilities."""
     if not hasattr(parser, "span_posteriors"):
         raise DtparseError(f"a parser of kind {parser.name!r} has no probabilities of constituents")
-    return _expected(parser.span_posteriors(words, tags), tree)
+    return _estimates_from_posteriors(parser.span_posteriors(words, tags), tree)
 
 
-def _expected(posteriors: Mapping[tuple[int, int, str], float], tree: Tree) -> Expected:
+def _estimates_from_posteriors(posteriors: Mapping[tuple[int, int, str], float], tree: Tree) -> TreeEstimates:
     spans = tree.spans()
-    own = [1.0 if label == TOP else posteriors.get((start, end, label), 0.0) for start, end, label in spans]
+    probabilities = [1.0 if label == TOP else posteriors.get((start, end, label), 0.0) for start, end, label in spans]
     missing = set(posteriors).difference(spans)
-    return Expected(tuple(own), len(own) - sum(own) + sum(posteriors[span] for span in missing))
+    return TreeEstimates(
+        tuple(probabilities), len(probabilities) - sum(probabilities) + sum(posteriors[span] for span in missing)
+    )
 
 
 @cache
-def packaged() -> dict[str, Any]:
+def packaged_calibrations() -> dict[str, Any]:
     """Return the calibrations of the package's models by the digests of their files, as plain data."""
     return json.loads(PACKAGED.read_text(encoding="utf8"))
 
 
-class Calibrated:
+class ResultCalibrator:
     """Adds calibrated probabilities to the results of a parser.
 
     Raises DtparseError if the parser's model has no calibration.
@@ -147,23 +149,25 @@ class Calibrated:
 
     def probabilities(self, words: Sequence[str], tags: Sequence[str], tree: Tree) -> tuple[tuple[float, ...], float]:
         """Return the probabilities that each constituent, in pre-order, and that the whole tree is correct."""
-        said = expected(self.parser, words, tags, tree)
-        calibrated = self.calibration.of_constituents(np.array(said.probabilities)).tolist()
+        estimates = tree_estimates(self.parser, words, tags, tree)
+        calibrated = self.calibration.calibrate_constituents(np.array(estimates.probabilities)).tolist()
         right = (1.0 if label == TOP else p for label, p in zip(tree.labels, calibrated, strict=True))
-        return tuple(right), float(self.calibration.of_trees(np.array(said.errors)))
+        return tuple(right), float(self.calibration.calibrate_trees(np.array(estimates.errors)))
 
-    def result(
+    def with_probabilities(
         self, words: Sequence[str], tags: Sequence[str], result: ParseResult, known: Constraints | None = None
     ) -> ParseResult:
         """Return the result with `probabilities` and `tree_probability`; 1 for constituents that `known` requires."""
         each, whole = self.probabilities(words, tags, result.tree)
-        for one in known.wanted if known is not None else ():
+        for one in known.required if known is not None else ():
             spans = enumerate(zip(result.tree.spans(), each, strict=True))
             same = {k for k, ((*extent, label), _) in spans if (*extent,) == one[:2] and one.label in ("", label)}
             each = tuple(1.0 if k in same else p for k, p in enumerate(each))
         return replace(result, probabilities=each, tree_probability=whole)
 
-    def ranked(self, words: Sequence[str], tags: Sequence[str], results: Sequence[ParseResult]) -> list[ParseResult]:
+    def with_tree_probabilities(
+        self, words: Sequence[str], tags: Sequence[str], results: Sequence[ParseResult]
+    ) -> list[ParseResult]:
         """Return the best parses of a sentence, in order, each with its `tree_probability`.
 
         This is the calibrated probability of its expected errors divided by its rank, because the first parse was
@@ -173,8 +177,13 @@ class Calibrated:
         posteriors = self.parser.span_posteriors(words, tags)
         found, last, left = [], 1.0, 1.0
         for rank, one in enumerate(results, 1):
-            own = float(self.calibration.of_trees(np.array(_expected(posteriors, one.tree).errors))) / rank
-            last = min(own, last, left)
+            probability = (
+                float(
+                    self.calibration.calibrate_trees(np.array(_estimates_from_posteriors(posteriors, one.tree).errors))
+                )
+                / rank
+            )
+            last = min(probability, last, left)
             left -= last
             found.append(replace(one, tree_probability=last))
         return found

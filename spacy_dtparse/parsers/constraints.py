@@ -28,28 +28,29 @@ Span = tuple[int, int, str]
 
 
 class Constraint(NamedTuple):
-    """Tokens [start, end) of a sentence must be a constituent if `wanted`, else they must not be one. `label`: the
+    """Tokens [start, end) of a sentence must be a constituent if `required`, else they must not be one. `label`: the
     label of the constituent; "" for any."""
 
     start: int
     end: int
     label: str = ""
-    wanted: bool = True
+    required: bool = True
 
     def __str__(self) -> str:
-        return f"[{self.start}, {self.end}) {'' if self.wanted else NOT}{self.label or 'any label'}"
+        return f"[{self.start}, {self.end}) {'' if self.required else NOT}{self.label or 'any label'}"
 
 
 def read_label(text: str) -> tuple[str, bool]:
-    """Parse the text of a constraint: "NP", "" (any label), "!NP" (no NP), "!" (no constituent). (label, `wanted`)."""
+    """Parse the text of a constraint: "NP", "" (any label), "!NP" (no NP), "!" (no constituent). (label,
+    `required`)."""
     return text.removeprefix(NOT), not text.startswith(NOT)
 
 
 @runtime_checkable
-class SteeredParser(Protocol):
+class ConstrainedParser(Protocol):
     """A parser that obeys constraints."""
 
-    def parse_under(self, words: Sequence[str], tags: Sequence[str], constraints: Constraints) -> ParseResult:
+    def parse_constrained(self, words: Sequence[str], tags: Sequence[str], constraints: Constraints) -> ParseResult:
         """Return the best parse in which the constraints hold. A constituent that the parser could not build by
         itself has the score nan, and then the status is "fallback". Raises ConstraintError as `Constraints.check`."""
 
@@ -69,51 +70,54 @@ class Constraints(tuple[Constraint, ...]):
                 )
             if one.label and one.label not in known:
                 raise ConstraintError(
-                    f"the constraint {_told(one, words)} has a label that this parser does not have; its labels are "
+                    f"the constraint {_describe(one, words)} has a label that this parser does not have; its labels are "
                     f"{', '.join(sorted(known))}. Give one of these, or none for any constituent"
                 )
         for one, other in _conflicts(self):
             crosses = (one.start, one.end) != (other.start, other.end)
             raise ConstraintError(
-                f"two constraints cannot both hold: {_told(one, words)} and {_told(other, words)} "
+                f"two constraints cannot both hold: {_describe(one, words)} and {_describe(other, words)} "
                 f"{'cross' if crosses else 'contradict each other'}; take one of them out"
             )
 
     @property
-    def wanted(self) -> list[Constraint]:
+    def required(self) -> list[Constraint]:
         """The constraints that require a constituent."""
-        return [one for one in self if one.wanted]
+        return [one for one in self if one.required]
 
     @property
-    def unwanted(self) -> list[Constraint]:
+    def forbidden(self) -> list[Constraint]:
         """The constraints that forbid a constituent."""
-        return [one for one in self if not one.wanted]
+        return [one for one in self if not one.required]
 
-    def on(self, kept: Sequence[int]) -> Constraints:
-        """Return the constraints for a sentence that is reduced to the tokens `kept`, in order; without constraints
-        that lose all their tokens and without duplicates."""
-        moved = (one._replace(start=bisect_left(kept, one.start), end=bisect_left(kept, one.end)) for one in self)
+    def restricted_to(self, token_indices: Sequence[int]) -> Constraints:
+        """Return the constraints for a sentence that is reduced to the tokens `token_indices`, in order; without
+        constraints that lose all their tokens and without duplicates."""
+        moved = (
+            one._replace(start=bisect_left(token_indices, one.start), end=bisect_left(token_indices, one.end))
+            for one in self
+        )
         return Constraints(dict.fromkeys(one for one in moved if one.start < one.end))
 
-    def crossed(self, spans: np.ndarray) -> np.ndarray:
+    def crosses_required(self, spans: np.ndarray) -> np.ndarray:
         """Return which of `spans` int (c, 2) cross a required constituent, bool (c,)."""
         found = np.zeros(len(spans), dtype=bool)
         starts, ends = spans[:, 0], spans[:, 1]
-        for one in self.wanted:
+        for one in self.required:
             found |= (starts < one.start) & (one.start < ends) & (ends < one.end)
             found |= (one.start < starts) & (starts < one.end) & (one.end < ends)
         return found
 
-    def chains(self, start: int, end: int, chains: Sequence[Sequence[str]]) -> np.ndarray | None:
+    def allowed_chains(self, start: int, end: int, chains: Sequence[Sequence[str]]) -> np.ndarray | None:
         """Return which label chains a span may have, bool (chains,), the empty chain first; None if no constraint
         applies to the span, or if no chain satisfies them."""
-        own = [one for one in self if (one.start, one.end) == (start, end)]
-        if not own:
+        same_span = [one for one in self if (one.start, one.end) == (start, end)]
+        if not same_span:
             return None
-        left = np.array([all(_holds(one, chain) for one in own) for chain in chains])
-        return left if left.any() else None
+        remaining = np.array([all(_holds(one, chain) for one in same_span) for chain in chains])
+        return remaining if remaining.any() else None
 
-    def broken(self, tree: Tree) -> list[Constraint]:
+    def violations(self, tree: Tree) -> list[Constraint]:
         """Return the constraints that do not hold in a tree. TOP does not count as a constituent."""
         at: dict[tuple[int, int], list[str]] = {}
         for start, end, label in tree.spans():
@@ -124,53 +128,55 @@ class Constraints(tuple[Constraint, ...]):
     def enforce(self, result: ParseResult, labels: Sequence[str]) -> ParseResult:
         """Return the result with a tree in which all constraints hold: conflicting constituents are removed, missing
         ones inserted at the top of their chains. `labels`: labels of the parser."""
-        if not self.broken(result.tree):
+        if not self.violations(result.tree):
             return result
         tree = result.tree
-        bad = self.crossed(np.array([tree.starts, tree.ends]).T)
-        forbidden = {(one.start, one.end, one.label) for one in self.unwanted}
-        left = [
+        bad = self.crosses_required(np.array([tree.starts, tree.ends]).T)
+        forbidden = {(one.start, one.end, one.label) for one in self.forbidden}
+        remaining = [
             (span, score)
             for span, score, crosses in zip(tree.spans(), result.scores, bad, strict=True)
             if span[2] == TOP
             or not (crosses or span in forbidden or (span[0], span[1], "") in forbidden)
         ]  # fmt: skip
-        for one in self.wanted:
-            chain = [label for (start, end, label), _ in left if (start, end) == (one.start, one.end) and label != TOP]
+        for one in self.required:
+            chain = [
+                label for (start, end, label), _ in remaining if (start, end) == (one.start, one.end) and label != TOP
+            ]
             if not _holds(one, chain):
                 label = one.label or self._label_for(one, labels)
                 at = next(
-                    (k for k, ((start, end, name), _) in enumerate(left)
-                     if name != TOP and (start, -end) >= (one.start, -one.end)), len(left),
+                    (k for k, ((start, end, name), _) in enumerate(remaining)
+                     if name != TOP and (start, -end) >= (one.start, -one.end)), len(remaining),
                 )  # fmt: skip
-                left.insert(at, ((one.start, one.end, label), nan))
-        starts, ends, names = zip(*(span for span, _ in left), strict=True)
-        mended = Tree(tree.words, tree.tags, names, starts, ends)
-        return replace(result, tree=mended, scores=tuple(score for _, score in left), status="fallback")
+                remaining.insert(at, ((one.start, one.end, label), nan))
+        starts, ends, names = zip(*(span for span, _ in remaining), strict=True)
+        repaired = Tree(tree.words, tree.tags, names, starts, ends)
+        return replace(result, tree=repaired, scores=tuple(score for _, score in remaining), status="fallback")
 
     def _label_for(self, wanted: Constraint, labels: Sequence[str]) -> str:
         """Return a label that no constraint forbids for this span."""
-        taken = {one.label for one in self.unwanted if (one.start, one.end) == (wanted.start, wanted.end)}
+        taken = {one.label for one in self.forbidden if (one.start, one.end) == (wanted.start, wanted.end)}
         return next(label for label in (_UNKNOWN, "NP", *labels) if label in labels and label not in taken)
 
 
 def _holds(one: Constraint, chain: Sequence[str]) -> bool:
     """Return whether a constraint holds if its span has these labels."""
     there = one.label in chain if one.label else len(chain) > 0
-    return there == one.wanted
+    return there == one.required
 
 
 def _conflicts(constraints: Constraints) -> Iterator[tuple[Constraint, Constraint]]:
     """Yield pairs of constraints that cannot both hold."""
-    wanted = sorted(set(constraints.wanted))
-    open_ones: list[Constraint] = []
+    wanted = sorted(set(constraints.required))
+    open_constraints: list[Constraint] = []
     for one in sorted(wanted, key=lambda each: (each.start, -each.end)):
-        while open_ones and open_ones[-1].end <= one.start:
-            open_ones.pop()
-        if open_ones and open_ones[-1].end < one.end:
-            yield open_ones[-1], one
-        open_ones.append(one)
-    unwanted = set(constraints.unwanted)
+        while open_constraints and open_constraints[-1].end <= one.start:
+            open_constraints.pop()
+        if open_constraints and open_constraints[-1].end < one.end:
+            yield open_constraints[-1], one
+        open_constraints.append(one)
+    unwanted = set(constraints.forbidden)
     for one in wanted:
         for label in {one.label, ""}:
             against = Constraint(one.start, one.end, label, False)
@@ -178,5 +184,5 @@ def _conflicts(constraints: Constraints) -> Iterator[tuple[Constraint, Constrain
                 yield one, against
 
 
-def _told(one: Constraint, words: Sequence[str]) -> str:
+def _describe(one: Constraint, words: Sequence[str]) -> str:
     return f"{one} ({' '.join(words[one.start : one.end])!r})" if words else str(one)

@@ -13,43 +13,43 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ..checks import whole_number
+from ..checks import integer
 from ..errors import ConfigError
 from ..trees.tree import Tree
 from .base import ParseResult
 
-MOST_TREES = 1000
+MAX_TREES = 1000
 """Maximum length of a list."""
-TRIES = 20
+CANDIDATES_PER_TREE = 20
 """k distinct trees are searched among at most this many times k derivations, because a tree can have several."""
-_NUMBER = whole_number(1, MOST_TREES)
+_K = integer(1, MAX_TREES)
 
 
 def check_k(k: Any) -> None:
     """Raise ConfigError unless k is a valid number of trees."""
-    if not _NUMBER.fits(k):
-        raise ConfigError(f"k is {k!r}; give the number of trees wanted, {_NUMBER.allowed}")
+    if not _K.fits(k):
+        raise ConfigError(f"k is {k!r}; give the number of trees wanted, {_K.allowed}")
 
 
-def ranked(first: ParseResult, others: Iterable[tuple[float, ParseResult]], k: int) -> list[ParseResult]:
+def rank_parses(first: ParseResult, others: Iterable[tuple[float, ParseResult]], k: int) -> list[ParseResult]:
     """Return the first parse, then those of `others` with a new tree, at most k in all, each with its margin.
 
     `others`: (how much worse than the first, parse), best first; a parse that is better than the first gets margin 0.
     """
-    chosen = {shape(first.tree): replace(first, margin=0.0)}
+    chosen = {tree_key(first.tree): replace(first, margin=0.0)}
     margin = 0.0
     if k > 1:
         for worse, one in others:
             margin = max(margin, worse)
-            own = shape(one.tree)
-            if own not in chosen:
-                chosen[own] = replace(one, margin=margin)
+            key = tree_key(one.tree)
+            if key not in chosen:
+                chosen[key] = replace(one, margin=margin)
             if len(chosen) == k:
                 break
     return list(chosen.values())
 
 
-def shape(tree: Tree) -> tuple[tuple, ...]:
+def tree_key(tree: Tree) -> tuple[tuple, ...]:
     """Return a key that is unique among the trees over the same words."""
     return tree.labels, tree.starts, tree.ends
 
@@ -69,15 +69,15 @@ class Edges(NamedTuple):
     name: list[int]
 
 
-class _Known:
+class _ItemState:
     """The derivations of an item: those found (score, edge, ranks of its parts), and a heap of candidates for the next
     one, whose scores are negated.
 
-    `parts`: parts of the edges that are or were in the heap. `succeeded`: number of derivations found whose successors
+    `parts`: parts of the edges that are or were in the heap. `n_expanded`: number of derivations found whose successors
     are in the heap.
     """
 
-    __slots__ = ("edges", "finished", "found", "heap", "item", "parts", "seen", "succeeded")
+    __slots__ = ("edges", "finished", "found", "heap", "item", "parts", "seen", "n_expanded")
 
     def __init__(self, item: Item, edges: Edges):
         self.item, self.edges = item, edges
@@ -85,7 +85,7 @@ class _Known:
         self.heap: list[tuple[float, int, tuple[int, ...]]] = []
         self.seen: set[tuple[int, tuple[int, ...]]] = set()
         self.found: list[tuple[float, int, tuple[int, ...]]] = []
-        self.succeeded = 0
+        self.n_expanded = 0
         self.finished = False
 
     def push(self, edge: int, parts: Callable[[Item, int], tuple[Item, ...]]) -> None:
@@ -103,7 +103,7 @@ class KBest:
 
     def __init__(self, edges: Callable[[Item], Edges], parts: Callable[[Item, int], tuple[Item, ...]]):
         self._edges, self._parts = edges, parts
-        self._known: dict[Item, _Known] = {}
+        self._states: dict[Item, _ItemState] = {}
 
     def score(self, item: Item, rank: int) -> float | None:
         """Return the log weight of an item's derivation of a rank (0: the best), None if there are fewer."""
@@ -124,62 +124,62 @@ class KBest:
         steps, stack = [], [(item, rank)]
         while stack:
             item, rank = stack.pop()
-            known = self._known.get(item)
-            if known is None or len(known.found) <= rank:  # so far used only as the best derivation of a part
+            state = self._states.get(item)
+            if state is None or len(state.found) <= rank:  # so far used only as the best derivation of a part
                 self._find(item, rank)
-                known = self._known[item]
-            _, edge, ranks = known.found[rank]
-            steps.append((item, known.edges.name[edge]))
-            parts = known.parts[edge]
-            for place in range(len(parts) - 1, -1, -1):
-                stack.append((parts[place], ranks[place]))
+                state = self._states[item]
+            _, edge, ranks = state.found[rank]
+            steps.append((item, state.edges.name[edge]))
+            parts = state.parts[edge]
+            for i in range(len(parts) - 1, -1, -1):
+                stack.append((parts[i], ranks[i]))
         return steps
 
-    def _at(self, item: Item) -> _Known:
-        if item not in self._known:
-            known = self._known[item] = _Known(item, self._edges(item))
-            known.push(0, self._parts)
-            return known
-        return self._known[item]
+    def _at(self, item: Item) -> _ItemState:
+        if item not in self._states:
+            state = self._states[item] = _ItemState(item, self._edges(item))
+            state.push(0, self._parts)
+            return state
+        return self._states[item]
 
     def _find(self, item: Item, rank: int) -> None:
         """Find an item's derivations up to a rank, or all if there are fewer."""
         waiting = [(item, rank)]
         while waiting:
             item, rank = waiting[-1]
-            known = self._at(item)
-            if len(known.found) > rank or known.finished:
+            state = self._at(item)
+            if len(state.found) > rank or state.finished:
                 waiting.pop()
                 continue
-            if known.succeeded < len(known.found):
-                needed = self._succeed(known)
-                if needed:
-                    waiting.extend(needed)
+            if state.n_expanded < len(state.found):
+                missing = self._push_successors(state)
+                if missing:
+                    waiting.extend(missing)
                     continue
-            if not known.heap:
-                known.finished = True
+            if not state.heap:
+                state.finished = True
                 continue
-            cost, edge, ranks = heapq.heappop(known.heap)
-            known.found.append((-cost, edge, ranks))
+            cost, edge, ranks = heapq.heappop(state.heap)
+            state.found.append((-cost, edge, ranks))
             if not any(ranks):  # the heap holds only the next best of the other edges
-                known.push(len(known.parts), self._parts)
+                state.push(len(state.parts), self._parts)
 
-    def _succeed(self, known: _Known) -> list[tuple[Item, int]]:
+    def _push_successors(self, state: _ItemState) -> list[tuple[Item, int]]:
         """Push the successors of the last derivation found, or return the derivations that must be found first."""
-        score, edge, ranks = known.found[-1]
-        parts = known.parts[edge]
-        needed = []
+        score, edge, ranks = state.found[-1]
+        parts = state.parts[edge]
+        missing = []
         for part, rank in zip(parts, ranks, strict=True):
-            below = self._at(part)
-            if len(below.found) <= rank + 1 and not below.finished:
-                needed.append((part, rank + 1))
-        if needed:
-            return needed
-        for place, (part, rank) in enumerate(zip(parts, ranks, strict=True)):
+            part_state = self._at(part)
+            if len(part_state.found) <= rank + 1 and not part_state.finished:
+                missing.append((part, rank + 1))
+        if missing:
+            return missing
+        for i, (part, rank) in enumerate(zip(parts, ranks, strict=True)):
             found = self._at(part).found
-            after = (*ranks[:place], rank + 1, *ranks[place + 1 :])
-            if len(found) > rank + 1 and (edge, after) not in known.seen:
-                known.seen.add((edge, after))
-                heapq.heappush(known.heap, (-(score - found[rank][0] + found[rank + 1][0]), edge, after))
-        known.succeeded = len(known.found)
+            after = (*ranks[:i], rank + 1, *ranks[i + 1 :])
+            if len(found) > rank + 1 and (edge, after) not in state.seen:
+                state.seen.add((edge, after))
+                heapq.heappush(state.heap, (-(score - found[rank][0] + found[rank + 1][0]), edge, after))
+        state.n_expanded = len(state.found)
         return []

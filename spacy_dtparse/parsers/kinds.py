@@ -45,15 +45,15 @@ KINDS = {
 }
 """All kinds by name."""
 
-READERS = ("span",)
+SPAN_MODEL_KINDS = ("span",)
 """The kinds that a boosted-tree model can contain as its span model."""
 
 CONSTITUENT_FACTORIES = tuple(kind.factory for kind in KINDS.values() if kind.builds == CONSTITUENTS)
 """The factories of constituent parsers."""
 
 
-def read_as(data: bytes, builds: str, prove: bool = True) -> Any:
-    """Load the parser from a model's bytes; `prove`: see `StoredParser.from_bytes`. Raises ModelFormatError for a
+def parser_from_bytes(data: bytes, builds: str, self_test: bool = True) -> Any:
+    """Load the parser from a model's bytes; `self_test`: see `StoredParser.from_bytes`. Raises ModelFormatError for a
     damaged or unknown model, and for one that does not build `builds`."""
     from ..model.container import container_kind
 
@@ -69,4 +69,4 @@ def read_as(data: bytes, builds: str, prove: bool = True) -> Any:
             f"a model of kind {name!r} ({kind.noun}) builds {kind.builds}, not {builds}; use it with "
             f"nlp.add_pipe({kind.factory!r}, config={{'model': …}}) or parsers.{LOADERS[kind.builds]}"
         )
-    return kind.parser_class().from_bytes(data, prove=prove)
+    return kind.parser_class().from_bytes(data, self_test=self_test)

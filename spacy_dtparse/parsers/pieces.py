@@ -4,23 +4,23 @@ from collections.abc import Iterator, Sequence
 
 from ..trees.labels import PUNCTUATION_TAGS
 
-Cut = tuple[int, int]
+PieceSpan = tuple[int, int]
 """Tokens [start, end) of a piece."""
 
 
-def cuts(tags: Sequence[str], most: int) -> Iterator[Cut]:
-    """Yield pieces of at most `most` tokens, split after punctuation if there is some in the second half of a piece.
-    Each piece is computed only on request."""
+def iter_pieces(tags: Sequence[str], max_tokens: int) -> Iterator[PieceSpan]:
+    """Yield pieces of at most `max_tokens` tokens, split after punctuation if there is some in the second half of a
+    piece. Each piece is computed only on request."""
     start, n = 0, len(tags)
     while start < n:
-        end = min(start + most, n)
+        end = min(start + max_tokens, n)
         if end < n:
-            places = range(end, start + most // 2, -1)
-            end = next((place for place in places if tags[place - 1] in PUNCTUATION_TAGS), end)
+            candidates = range(end, start + max_tokens // 2, -1)
+            end = next((i for i in candidates if tags[i - 1] in PUNCTUATION_TAGS), end)
         yield start, end
         start = end
 
 
-def cut(tags: Sequence[str], most: int) -> list[Cut]:
-    """Return all pieces of `cuts`."""
-    return list(cuts(tags, most))
+def split_into_pieces(tags: Sequence[str], max_tokens: int) -> list[PieceSpan]:
+    """Return all pieces of `iter_pieces`."""
+    return list(iter_pieces(tags, max_tokens))

@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, TypeVar
 
-from ..checks import Setting, check, one_of, optional, real_number, renamed_setting, share, shares, truth, whole_number
+from ..checks import Setting, boolean, check, fraction, fractions, integer, one_of, optional, real, renamed_setting
 from ..errors import ConfigError
 from ..stored_names import stored_as
 
 S = TypeVar("S", bound="Settings")
 BUDGET_PER_TOKEN = 200
-BUDGET_LEAST = 2500
+MIN_BUDGET = 2500
 """The default budget, chosen from the table of accuracy against speed in docs/experiments/speed.md."""
-DEADLINE = real_number(0.001, 3600)
+DEADLINE = real(0.001, 3600)
 """Allowed deadlines, in seconds per sentence; see `parsers.deadline`."""
 
 
@@ -47,14 +47,23 @@ class Settings:
         return self.with_changes(**{name: value for name, value in changes.items() if value is not None})
 
 
-@stored_as("budget", "max_tokens", "confident", "gate", "trust", "sure", "whole", "betas")
+@stored_as(
+    "budget",
+    "max_tokens",
+    "shift_threshold",
+    "window_filter",
+    "marginal_weight",
+    "commit_threshold",
+    "attach_unattached",
+    "betas",
+)
 @dataclass(frozen=True)
 class SearchSettings(Settings):
     """Settings of the boosted-tree parser: how long and how carefully to search.
 
     - `budget`: scored inferences after which the search returns the best complete parse found so far. Larger: slower
       and more accurate. 0 stops at the greedy parse; None allows `BUDGET_PER_TOKEN` per token, and at least
-      `BUDGET_LEAST`. In a pruned search a state counts as as many inferences as there are labels.
+      `MIN_BUDGET`. In a pruned search a state counts as as many inferences as there are labels.
     - `max_tokens`: longer sentences are parsed greedily, so that time stays linear in length. Larger: more sentences
       are searched.
     - `shift_threshold`: a shift with a score above this is taken without scoring the other inferences of its state.
@@ -79,27 +88,27 @@ class SearchSettings(Settings):
 
     budget: int | None = None
     max_tokens: int = 250
-    confident: float = 5.0
-    gate: float = 0.002
-    trust: float = 0.5
-    sure: float = 0.9
-    whole: bool = True
+    shift_threshold: float = 5.0
+    window_filter: float = 0.002
+    marginal_weight: float = 0.5
+    commit_threshold: float = 0.9
+    attach_unattached: bool = True
     betas: Sequence[float] = (0.1, 0.01)
 
     KIND = "search"
     ALLOWED = {  # noqa: RUF012 (never changed)
-        "budget": whole_number(0), "max_tokens": whole_number(0), "confident": real_number(0, above=True),
-        "gate": share(), "trust": real_number(0, 20), "sure": real_number(0.5, 1), "whole": truth(), "betas": shares(),
+        "budget": integer(0), "max_tokens": integer(0), "shift_threshold": real(0, above=True),
+        "window_filter": fraction(), "marginal_weight": real(0, 20), "commit_threshold": real(0.5, 1), "attach_unattached": boolean(), "betas": fractions(),
     }  # fmt: skip
 
     def budget_for(self, n_tokens: int) -> int:
         """Return the budget for a sentence of `n_tokens` tokens."""
         if n_tokens > self.max_tokens:
             return 0
-        return max(BUDGET_LEAST, BUDGET_PER_TOKEN * n_tokens) if self.budget is None else self.budget
+        return max(MIN_BUDGET, BUDGET_PER_TOKEN * n_tokens) if self.budget is None else self.budget
 
 
-@stored_as("budget", "max_tokens", "networks", "confident", "penalty", "whole")
+@stored_as("budget", "max_tokens", "networks", "ensemble_threshold", "penalty", "attach_unattached")
 @dataclass(frozen=True)
 class SpanSettings(Settings):
     """Settings of the span parser.
@@ -126,13 +135,13 @@ class SpanSettings(Settings):
     budget: int | None = None
     max_tokens: int = 200
     networks: int | None = None
-    confident: float = 0.0
+    ensemble_threshold: float = 0.0
     penalty: float = 0.5
-    whole: bool = True
+    attach_unattached: bool = True
 
     ALLOWED = {  # noqa: RUF012 (never changed)
-        "budget": whole_number(0), "max_tokens": whole_number(0), "networks": whole_number(1),
-        "confident": real_number(0), "penalty": share(), "whole": truth(),
+        "budget": integer(0), "max_tokens": integer(0), "networks": integer(1),
+        "ensemble_threshold": real(0), "penalty": fraction(), "attach_unattached": boolean(),
     }  # fmt: skip
 
 
@@ -172,9 +181,9 @@ class PcfgSettings(Settings):
     betas: Sequence[float] = (0.03, 0.003)
 
     ALLOWED = {  # noqa: RUF012 (never changed)
-        "prune": share(), "beam": share(), "max_tokens": whole_number(1), "tags": one_of("own", "given"),
-        "decoder": one_of("max-rule", "viterbi", "q", "rerank"), "candidates_n": whole_number(1),
-        "budget": whole_number(0), "betas": shares(),
+        "prune": fraction(), "beam": fraction(), "max_tokens": integer(1), "tags": one_of("own", "given"),
+        "decoder": one_of("max-rule", "viterbi", "q", "rerank"), "candidates_n": integer(1),
+        "budget": integer(0), "betas": fractions(),
     }  # fmt: skip
 
 
@@ -200,7 +209,7 @@ class DependencySettings(Settings):
 
     ALLOWED = {  # noqa: RUF012 (never changed)
         "decoder": one_of("projective", "spanning"),
-        **dict.fromkeys(("stages", "max_tokens", "heads"), whole_number(1)),
+        **dict.fromkeys(("stages", "max_tokens", "heads"), integer(1)),
     }
 
 
@@ -219,7 +228,7 @@ class TaggerSettings(Settings):
     share: float = 0.1
 
     KIND = "tagger"
-    ALLOWED = {"beam": whole_number(1, 1000), "share": real_number(0, 1, below=True)}  # noqa: RUF012 (never changed)
+    ALLOWED = {"beam": integer(1, 1000), "share": real(0, 1, below=True)}  # noqa: RUF012 (never changed)
 
 
 @dataclass(frozen=True)
@@ -235,4 +244,4 @@ class ReadingSettings(Settings):
     max_tokens: int = 2000
 
     KIND = "tagger"
-    ALLOWED = {"max_tokens": whole_number(1)}  # noqa: RUF012 (never changed)
+    ALLOWED = {"max_tokens": integer(1)}  # noqa: RUF012 (never changed)

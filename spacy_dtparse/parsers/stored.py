@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from ..errors import DtparseError
-from ..model.ahead import kernels_for
 from ..model.container import container_digest
-from ..model.kept import KeptInFile
+from ..model.file_backed import FileBackedBytes
+from ..model.kernel_warmup import kernels_for
 from ..trees.transforms import Recipe, Removal
 from ..trees.tree import Tree
-from .calibration import CALIBRATION, Calibration, packaged
-from .proofs import Proof, Strings, compare, sentences
+from .calibration import CALIBRATION, Calibration, packaged_calibrations
+from .self_test import GoldenParse, Strings, run_self_test, self_test_sentences
 
 P = TypeVar("P", bound="StoredParser")
-Data = bytes | KeptInFile | None
+Data = bytes | FileBackedBytes | None
 """The bytes from which a model was loaded."""
 
 
@@ -26,7 +26,7 @@ class StoredParser(ABC):
 
     name: ClassVar[str]
     """The kind of the parser's models; see `parsers.kinds`."""
-    PROOF: ClassVar[Any]
+    SELF_TEST_SETTINGS: ClassVar[Any]
     """The settings of the self-test. All relevant ones are explicit, because the defaults for parsing may change."""
     TOLERANCE: ClassVar[float] = 1e-6
     """Allowed difference of a number of a golden parse, relative to 1 plus its size: processors round differently."""
@@ -35,25 +35,27 @@ class StoredParser(ABC):
     _data: Data
     """The bytes from which the model was loaded, if any: packing them again takes seconds."""
 
-    FORMAT: ClassVar[tuple[Callable[[bytes], tuple[Any, list[Proof]]], Callable[[Any, Sequence[Proof]], bytes]]]
+    FORMAT: ClassVar[
+        tuple[Callable[[bytes], tuple[Any, list[GoldenParse]]], Callable[[Any, Sequence[GoldenParse]], bytes]]
+    ]
     """The function that reads a model and its golden parses from a container, and the one that writes them."""
 
     def __init__(self, model: Any, settings: Any = None, data: Data = None):
         """Create a parser for a model; settings None: the defaults. `data`: the bytes of the model, if any."""
-        self.model, self.settings, self._data = model, settings or type(self.PROOF)(), data
+        self.model, self.settings, self._data = model, settings or type(self.SELF_TEST_SETTINGS)(), data
 
     @classmethod
-    def from_bytes(cls: type[P], data: bytes, settings: Any = None, prove: bool = True) -> P:
-        """Load a parser from the bytes of a model; if `prove`, run the model's self-test.
+    def from_bytes(cls: type[P], data: bytes, settings: Any = None, self_test: bool = True) -> P:
+        """Load a parser from the bytes of a model; if `self_test`, run the model's self-test.
 
         Raises ModelFormatError if the bytes are damaged, if the model does not reproduce its golden parses, or if it
         has none.
         """
-        with kernels_for(cls.name, 0) if prove else nullcontext():
-            model, proofs = cls.FORMAT[0](data)
+        with kernels_for(cls.name, 0) if self_test else nullcontext():
+            model, golden_parses = cls.FORMAT[0](data)
             parser = cls(model, settings, bytes(data))
-            if prove:
-                compare(proofs, parser._prover()._proof, cls.TOLERANCE)
+            if self_test:
+                run_self_test(golden_parses, parser._with_test_settings()._golden_outputs, cls.TOLERANCE)
         return parser
 
     def with_settings(self: P, **changes: Any) -> P:
@@ -66,23 +68,23 @@ class StoredParser(ABC):
         return type(self)(self.model, settings, self._data)
 
     @abstractmethod
-    def _known(self) -> tuple[Strings, Strings]:
+    def _vocabulary(self) -> tuple[Strings, Strings]:
         """Return the words and tags of the model, for the self-test; no tags if Penn Treebank tags are suitable."""
 
     @abstractmethod
-    def _proof(self, words: list[str], tags: list[str]) -> Proof:
+    def _golden_outputs(self, words: list[str], tags: list[str]) -> GoldenParse:
         """Return the outputs for a sentence by name: numbers that differ between processors only by rounding."""
 
     @cached_property
     def known_tags(self) -> frozenset[str]:
         """The tags of words in the model's vocabulary; empty if the model does not list them."""
-        return frozenset(self._known()[1])
+        return frozenset(self._vocabulary()[1])
 
     @cached_property
     def calibration(self) -> Calibration | None:
         """The map from the parser's raw probabilities to calibrated ones; None if the model has none. Raises
         ModelFormatError if it is damaged."""
-        stored = self.meta.get(CALIBRATION) or packaged().get(container_digest(self.to_bytes()))
+        stored = self.meta.get(CALIBRATION) or packaged_calibrations().get(container_digest(self.to_bytes()))
         return None if stored is None else Calibration.from_dict(stored)
 
     @property
@@ -90,27 +92,28 @@ class StoredParser(ABC):
         """Metadata of the model as plain data: treebanks, licence, scores."""
         return self.model.meta
 
-    def _prover(self: P) -> P:
+    def _with_test_settings(self: P) -> P:
         """Return a parser with the settings of the self-test."""
-        return self if self.settings == self.PROOF else self._with(self.PROOF)
+        return self if self.settings == self.SELF_TEST_SETTINGS else self._with(self.SELF_TEST_SETTINGS)
 
-    def prove(self) -> list[Proof]:
+    def make_golden_parses(self) -> list[GoldenParse]:
         """Return golden parses for a file of the model; see `parsers.self_test`."""
-        prover = self._prover()
+        parser = self._with_test_settings()
         return [
-            {"words": words, "tags": tags, **prover._proof(words, tags)} for words, tags in sentences(*self._known())
+            {"words": words, "tags": tags, **parser._golden_outputs(words, tags)}
+            for words, tags in self_test_sentences(*self._vocabulary())
         ]
 
     def to_bytes(self) -> bytes:
         """Serialise the whole model as one container."""
         if self._data is None:
-            self._data = self.FORMAT[1](self.model, self.prove())
+            self._data = self.FORMAT[1](self.model, self.make_golden_parses())
         return bytes(self._data)
 
-    def keep_in_file(self, path: Path) -> None:
+    def mmap_model(self, path: Path) -> None:
         """Drop the model's bytes, which must be those of this file. They are read from the file again when needed, so
         the file must not change. Call this before the parser is shared."""
-        self._data = KeptInFile(path, self.to_bytes())
+        self._data = FileBackedBytes(path, self.to_bytes())
 
     @classmethod
     def from_disk(cls: type[P], path: str | Path, settings: Any = None) -> P:
@@ -132,17 +135,17 @@ class RecipeParser(StoredParser):
     def __init__(self, model: Any, settings: Any = None, data: Data = None):
         super().__init__(model, settings, data)
         self.recipe = Recipe(model.recipe)
-        self._restores = any(step != "drop_repeated_unary" for step in self.recipe.steps)
+        self._changes_trees = any(step != "drop_repeated_unary" for step in self.recipe.steps)
 
-    def _prepared(self, words: Sequence[str], tags: Sequence[str]) -> tuple[Removal, list[str], list[str]]:
+    def _preprocess(self, words: Sequence[str], tags: Sequence[str]) -> tuple[Removal, list[str], list[str]]:
         """Preprocess a sentence: (record of the changes, remaining words, their tags). Raises as `check_sentence`."""
         check_sentence(words, tags)
         record = self.recipe.prepare(words, tags)
         return record, [words[k] for k in record.kept], [tags[k] for k in record.kept]
 
-    def _restored(self, tree: Tree, scores: tuple[float, ...], record: Removal) -> tuple[Tree, tuple[float, ...]]:
+    def _restore(self, tree: Tree, scores: tuple[float, ...], record: Removal) -> tuple[Tree, tuple[float, ...]]:
         """Return the tree over all words and its scores; nan for all if undoing the recipe changed their number."""
-        if not self._restores:
+        if not self._changes_trees:
             return tree, scores
         tree = self.recipe.restore(tree, record)
         return tree, scores if len(tree.labels) == len(scores) else (float("nan"),) * len(tree.labels)

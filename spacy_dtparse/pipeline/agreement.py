@@ -9,7 +9,7 @@ from ..errors import MissingAnnotationError
 from ..trees.heads import HeadRules
 from .attributes import to_tree
 from .constituents import read_constituents
-from .phrases import rules_of
+from .phrases import head_rules_for
 from .sentences import visible_tokens
 
 
@@ -49,18 +49,18 @@ def agreement(doc: Doc, key: str | None = None, rules: HeadRules | None = None) 
         raise MissingAnnotationError(
             "this Doc has no dependency heads; put a component that sets them, such as bpm_parser, into the pipeline"
         )
-    rules = rules or rules_of(doc, key)
+    rules = rules or head_rules_for(doc, key)
     extents = sorted(set(zip(found.starts, found.ends, strict=True)))
     tokens = same = phrases = connected = 0
     for start, end, words in visible_tokens(doc):
         if not words:
             continue
         heads, _, _ = rules.links(to_tree(doc[start:end], key))
-        places = {token.i: place for place, token in enumerate(words)}
+        index_of = {token.i: index for index, token in enumerate(words)}
         tokens += len(words)
         for token, head in zip(words, heads, strict=True):
-            own = -1 if token.head.i == token.i else places.get(token.head.i, -2)
-            same += own == head
+            head_index = -1 if token.head.i == token.i else index_of.get(token.head.i, -2)
+            same += head_index == head
         for first, last in extents[bisect_left(extents, (start,)) : bisect_left(extents, (end,))]:
             inside = [token for token in words if first <= token.i < last]
             if 1 < len(inside) < len(words):

@@ -22,15 +22,15 @@ from .constituents import Constituents, chain_level, group_key, make_span, read_
 from .sentences import is_blank, plain_word, visible_tokens
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """The constituent that a span stands for.
 
-    `number`: its index, -1 for a token that is none; `exact`: one member of a chain.
+    `constituent`: its index, -1 for a token that is none; `exact`: one member of a chain.
     """
 
     doc: Doc
     constituents: Constituents
-    number: int
+    constituent: int
     start: int
     end: int
     exact: bool
@@ -57,7 +57,7 @@ def constituents(doc: Doc, key: str | None = None) -> list[Span]:
         if group_key(doc, key) is not None:
             warnings.warn(str(error), stacklevel=2)
         return []
-    return [make_span(doc, found, number, with_level=True) for number in range(len(found.starts))]
+    return [make_span(doc, found, k, with_level=True) for k in range(len(found.starts))]
 
 
 def labels(span: Span | Token) -> tuple[str, ...]:
@@ -66,8 +66,8 @@ def labels(span: Span | Token) -> tuple[str, ...]:
     For a member of a chain, its label and those below it. Raises NonConstituentError if `span` is neither a constituent
     nor one token, NotParsedError if the Doc has no valid parse.
     """
-    _, found, number, *_ = locate(span)
-    return tuple(found.labels[number : _chain_end(found, number)]) if number >= 0 else ()
+    _, found, k, *_ = locate(span)
+    return tuple(found.labels[k : _chain_end(found, k)]) if k >= 0 else ()
 
 
 def parse_string(span: Span | Token) -> str:
@@ -79,18 +79,18 @@ def parse_string(span: Span | Token) -> str:
     if span.doc and is_blank(span.text):
         read_constituents(span.doc)
         return ""
-    doc, found, number, start, end, _ = locate(span)
+    doc, found, k, start, end, _ = locate(span)
     close_at: list[int] = []
     parts: list[str] = []
-    last = found.ends_of_subtrees[number] if number >= 0 else -1
+    last = found.ends_of_subtrees[k] if k >= 0 else -1
     for token in doc[start:end]:
         if is_blank(token.text):
             continue
-        while 0 <= number < last and found.starts[number] == token.i:
-            parts.append(f"({_symbol(found.labels[number])} ")
-            close_at.append(found.ends[number])
-            number += 1
-        parts.append(f"({_symbol(token.tag_ or UNKNOWN_TAG)} {_symbol(token.text)})")
+        while 0 <= k < last and found.starts[k] == token.i:
+            parts.append(f"({_escape(found.labels[k])} ")
+            close_at.append(found.ends[k])
+            k += 1
+        parts.append(f"({_escape(token.tag_ or UNKNOWN_TAG)} {_escape(token.text)})")
         while close_at and close_at[-1] <= token.i + 1:
             close_at.pop()
             parts.append(")")
@@ -103,12 +103,12 @@ def children(span: Span) -> Iterator[Span]:
 
     Raises as `labels` does.
     """
-    doc, found, number, start, end, exact = locate(span)
-    if number < 0:
+    doc, found, k, start, end, exact = locate(span)
+    if k < 0:
         return
-    bottom = _chain_end(found, number) - 1
-    if exact and bottom > number:
-        yield make_span(doc, found, number + 1, with_level=True)
+    bottom = _chain_end(found, k) - 1
+    if exact and bottom > k:
+        yield make_span(doc, found, k + 1, with_level=True)
         return
     words = [token.i for token in doc[start:end] if not is_blank(token.text)]
     child, covered = bottom + 1, start
@@ -128,9 +128,9 @@ def parent(span: Span | Token) -> Span | None:
 
     Raises as `labels` does.
     """
-    doc, found, number, start, end, exact = locate(span)
-    if number >= 0:
-        above = found.parents[number]
+    doc, found, k, start, end, exact = locate(span)
+    if k >= 0:
+        above = found.parents[k]
     else:  # a token: the lowest constituent that covers it
         above = bisect_right(found.starts, start) - 1
         while above >= 0 and found.ends[above] < end:
@@ -143,8 +143,8 @@ def subconstituents(span: Span) -> Iterator[Span]:
 
     For one member of a chain, the members below it are yielded one by one. Raises as `labels` does.
     """
-    doc, found, number, start, end, exact = locate(span)
-    stack = [make_span(doc, found, number, with_level=exact) if number >= 0 else doc[start:end]]
+    doc, found, k, start, end, exact = locate(span)
+    stack = [make_span(doc, found, k, with_level=exact) if k >= 0 else doc[start:end]]
     while stack:
         top = stack.pop()
         yield top
@@ -157,7 +157,7 @@ def score(span: Span) -> float | None:
     With `span_parser` p is the constituent's probability, with boosted trees the probability of their decision.
     Doc.from_docs and JSON drop the scores. Raises as `labels` does.
     """
-    return _told(span, "scores")
+    return _read_score(span, "scores")
 
 
 def probability(span: Span) -> float | None:
@@ -167,7 +167,7 @@ def probability(span: Span) -> float | None:
 
     Doc.from_docs and JSON drop the probabilities.
     """
-    return _told(span, "probabilities")
+    return _read_score(span, "probabilities")
 
 
 def tree_probability(span: Span) -> float | None:
@@ -177,12 +177,12 @@ def tree_probability(span: Span) -> float | None:
     return next((one.get("tree_probability") for one in infos if one["start"] <= span.start < one["end"]), None)
 
 
-def _told(span: Span, what: str) -> float | None:
+def _read_score(span: Span, name_in_attrs: str) -> float | None:
     """The value for the constituent at `span` in a list of the span group's attrs; None if unknown."""
-    place = locate(span)
-    name = group_key(place.doc)
-    told = place.doc.spans[name].attrs.get(what, ()) if name is not None else ()
-    return told[place.number] if 0 <= place.number < len(told) else None
+    location = locate(span)
+    name = group_key(location.doc)
+    values = location.doc.spans[name].attrs.get(name_in_attrs, ()) if name is not None else ()
+    return values[location.constituent] if 0 <= location.constituent < len(values) else None
 
 
 def sentence_infos(doc: Doc, key: str | None = None) -> list[dict[str, Any]]:
@@ -190,7 +190,7 @@ def sentence_infos(doc: Doc, key: str | None = None) -> list[dict[str, Any]]:
 
     `start`, `end`: tokens of the Doc. `status`: one of `parsers.STATUSES`, or "gold" if the tree was given. `cost`,
     `n_states`, `n_scored`, `greedy_optimal`, `n_searches`, `ambiguity`: as in `ParseResult`; absent for a sentence
-    without words or with a given tree. `deadline_struck`: True if the deadline was exceeded, else absent.
+    without words or with a given tree. `deadline_exceeded`: True if the deadline was exceeded, else absent.
     """
     name = group_key(doc, key)
     return [] if name is None else list(doc.spans[name].attrs.get("sentences", ()))
@@ -216,17 +216,17 @@ def trees(doc: Doc, key: str | None = None) -> list[Tree]:
     return [to_tree(doc[start:end], key) for start, end, words in visible_tokens(doc) if words]
 
 
-def _symbol(text: str) -> str:
+def _escape(text: str) -> str:
     """Escape a word, tag or label for brackets."""
     return escape_token(plain_word(text))
 
 
-def _chain_end(found: Constituents, number: int) -> int:
-    """One past the lowest member of the chain that constituent `number` belongs to."""
-    return bisect_right(found.chain_tops, found.chain_tops[number], number)
+def _chain_end(found: Constituents, k: int) -> int:
+    """One past the lowest member of the chain that constituent `k` belongs to."""
+    return bisect_right(found.chain_tops, found.chain_tops[k], k)
 
 
-def locate(span: Span | Token, key: str | None = None) -> Place:
+def locate(span: Span | Token, key: str | None = None) -> Location:
     """Find the constituent that `span` stands for. Raises NotParsedError, NonConstituentError."""
     doc = span.doc
     if isinstance(span, Token):
@@ -237,15 +237,15 @@ def locate(span: Span | Token, key: str | None = None) -> Place:
         start += 1
     while end > start and is_blank(doc[end - 1].text):
         end -= 1
-    number = found.by_extent.get((start, end), -1)
-    if number < 0:
+    constituent = found.by_extent.get((start, end), -1)
+    if constituent < 0:
         if end - start == 1:
-            return Place(doc, found, -1, start, end, False)
+            return Location(doc, found, -1, start, end, False)
         what = "white space only" if start == end else "not a constituent"
         raise NonConstituentError(
             f"tokens {span.start} to {span.end} ({span.text[:60]!r}) are {what}; the constituents of a Doc are in "
             "doc._.constituents"
         )
     level = chain_level(span)
-    exact = level is not None and number + level < _chain_end(found, number)
-    return Place(doc, found, number + (level or 0) * exact, start, end, exact)
+    exact = level is not None and constituent + level < _chain_end(found, constituent)
+    return Location(doc, found, constituent + (level or 0) * exact, start, end, exact)

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple, Optional
 
 from spacy.tokens import Doc
 
-from ..checks import Setting, optional, whole_number
+from ..checks import Setting, integer, optional
 from ..parsers import settings
 from .batches import batches, in_threads
 from .model_pipe import ModelPipe
 
-THREADS: tuple[int, Setting] = (1, whole_number(1, 256))
+THREADS: tuple[int, Setting] = (1, integer(1, 256))
 """The setting `threads`: its default and its allowed values."""
 DEADLINE: tuple[None, Setting] = (None, optional(settings.DEADLINE)._replace(type=Optional[float]))  # noqa: UP045
 """The setting `deadline`: its default and its allowed values."""
@@ -21,8 +21,8 @@ class Job(NamedTuple):
     """A Doc on its way through a parser: its input for the parser, the result, an error."""
 
     doc: Doc
-    read: Any
-    found: Any = None
+    parser_input: Any
+    results: Any = None
     error: Optional[Exception] = None  # noqa: UP045 (as in all modules that spaCy imports)
 
 
@@ -40,13 +40,13 @@ class BatchPipe(ModelPipe, ABC):
     _timed: Any = None
 
     @abstractmethod
-    def in_time(self, parser: Any, deadline: float) -> Any:
+    def with_deadline(self, parser: Any, deadline: float) -> Any:
         """Return a parser of the same kind that keeps a deadline."""
 
     def set_parser(self, parser: Any) -> None:
         """See `ModelPipe.set_parser`."""
         super().set_parser(parser)
-        self._timed = None if self.deadline is None else self.in_time(self.configured_parser, self.deadline)
+        self._timed = None if self.deadline is None else self.with_deadline(self.configured_parser, self.deadline)
 
     @property
     def timed_parser(self) -> Any:
@@ -55,38 +55,38 @@ class BatchPipe(ModelPipe, ABC):
         return parser if self._timed is None else self._timed
 
     @abstractmethod
-    def begin(self, doc: Doc) -> Any:
+    def read_doc(self, doc: Doc) -> Any:
         """Return the parser's input for a Doc. Raises MissingAnnotationError."""
 
     @abstractmethod
-    def parse_read(self, read: Sequence[Any]) -> list[Any]:
-        """Return the results for several Docs, given what `begin` returned for each.
+    def predict(self, inputs: Sequence[Any]) -> list[Any]:
+        """Return the results for several Docs, given what `read_doc` returned for each.
 
         It has no access to the Docs, may run in another thread, and its result for a Doc does not depend on the others.
         """
 
     @abstractmethod
-    def write(self, doc: Doc, read: Any, found: Any) -> None:
+    def set_annotations(self, doc: Doc, parser_input: Any, results: Any) -> None:
         """Set the results in the Doc."""
 
     def __call__(self, doc: Doc) -> Doc:
         """Parse `doc` and set the results; on an error the Doc is left as it was."""
-        (job,) = self._parsed([self._begun(doc)])
+        (job,) = self._run_jobs([self._read_job(doc)])
         if job.error is not None:
             raise job.error
-        self.write(doc, job.read, job.found)
+        self.set_annotations(doc, job.parser_input, job.results)
         return doc
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 1000) -> Iterator[Doc]:
         """Parse a stream of Docs, the sentences of several at a time. Only a Doc that raises goes to the error
         handler."""
         handle: Callable = self.get_error_handler()
-        begun = (list(map(self._begun, docs)) for docs in batches(stream, batch_size))
-        for jobs in in_threads(begun, self._parsed, self.threads):
-            for doc, read, found, error in jobs:
+        jobs_of_batches = (list(map(self._read_job, docs)) for docs in batches(stream, batch_size))
+        for jobs in in_threads(jobs_of_batches, self._run_jobs, self.threads):
+            for doc, parser_input, results, error in jobs:
                 if error is None:
                     try:
-                        self.write(doc, read, found)
+                        self.set_annotations(doc, parser_input, results)
                     except Exception as raised:
                         error = raised
                 if error is None:
@@ -94,22 +94,22 @@ class BatchPipe(ModelPipe, ABC):
                 else:
                     handle(self.name, self, [doc], error)
 
-    def _begun(self, doc: Doc) -> Job:
+    def _read_job(self, doc: Doc) -> Job:
         """Return the Job of a Doc, with its input or with the error that reading it raised."""
         try:
-            return Job(doc, self.begin(doc))
+            return Job(doc, self.read_doc(doc))
         except Exception as error:
             return Job(doc, None, error=error)
 
-    def _parsed(self, jobs: Sequence[Job]) -> list[Job]:
+    def _run_jobs(self, jobs: Sequence[Job]) -> list[Job]:
         """Return the jobs with their results or errors."""
-        able = [job for job in jobs if job.error is None]
-        if not able:
+        ready = [job for job in jobs if job.error is None]
+        if not ready:
             return list(jobs)
         try:
-            found = iter(self.parse_read([job.read for job in able]))
+            results = iter(self.predict([job.parser_input for job in ready]))
         except Exception as error:  # one Doc's error: parse Doc by Doc to find which
-            if len(able) == 1:
+            if len(ready) == 1:
                 return [job if job.error is not None else job._replace(error=error) for job in jobs]
-            return [self._parsed([job])[0] for job in jobs]
-        return [job if job.error is not None else job._replace(found=next(found)) for job in jobs]
+            return [self._run_jobs([job])[0] for job in jobs]
+        return [job if job.error is not None else job._replace(results=next(results)) for job in jobs]

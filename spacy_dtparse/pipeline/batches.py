@@ -7,34 +7,34 @@ from typing import TypeVar
 
 from spacy.tokens import Doc
 
-TOKENS = 2000
+MAX_TOKENS = 2000
 """Number of tokens at which a batch is full: enough to make the overhead of kernel calls small, with little memory."""
-A = TypeVar("A")
-B = TypeVar("B")
+Task = TypeVar("Task")
+Result = TypeVar("Result")
 
 
-def batches(stream: Iterable[Doc], most_docs: int, most_tokens: int = TOKENS) -> Iterator[list[Doc]]:
-    """Yield the Docs in order, in lists of at most `most_docs` Docs; a list ends with the Doc that reaches
-    `most_tokens`."""
+def batches(stream: Iterable[Doc], max_docs: int, max_tokens: int = MAX_TOKENS) -> Iterator[list[Doc]]:
+    """Yield the Docs in order, in lists of at most `max_docs` Docs; a list ends with the Doc that reaches
+    `max_tokens`."""
     batch: list[Doc] = []
     tokens = 0
     for doc in stream:
         batch.append(doc)
         tokens += len(doc)
-        if len(batch) >= most_docs or tokens >= most_tokens:
+        if len(batch) >= max_docs or tokens >= max_tokens:
             yield batch
             batch, tokens = [], 0
     if batch:
         yield batch
 
 
-def in_threads(tasks: Iterable[A], work: Callable[[A], B], threads: int) -> Iterator[B]:
+def in_threads(tasks: Iterable[Task], work: Callable[[Task], Result], threads: int) -> Iterator[Result]:
     """Yield `work` of each task, in order; with 2 or more threads, while this thread fetches the next tasks."""
     if threads == 1:
         yield from map(work, tasks)
         return
     pool = ThreadPoolExecutor(threads)
-    waiting: deque[Future[B]] = deque()
+    waiting: deque[Future[Result]] = deque()
     try:
         for task in tasks:
             waiting.append(pool.submit(work, task))

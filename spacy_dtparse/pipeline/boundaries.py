@@ -25,10 +25,10 @@ def visible_sentences(doc: Doc) -> Doc:
     if not blanks or not doc.has_annotation("SENT_START") or doc.has_annotation("DEP"):
         return doc
     flags = doc.to_array([SENT_START]).reshape(-1).astype("int64")
-    for place in blanks:  # from left to right, so that a start moves through a whole run
-        following = place + 1
-        if place and flags[place] == 1:
-            flags[place] = -1
+    for i in blanks:  # from left to right, so that a start moves through a whole run
+        following = i + 1
+        if i and flags[i] == 1:
+            flags[i] = -1
             if following < len(flags):
                 flags[following] = 1
     first = next((token.i for token in doc if not is_blank(token.text)), None)

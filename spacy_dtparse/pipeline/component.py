@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, Optional
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..checks import Setting, truth
+from ..checks import Setting, boolean
 from ..parsers.base import BatchParser, ParseResult
-from ..parsers.calibration import Calibrated
+from ..parsers.calibration import ResultCalibrator
 from ..parsers.constraints import Constraints
 from ..parsers.kinds import CONSTITUENT_FACTORIES
 from ..parsers.settings import PcfgSettings, SearchSettings, SpanSettings
@@ -23,15 +23,15 @@ from .constituents import DEFAULT_KEY, ParsedSentence, write_constituents
 from .constraints import CONSTRAINTS_KEY, read_constraints
 from .extensions import register_extensions
 from .model_pipe import KEY, factory_of
-from .phrases import read_noun_chunks, told_rules
+from .phrases import head_rules_entry, use_for_noun_chunks
 from .scorer import parseval_score
 from .sentences import SentenceInput
-from .spines import SPINES_KEY, Offer, read_offers
+from .spines import SPINES_KEY, Supertags, read_supertags
 
 ALL_FACTORIES = (*CONSTITUENT_FACTORIES, "bpm_parser", "spine_tagger")
 """The factories of all components of this package that are not needed for tags or sentence boundaries."""
 
-_FACTS: dict[str, Any] = {
+_FACTORY_METADATA: dict[str, Any] = {
     "assigns": ["doc.spans", "doc._.constituents", "span._.labels", "span._.parse_string", "span._.head"],
     "default_score_weights": {
         "const_f": 1.0,
@@ -50,18 +50,18 @@ def optional_key(meaning: str) -> Setting:
     )
 
 
-class SentencesRead(NamedTuple):
+class ParserInput(NamedTuple):
     """The parser's input for a Doc: its sentences, the supertag candidates (spines) of its words by position, and the
     constraints by sentence index."""
 
     sentences: Sequence[SentenceInput]
-    offers: Mapping[int, Offer]
+    supertags: Mapping[int, Supertags]
     constraints: Mapping[int, Constraints] = {}
 
     @property
-    def alone(self) -> bool:
+    def is_separate(self) -> bool:
         """Whether these sentences cannot be parsed in one batch with those of other Docs."""
-        return bool(self.offers or self.constraints)
+        return bool(self.supertags or self.constraints)
 
 
 class ConstituentPipe(BatchPipe):
@@ -84,12 +84,12 @@ class ConstituentPipe(BatchPipe):
     None they are not used.
     """
 
-    OWN = {  # noqa: RUF012 (never changed)
+    COMPONENT_SETTINGS = {  # noqa: RUF012 (never changed)
         "spans_key": (DEFAULT_KEY, KEY),
         "spines_key": (SPINES_KEY, optional_key("a parser that does not use spines")),
         "threads": THREADS,
         "deadline": DEADLINE,
-        "probabilities": (False, truth()),
+        "probabilities": (False, boolean()),
         "constraints_key": (CONSTRAINTS_KEY, optional_key("a parser without constraints")),
     }
 
@@ -97,8 +97,8 @@ class ConstituentPipe(BatchPipe):
     constraints_key: str | None
     probabilities: bool
 
-    def __init__(self, name: str = "", *, scorer: Callable | None = parseval_score, **given: Any):
-        super().__init__(name, scorer=scorer, **given)
+    def __init__(self, name: str = "", *, scorer: Callable | None = parseval_score, **settings: Any):
+        super().__init__(name, scorer=scorer, **settings)
 
     def prepare(self) -> None:
         """Register the extension attributes for constituents."""
@@ -108,7 +108,7 @@ class ConstituentPipe(BatchPipe):
         """See `ModelPipe.set_parser`. Raises DtparseError for a parser without a calibration if `probabilities` is
         on."""
         if self.probabilities:
-            Calibrated(parser)
+            ResultCalibrator(parser)
         super().set_parser(parser)
 
     @property
@@ -116,10 +116,10 @@ class ConstituentPipe(BatchPipe):
         """Whether a Doc must have tags because the parser uses them."""
         return True
 
-    def join(self, nlp: Language) -> None:
+    def on_add(self, nlp: Language) -> None:
         """Make `doc.noun_chunks` use constituents. Warn if an active component of `nlp` writes the same key of
         `doc.spans` as this one."""
-        read_noun_chunks(nlp.vocab)
+        use_for_noun_chunks(nlp.vocab)
         for name, other in nlp.pipeline:
             if isinstance(other, ConstituentPipe) and other is not self and other.spans_key == self.spans_key:
                 warnings.warn(
@@ -129,65 +129,72 @@ class ConstituentPipe(BatchPipe):
                     stacklevel=3,
                 )
 
-    def begin(self, doc: Doc) -> SentencesRead:
+    def read_doc(self, doc: Doc) -> ParserInput:
         """Return the sentences of a Doc, the supertag candidates of its words, and its constraints."""
-        sentences = self._read(doc, self.needs_tags)
+        sentences = self._read_sentences(doc, self.needs_tags)
         constraints: Mapping[int, Constraints] = {}
         if self.constraints_key is not None and self.constraints_key in doc.spans:
             constraints = read_constraints(doc, self.constraints_key, sentences, self.configured_parser)
-        return SentencesRead(sentences, self.offers(doc), constraints)
+        return ParserInput(sentences, self.supertags(doc), constraints)
 
-    def parse_read(self, read: Sequence[SentencesRead]) -> list[list[ParseResult | None]]:
+    def predict(self, inputs: Sequence[ParserInput]) -> list[list[ParseResult | None]]:
         """Parse each Doc's sentences; those without supertags and constraints in one batch."""
-        free = [sentence for one in read if not one.alone for sentence in one.sentences]
-        together = iter(self._parse_all(SentencesRead(free, {}, {})))
-        return [self._parse_all(one) if one.alone else list(islice(together, len(one.sentences))) for one in read]
+        batched = [sentence for one in inputs if not one.is_separate for sentence in one.sentences]
+        batch_results = iter(self._parse_with_probabilities(ParserInput(batched, {}, {})))
+        return [
+            self._parse_with_probabilities(one) if one.is_separate else list(islice(batch_results, len(one.sentences)))
+            for one in inputs
+        ]
 
-    def write(self, doc: Doc, read: SentencesRead, found: Sequence[ParseResult | None]) -> None:
+    def set_annotations(self, doc: Doc, parser_input: ParserInput, results: Sequence[ParseResult | None]) -> None:
         """Set `doc.spans[self.spans_key]`."""
-        parsed = [ParsedSentence(s.start, s.end, s.places, r) for s, r in zip(read.sentences, found, strict=True)]
+        parsed = [
+            ParsedSentence(s.start, s.end, s.positions, r) for s, r in zip(parser_input.sentences, results, strict=True)
+        ]
         parser = self.parser
-        write_constituents(doc, parsed, self.spans_key, parser.name, told_rules(parser, doc))
-        read_noun_chunks(doc.vocab, doc)
+        write_constituents(doc, parsed, self.spans_key, parser.name, head_rules_entry(parser, doc))
+        use_for_noun_chunks(doc.vocab, doc)
 
-    def in_time(self, parser: Any, deadline: float) -> Any:
+    def with_deadline(self, parser: Any, deadline: float) -> Any:
         """Return the parser with a deadline; computing probabilities takes as long as parsing."""
         from ..parsers.deadline import Deadline
 
         return Deadline(parser, deadline / 2 if self.probabilities else deadline)
 
-    def offers(self, doc: Doc) -> Mapping[int, Offer]:
+    def supertags(self, doc: Doc) -> Mapping[int, Supertags]:
         """The supertag candidates of words by position in the Doc, {} if the parser does not use them."""
         if self.spines_key is None or not getattr(self.configured_parser, "reads_spines", False):
             return {}
-        return read_offers(doc, self.spines_key)
+        return read_supertags(doc, self.spines_key)
 
-    def _parse_all(self, read: SentencesRead) -> list[ParseResult | None]:
+    def _parse_with_probabilities(self, parser_input: ParserInput) -> list[ParseResult | None]:
         """Parse a Doc's sentences and add probabilities if wanted; None for sentences without words."""
-        found = self._parses(read)
+        results = self._parse_sentences(parser_input)
         if not self.probabilities:
-            return found
-        told = Calibrated(self.configured_parser)
+            return results
+        calibrated = ResultCalibrator(self.configured_parser)
         return [
             result
-            if result is None or result.deadline_struck  # no time for probabilities
-            else told.result(sentence.words, sentence.tags, result, read.constraints.get(number))
-            for number, (sentence, result) in enumerate(zip(read.sentences, found, strict=True))
+            if result is None or result.deadline_exceeded  # no time for probabilities
+            else calibrated.with_probabilities(
+                sentence.words, sentence.tags, result, parser_input.constraints.get(index)
+            )
+            for index, (sentence, result) in enumerate(zip(parser_input.sentences, results, strict=True))
         ]
 
-    def _parses(self, read: SentencesRead) -> list[ParseResult | None]:
-        parser, (sentences, offers, constraints) = self.timed_parser, read
-        if isinstance(parser, BatchParser) and not read.alone:
-            found = iter(parser.parse_batch([(s.words, s.tags) for s in sentences if s.words]))
-            return [next(found) if sentence.words else None for sentence in sentences]
+    def _parse_sentences(self, parser_input: ParserInput) -> list[ParseResult | None]:
+        parser, (sentences, supertags, constraints) = self.timed_parser, parser_input
+        if isinstance(parser, BatchParser) and not parser_input.is_separate:
+            batch_results = iter(parser.parse_batch([(s.words, s.tags) for s in sentences if s.words]))
+            return [next(batch_results) if sentence.words else None for sentence in sentences]
         results = []
-        for number, (_, _, words, tags, places) in enumerate(sentences):
-            if number in constraints:
-                results.append(self.configured_parser.parse_under(words, tags, constraints[number]))
+        for index, (_, _, words, tags, positions) in enumerate(sentences):
+            if index in constraints:
+                results.append(self.configured_parser.parse_constrained(words, tags, constraints[index]))
                 continue
-            spines = [offers.get(place, ()) for place in places]
-            given = (spines,) if offers and all(spines) else ()  # only if every word has some
-            results.append(parser.parse(words, tags, *given) if words else None)
+            candidates = [supertags.get(i, ()) for i in positions]
+            supertag_argument = (candidates,) if supertags and all(candidates) else ()  # only if every word has some
+            results.append(parser.parse(words, tags, *supertag_argument) if words else None)
         return results
 
 
@@ -195,11 +202,11 @@ class DtParse(ConstituentPipe):
     """Boosted decision trees.
 
     `budget`: number of inferences to score per sentence before the search returns the best tree so far; 0 parses
-    greedily. `max_tokens`: longer sentences are parsed greedily. `confident`: a shift with a higher score is taken
-    without scoring the other inferences. `gate`: fraction of the right windows that may be dropped unscored. `trust`:
-    weight of the span model's marginals relative to the trees. `sure`: minimum probability at which an inference is
-    taken unscored. `whole`: whether to attach words that are never unattached in the treebanks. `betas`: cutoffs for
-    supertags, see `SearchSettings`.
+    greedily. `max_tokens`: longer sentences are parsed greedily. `shift_threshold`: a shift with a higher score is
+    taken without scoring the other inferences. `window_filter`: fraction of the right windows that may be dropped
+    unscored. `marginal_weight`: weight of the span model's marginals relative to the trees. `commit_threshold`: minimum
+    probability at which an inference is taken unscored. `attach_unattached`: whether to attach words that are never
+    unattached in the treebanks. `betas`: cutoffs for supertags, see `SearchSettings`.
     """
 
     factory = "dtparse"
@@ -216,9 +223,9 @@ class SpanParse(ConstituentPipe):
     """A network that scores spans, with a chart parser over the scores.
 
     `max_tokens`: longer sentences are parsed in windows. `networks`: number of the model's networks to use.
-    `confident`: if the first network is at least this certain, the others are skipped. `penalty`: from 0 to below 1,
-    the minimum probability of a constituent. `whole`: whether to attach words that are never unattached in the treebank
-    (see `SpanSettings`).
+    `ensemble_threshold`: if the first network is at least this certain, the others are skipped. `penalty`: from 0 to
+    below 1, the minimum probability of a constituent. `attach_unattached`: whether to attach words that are never
+    unattached in the treebank (see `SpanSettings`).
 
     Supertags (spines) are not used.
     """
@@ -255,6 +262,6 @@ class PcfgLa(ConstituentPipe):
         return bool(getattr(self.configured_parser, "needs_tags", True))
 
 
-make_dtparse = factory_of(DtParse, _SCORER, requires=["token.tag"], **_FACTS)
-make_span_parser = factory_of(SpanParse, _SCORER, requires=["token.tag"], **_FACTS)
-make_pcfgla = factory_of(PcfgLa, _SCORER, **_FACTS)
+make_dtparse = factory_of(DtParse, _SCORER, requires=["token.tag"], **_FACTORY_METADATA)
+make_span_parser = factory_of(SpanParse, _SCORER, requires=["token.tag"], **_FACTORY_METADATA)
+make_pcfgla = factory_of(PcfgLa, _SCORER, **_FACTORY_METADATA)

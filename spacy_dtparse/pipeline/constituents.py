@@ -17,7 +17,7 @@ from spacy.tokens import Doc, Span, SpanGroup
 
 from ..errors import NonConstituentError, NotParsedError, TreeError
 from ..parsers.base import ParseResult
-from ..symbols import Numbered
+from ..symbols import IdMap
 from ..trees.tree import TOP, Tree
 
 DEFAULT_KEY = "constituents"
@@ -71,7 +71,7 @@ class SpanColumns(NamedTuple):
     names: list[str]
 
 
-def link(spans: SpanColumns) -> Constituents:
+def nest_spans(spans: SpanColumns) -> Constituents:
     """Build the tree over spans; spans of one extent are ordered from top to bottom. Raises TreeError if two cross."""
     starts, ends = spans.starts.tolist(), spans.ends.tolist()
     labels = list(map(spans.names.__getitem__, spans.labels.tolist()))
@@ -93,7 +93,7 @@ def link(spans: SpanColumns) -> Constituents:
     return Constituents(starts, ends, labels, parents, tops, subtrees, by_extent)
 
 
-class _Kept(NamedTuple):
+class _CachedGroup(NamedTuple):
     """The cached data of a group: the group, its length, the Doc's length, spans, and constituents once they are
     needed."""
 
@@ -105,7 +105,7 @@ class _Kept(NamedTuple):
 
 
 # Doc -> key -> cached data. The entry of a Doc is removed with the Doc.
-_CACHE: weakref.WeakKeyDictionary[Doc, dict[str, _Kept]] = weakref.WeakKeyDictionary()
+_CACHE: weakref.WeakKeyDictionary[Doc, dict[str, _CachedGroup]] = weakref.WeakKeyDictionary()
 
 
 def read_constituents(doc: Doc, key: str | None = None) -> Constituents:
@@ -114,11 +114,11 @@ def read_constituents(doc: Doc, key: str | None = None) -> Constituents:
     They are cached until the group or the Doc changes its length or the group is replaced. Raises NotParsedError if
     there is no such group or the tokens were changed after parsing, TreeError if its spans cross.
     """
-    name, kept = _read_group(doc, key)
-    if kept.constituents is None:
-        kept = _CACHE[doc][name] = kept._replace(constituents=link(kept.spans))
-    assert kept.constituents is not None
-    return kept.constituents
+    name, cached = _read_group(doc, key)
+    if cached.constituents is None:
+        cached = _CACHE[doc][name] = cached._replace(constituents=nest_spans(cached.spans))
+    assert cached.constituents is not None
+    return cached.constituents
 
 
 def read_spans(doc: Doc, key: str | None = None) -> SpanColumns:
@@ -126,7 +126,7 @@ def read_spans(doc: Doc, key: str | None = None) -> SpanColumns:
     return _read_group(doc, key)[1].spans
 
 
-def _read_group(doc: Doc, key: str | None) -> tuple[str, _Kept]:
+def _read_group(doc: Doc, key: str | None) -> tuple[str, _CachedGroup]:
     """The key of the group that `read_constituents` reads, and its cached data, read now if necessary."""
     name = group_key(doc, key)
     if name is None:
@@ -135,9 +135,9 @@ def _read_group(doc: Doc, key: str | None) -> tuple[str, _Kept]:
             "Span.as_doc() and some conversions drop span groups; work on the parsed Doc itself"
         )
     group = doc.spans[name]
-    kept = _CACHE.get(doc, {}).get(name)
-    if kept is not None and kept.group is group and kept.length == len(group) and kept.n_tokens == len(doc):
-        return name, kept
+    cached = _CACHE.get(doc, {}).get(name)
+    if cached is not None and cached.group is group and cached.length == len(group) and cached.n_tokens == len(doc):
+        return name, cached
     stale = (
         f"the tokens of this Doc were merged or split after parsing, so doc.spans[{name!r}] no longer fits them: "
         "retokenize before 'dtparse' in the pipeline, or parse again"
@@ -148,71 +148,73 @@ def _read_group(doc: Doc, key: str | None) -> tuple[str, _Kept]:
         spans = _columns(doc, group)
     except IndexError:  # spaCy's E035: a span beyond the end of a retokenized Doc
         raise NotParsedError(stale) from None
-    kept = _CACHE.setdefault(doc, {})[name] = _Kept(group, len(group), len(doc), spans)
-    return name, kept
+    cached = _CACHE.setdefault(doc, {})[name] = _CachedGroup(group, len(group), len(doc), spans)
+    return name, cached
 
 
-_FEW = 400
+_MAX_SPAN_OBJECTS = 400
 """Number of spans up to which creating Span objects is as fast as reading bytes."""
-_STORED = np.dtype([("head", ">u2"), ("_", ">u8", 2), ("label", ">u8"), ("extent", ">i4", 2), ("_chars", ">i4", 2)])
+_SPAN_LAYOUT = np.dtype(
+    [("head", ">u2"), ("_", ">u8", 2), ("label", ">u8"), ("extent", ">i4", 2), ("_chars", ">i4", 2)]
+)
 """Layout of a span in the bytes of a group, as in stored Docs; `head` is msgpack's header for 40 bytes."""
-_HEAD = 0xC428
+_SPAN_HEADER = 0xC428
 
 
 def _columns(doc: Doc, group: SpanGroup) -> SpanColumns:
     """The spans of a group in order. Raises IndexError if one does not lie in the Doc."""
-    spans = _stored_columns(group) if len(group) > _FEW else None
-    (starts, ends), labels, different = spans if spans is not None else _columns_of_spans(group)
-    place = starts * (len(doc) + 1) - ends
-    if (place[1:] < place[:-1]).any():
-        order = place.argsort(kind="stable")
+    spans = _columns_from_bytes(group) if len(group) > _MAX_SPAN_OBJECTS else None
+    (starts, ends), labels, label_hashes = spans if spans is not None else _columns_from_objects(group)
+    order_keys = starts * (len(doc) + 1) - ends
+    if (order_keys[1:] < order_keys[:-1]).any():
+        order = order_keys.argsort(kind="stable")
         starts, ends, labels = starts[order], ends[order], labels[order]
-    return SpanColumns(starts, ends, labels, [doc.vocab.strings[number] for number in different])
+    return SpanColumns(starts, ends, labels, [doc.vocab.strings[label_hash] for label_hash in label_hashes])
 
 
-def _columns_of_spans(group: SpanGroup) -> tuple[np.ndarray, np.ndarray, list[int]]:
+def _columns_from_objects(group: SpanGroup) -> tuple[np.ndarray, np.ndarray, list[int]]:
     """Starts and ends, int64 (2, m), label indices, int64 (m,), and the list of label hashes that they index, of the
     spans of a group. Raises IndexError as `_columns` does."""
-    numbers: Numbered[int] = Numbered()
-    spans = [(span.start, span.end, numbers[span.label]) for span in group]
+    label_ids: IdMap[int] = IdMap()
+    spans = [(span.start, span.end, label_ids[span.label]) for span in group]
     columns = np.array(spans, np.int64).reshape(-1, 3).T
-    return columns[:2], columns[2], list(numbers)
+    return columns[:2], columns[2], list(label_ids)
 
 
-def _stored_columns(group: SpanGroup) -> tuple[np.ndarray, np.ndarray, list[int]] | None:
-    """The same as `_columns_of_spans` in a third of the time, without creating Spans: read from the group's bytes,
+def _columns_from_bytes(group: SpanGroup) -> tuple[np.ndarray, np.ndarray, list[int]] | None:
+    """The same as `_columns_from_objects` in a third of the time, without creating Spans: read from the group's bytes,
     which end with the spans. None if the group's attrs cannot be stored, or the bytes have another layout."""
     try:
         stored = group.to_bytes()
     except Exception:  # raised by a user's values in the attrs
         return None
-    before = len(stored) - len(group) * _STORED.itemsize
-    if before < 0:
+    offset = len(stored) - len(group) * _SPAN_LAYOUT.itemsize
+    if offset < 0:
         return None
-    spans = np.frombuffer(stored, _STORED, offset=before)
-    if (spans["head"] != _HEAD).any():
+    spans = np.frombuffer(stored, _SPAN_LAYOUT, offset=offset)
+    if (spans["head"] != _SPAN_HEADER).any():
         return None
     starts, ends = extents = spans["extent"].T.astype(np.int64, order="C")
     if not ((starts >= 0) & (starts <= ends) & (ends <= len(group.doc))).all():
         raise IndexError("a span beyond the end of the Doc")
     hashes = spans["label"].astype(np.uint64)
-    different = np.unique(hashes)
-    return extents, different.searchsorted(hashes), different.tolist()
+    distinct = np.unique(hashes)
+    return extents, distinct.searchsorted(hashes), distinct.tolist()
 
 
-def tree_of(found: Constituents, places: Sequence[int], words: Sequence[str], tags: Sequence[str]) -> Tree:
-    """The Tree, root TOP, over the words at `places`, ascending and at least one, of a Doc with these constituents.
+def tree_of(found: Constituents, positions: Sequence[int], words: Sequence[str], tags: Sequence[str]) -> Tree:
+    """The Tree, root TOP, over the words at `positions`, ascending and at least one, of a Doc with these constituents.
 
     Raises NonConstituentError if a constituent crosses the edge of the words, TreeError if one begins or ends at a
     token between them that is no word.
     """
-    start, end = places[0], places[-1] + 1
-    leaf_of = {place: leaf for leaf, place in enumerate(places)}
+    start, end = positions[0], positions[-1] + 1
+    leaf_of = {i: leaf for leaf, i in enumerate(positions)}
     first_inside = bisect_left(found.starts, start)
     above = first_inside - 1
     while above >= 0:
         if start < found.ends[above] < end:
-            raise NonConstituentError(_over_edge(found, above, start, end))
+            raise NonConstituentError(_crossing_message(found, above, start, end))
         above = found.parents[above]
     labels, starts, ends = [], [], []
     for k in range(first_inside, bisect_left(found.starts, end)):
@@ -220,21 +222,21 @@ def tree_of(found: Constituents, places: Sequence[int], words: Sequence[str], ta
         if last > end:
             if first == start:  # an ancestor that starts at the first word
                 continue
-            raise NonConstituentError(_over_edge(found, k, start, end))
+            raise NonConstituentError(_crossing_message(found, k, start, end))
         if first >= last or first not in leaf_of or last - 1 not in leaf_of:
             raise TreeError(f"{label} [{first}, {last}) is empty, or begins or ends with a white-space token")
         labels.append(label)
         starts.append(leaf_of[first])
         ends.append(leaf_of[last - 1] + 1)
-    n = len(places)
+    n = len(positions)
     if not (labels and (starts[0], ends[0], labels[0]) == (0, n, TOP)):
         labels, starts, ends = [TOP, *labels], [0, *starts], [n, *ends]
-    return Tree.trusted(words, tags, labels, starts, ends)  # they nest and are in pre-order: see `link`
+    return Tree.unchecked(words, tags, labels, starts, ends)  # they nest and are in pre-order: see `nest_spans`
 
 
-def _over_edge(found: Constituents, number: int, start: int, end: int) -> str:
+def _crossing_message(found: Constituents, k: int, start: int, end: int) -> str:
     return (
-        f"{found.labels[number]} [{found.starts[number]}, {found.ends[number]}) crosses the edge of "
+        f"{found.labels[k]} [{found.starts[k]}, {found.ends[k]}) crosses the edge of "
         f"[{start}, {end}); give a sentence or a constituent"
     )
 
@@ -244,10 +246,10 @@ def chain_level(span: Span) -> int | None:
     return _LEVEL_OF_ID.get(span.id)
 
 
-def make_span(doc: Doc, constituents: Constituents, number: int, *, with_level: bool) -> Span:
-    """Create the Span of constituent `number`; with its chain level as id, or without, standing for its chain."""
-    start, end, label = constituents.starts[number], constituents.ends[number], constituents.labels[number]
-    level = number - constituents.chain_tops[number]
+def make_span(doc: Doc, constituents: Constituents, index: int, *, with_level: bool) -> Span:
+    """Create the Span of constituent `index`; with its chain level as id, or without, standing for its chain."""
+    start, end, label = constituents.starts[index], constituents.ends[index], constituents.labels[index]
+    level = index - constituents.chain_tops[index]
     return Span(doc, start, end, label=label, span_id=_id(level) if with_level else 0)
 
 
@@ -257,22 +259,22 @@ def _id(level: int) -> str | int:
 
 
 class ParsedSentence(NamedTuple):
-    """A tree for part of a Doc: its leaf k is token `places[k]` of the Doc; [start, end) is the sentence's range."""
+    """A tree for part of a Doc: its leaf k is token `positions[k]` of the Doc; [start, end) is the sentence's range."""
 
     start: int
     end: int
-    places: Sequence[int]
+    positions: Sequence[int]
     result: ParseResult | Tree | None
 
 
-def _number(value: float) -> float | None:
+def _finite(value: float) -> float | None:
     """A plain float; None for nan and infinity, which JSON lacks."""
     return float(value) if isfinite(value) else None
 
 
-_TOLD: dict[str, Callable[[Any], Any]] = {
-    "status": str, "cost": _number, "n_states": int, "n_scored": int, "greedy_optimal": bool, "n_searches": int,
-    "ambiguity": _number, "tree_probability": _number,
+_INFO_FIELDS: dict[str, Callable[[Any], Any]] = {
+    "status": str, "cost": _finite, "n_states": int, "n_scored": int, "greedy_optimal": bool, "n_searches": int,
+    "ambiguity": _finite, "tree_probability": _finite,
 }  # fmt: skip
 """Fields of a ParseResult that a group's attrs contain, each with its conversion to plain data."""
 
@@ -284,10 +286,10 @@ def write_constituents(
 
     The group's attrs are plain data: `version`; `kind`; `n_tokens` of the Doc; `parser`, its name; `scores`, one number
     or None per span; `sentences`, one dict each with `start`, `end`, `status`, `cost`, `n_states`, `n_scored`,
-    `greedy_optimal`, `n_searches`, `ambiguity`, `tree_probability`, and `deadline_struck` if the deadline was exceeded
-    (see `ParseResult`; only status "gold" if a tree was given, "empty" if nothing was); `probabilities`, one number or
-    None per span, if a parse has some; and `head_rules`, unless None: a language code, or rules as plain data. Raises
-    TreeError if a tree and its positions disagree.
+    `greedy_optimal`, `n_searches`, `ambiguity`, `tree_probability`, and `deadline_exceeded` if the deadline was
+    exceeded (see `ParseResult`; only status "gold" if a tree was given, "empty" if nothing was); `probabilities`, one
+    number or None per span, if a parse has some; and `head_rules`, unless None: a language code, or rules as plain
+    data. Raises TreeError if a tree and its positions disagree.
     """
     spans: list[Span] = []
     scores: list[float | None] = []
@@ -295,39 +297,39 @@ def write_constituents(
     infos: list[dict[str, Any]] = []
     strings = doc.vocab.strings
     hashes = _Hashes(strings.add)  # creating spans from hashes takes a third of the time
-    for start, end, places, parsed in sentences:
+    for start, end, positions, parse in sentences:
         info: dict[str, Any] = {"start": start, "end": end, "status": "empty"}
         infos.append(info)
-        if parsed is None:
+        if parse is None:
             continue
-        if isinstance(parsed, Tree):
-            tree, costs, chances = parsed, None, None
+        if isinstance(parse, Tree):
+            tree, costs, probs = parse, None, None
             info["status"] = "gold"
         else:
-            tree, costs, chances = parsed.tree, parsed.scores, parsed.probabilities
-            for name, plain in _TOLD.items():
-                value = getattr(parsed, name)
+            tree, costs, probs = parse.tree, parse.scores, parse.probabilities
+            for name, plain in _INFO_FIELDS.items():
+                value = getattr(parse, name)
                 info[name] = None if value is None else plain(value)
-            if parsed.deadline_struck:
-                info["deadline_struck"] = True
-        if len(places) != len(tree.words):
+            if parse.deadline_exceeded:
+                info["deadline_exceeded"] = True
+        if len(positions) != len(tree.words):
             raise TreeError(
-                f"a tree of {len(tree.words)} leaves for the {len(places)} words of tokens {start} to {end}; "
+                f"a tree of {len(tree.words)} leaves for the {len(positions)} words of tokens {start} to {end}; "
                 "a parse must cover every token it was given"
             )
         labels, starts, ends = tree.labels, tree.starts, tree.ends
-        bare = labels[0] == TOP and len(labels) > 1 and ends[1] - starts[1] == ends[0] - starts[0]
+        skip_top = labels[0] == TOP and len(labels) > 1 and ends[1] - starts[1] == ends[0] - starts[0]
         level, extent = 0, (-1, -1)
-        for label, first, last in zip(labels[bare:], starts[bare:], ends[bare:], strict=True):
+        for label, first, last in zip(labels[skip_top:], starts[skip_top:], ends[skip_top:], strict=True):
             level = level + 1 if (first, last) == extent else 0
             extent = (first, last)
             name = _LEVELS[level] if level < len(_LEVELS) else ""
-            spans.append(Span(doc, places[first], places[last - 1] + 1, hashes[label], span_id=hashes[name]))
-        scores += [None] * (len(labels) - bare) if costs is None else map(_number, costs[bare:])
-        probabilities += [None] * (len(labels) - bare) if chances is None else chances[bare:]
-    about = {"version": FORMAT_VERSION, "kind": _KIND, "n_tokens": len(doc), "parser": parser}
-    attrs = {**about, "scores": scores, "sentences": infos}
-    if any(chance is not None for chance in probabilities):
+            spans.append(Span(doc, positions[first], positions[last - 1] + 1, hashes[label], span_id=hashes[name]))
+        scores += [None] * (len(labels) - skip_top) if costs is None else map(_finite, costs[skip_top:])
+        probabilities += [None] * (len(labels) - skip_top) if probs is None else probs[skip_top:]
+    header = {"version": FORMAT_VERSION, "kind": _KIND, "n_tokens": len(doc), "parser": parser}
+    attrs = {**header, "scores": scores, "sentences": infos}
+    if any(prob is not None for prob in probabilities):
         attrs["probabilities"] = probabilities
     if head_rules is not None:
         attrs["head_rules"] = head_rules
@@ -342,5 +344,5 @@ class _Hashes(dict[str, int]):
         self._add = add
 
     def __missing__(self, string: str) -> int:
-        self[string] = number = self._add(string)
-        return number
+        self[string] = string_hash = self._add(string)
+        return string_hash

@@ -10,7 +10,7 @@ from typing import Any
 from spacy.tokens import Doc
 
 from ..errors import ConfigError, ConstraintError
-from ..parsers.constraints import Constraint, Constraints, SteeredParser, read_label
+from ..parsers.constraints import ConstrainedParser, Constraint, Constraints, read_label
 from .sentences import SentenceInput
 
 CONSTRAINTS_KEY = "constraints"
@@ -27,27 +27,27 @@ def read_constraints(doc: Doc, key: str, sentences: Sequence[SentenceInput], par
     found: dict[int, list[Constraint]] = {}
     for span in doc.spans[key]:
         label, wanted = read_label(span.label_)
-        number = next((k for k, one in enumerate(sentences) if one.start <= span.start < one.end), None)
-        if number is None or span.end > sentences[number].end:
+        index = next((k for k, sentence in enumerate(sentences) if sentence.start <= span.start < sentence.end), None)
+        if index is None or span.end > sentences[index].end:
             raise ConstraintError(
                 f"doc.spans[{key!r}] has {span.text[:60]!r} (tokens {span.start} to {span.end}), which is not within "
                 "one sentence, as constituents are: make the span shorter, or set the sentences' starts before the "
                 "parser (token.is_sent_start)"
             )
-        places = sentences[number].places
-        inside = [at for at, place in enumerate(places) if span.start <= place < span.end]
+        positions = sentences[index].positions
+        inside = [leaf for leaf, i in enumerate(positions) if span.start <= i < span.end]
         if not inside:
             raise ConstraintError(
                 f"doc.spans[{key!r}] has tokens {span.start} to {span.end}, which are white space only; a constituent "
                 "has a word"
             )
-        found.setdefault(number, []).append(Constraint(inside[0], inside[-1] + 1, label, wanted))
-    if found and not isinstance(parser, SteeredParser):
+        found.setdefault(index, []).append(Constraint(inside[0], inside[-1] + 1, label, wanted))
+    if found and not isinstance(parser, ConstrainedParser):
         raise ConfigError(
             f"a parser of kind {getattr(parser, 'name', '?')!r} does not support constraints; remove doc.spans"
             f"[{key!r}], or set the component's constraints_key to None"
         )
-    made = {number: Constraints(dict.fromkeys(own)) for number, own in found.items()}
-    for number, own in made.items():
-        own.check(len(sentences[number].words), parser.labels, sentences[number].words)
-    return made
+    checked = {index: Constraints(dict.fromkeys(constraints)) for index, constraints in found.items()}
+    for index, constraints in checked.items():
+        constraints.check(len(sentences[index].words), parser.labels, sentences[index].words)
+    return checked

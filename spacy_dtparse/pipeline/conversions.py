@@ -16,7 +16,7 @@ from ..trees.brackets import parse_tree
 from ..trees.tree import TOP, Tree
 from .attributes import parse_string, sentence_infos, to_tree
 from .constituents import group_key, read_constituents
-from .phrases import rules_of
+from .phrases import head_rules_for
 from .sentences import plain_word, visible_tokens
 
 
@@ -74,27 +74,31 @@ def to_conllu(where: Doc | Span, key: str | None = None, first_id: int = 1) -> s
     """
     doc = where.doc
     first, last = (0, len(doc)) if isinstance(where, Doc) else (where.start, where.end)
-    own = len(doc) > 0 and doc.has_annotation("DEP")
+    has_dependencies = len(doc) > 0 and doc.has_annotation("DEP")
     lines: list[str] = []
-    number = first_id
+    sent_id = first_id
     for start, end, words in visible_tokens(doc):
         if words and start < last and end > first:
             sentence = doc[start:end]
-            lines += [f"# sent_id = {number}", f"# text = {' '.join(sentence.text.split())}"]
-            links = _own_links(words) if own else [(head, "dep") for head in sentence_heads(sentence, key)]
-            for place, (token, (head, label)) in enumerate(zip(words, links, strict=True), 1):
-                columns = [str(place), " ".join(token.text.split()), token.lemma_, token.pos_, token.tag_]
+            lines += [f"# sent_id = {sent_id}", f"# text = {' '.join(sentence.text.split())}"]
+            links = (
+                _doc_dependencies(words)
+                if has_dependencies
+                else [(head, "dep") for head in sentence_heads(sentence, key)]
+            )
+            for position, (token, (head, label)) in enumerate(zip(words, links, strict=True), 1):
+                columns = [str(position), " ".join(token.text.split()), token.lemma_, token.pos_, token.tag_]
                 columns += [str(token.morph), str(head + 1), "root" if head < 0 else label, "", _misc(token)]
                 lines.append("\t".join(column or "_" for column in columns))
             lines.append("")
-            number += 1
+            sent_id += 1
     return "".join(f"{line}\n" for line in lines)
 
 
 def sentence_heads(sentence: Span, key: str | None = None) -> tuple[int, ...]:
     """The head of each word of a sentence by the head rules, as its index among the words; -1 for the sentence's
     head."""
-    return rules_of(sentence.doc, key).links(to_tree(sentence, key))[0]
+    return head_rules_for(sentence.doc, key).links(to_tree(sentence, key))[0]
 
 
 def sentence_record(sentence: Span, key: str | None = None) -> dict[str, Any]:
@@ -111,9 +115,9 @@ def sentence_record(sentence: Span, key: str | None = None) -> dict[str, Any]:
     found, tree, name = read_constituents(doc, key), to_tree(sentence, key), group_key(doc, key)
     attrs = doc.spans[name].attrs if name is not None else {}
     scores, probabilities = attrs.get("scores"), attrs.get("probabilities")
-    places = [token.i for token in sentence if token.text.strip()]
-    rules = rules_of(doc, key)
-    links = dict(zip(places, rules.links(tree)[0], strict=True))
+    positions = [token.i for token in sentence if token.text.strip()]
+    rules = head_rules_for(doc, key)
+    links = dict(zip(positions, rules.links(tree)[0], strict=True))
     first, last = bisect_left(found.starts, start), bisect_left(found.starts, end)
     heads = rules.heads(tree)[len(tree.labels) - (last - first) :]  # without a TOP that is not in the group
     tokens = [
@@ -123,7 +127,7 @@ def sentence_record(sentence: Span, key: str | None = None) -> dict[str, Any]:
             "pos": token.pos_,
             "start_char": token.idx,
             "end_char": token.idx + len(token),
-            "head": places[links[token.i]] - start if links.get(token.i, -1) >= 0 else None,
+            "head": positions[links[token.i]] - start if links.get(token.i, -1) >= 0 else None,
         }
         for token in sentence
     ]
@@ -135,7 +139,7 @@ def sentence_record(sentence: Span, key: str | None = None) -> dict[str, Any]:
             "start_char": doc[found.starts[k]].idx,
             "end_char": doc[found.ends[k] - 1].idx + len(doc[found.ends[k] - 1]),
             "level": k - found.chain_tops[k] + 1,
-            "head": places[head] - start,
+            "head": positions[head] - start,
             "score": scores[k] if scores else None,
             **({"probability": probabilities[k]} if probabilities else {}),
         }
@@ -153,14 +157,14 @@ def sentence_record(sentence: Span, key: str | None = None) -> dict[str, Any]:
     }
 
 
-def _own_links(words: list[Token]) -> Iterator[tuple[int, str]]:
+def _doc_dependencies(words: list[Token]) -> Iterator[tuple[int, str]]:
     """Index of the head, -1 for none, and label of each word, by the Doc's dependencies."""
-    places = {token.i: place for place, token in enumerate(words)}
+    index_of = {token.i: index for index, token in enumerate(words)}
     for token in words:
         head = token.head
-        while head.i not in places and head.head.i != head.i:  # white space
+        while head.i not in index_of and head.head.i != head.i:  # white space
             head = head.head
-        yield (-1 if head.i == token.i else places.get(head.i, -1)), token.dep_
+        yield (-1 if head.i == token.i else index_of.get(head.i, -1)), token.dep_
 
 
 def _misc(token: Token) -> str:

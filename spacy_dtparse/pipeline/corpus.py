@@ -17,10 +17,10 @@ from spacy.vocab import Vocab
 from ..errors import ConfigError, TrainingDataError, TreeError
 from ..text import raw_word, unescape_token
 from ..trees.brackets import read_trees
+from ..trees.directional import category_writer, check_categories
 from ..trees.heads import head_rules
 from ..trees.labels import EMPTY_TAG
 from ..trees.psd import SUFFIX
-from ..trees.sided import check_categories, written_categories
 from ..trees.transforms import Recipe, strip_empty
 from ..trees.tree import Tree
 from .constituents import DEFAULT_KEY, ParsedSentence, write_constituents
@@ -54,14 +54,14 @@ def create_bracket_corpus(
     if categories is not None:
         check_categories(categories)
 
-    def read(nlp: Language) -> Iterator[Example]:
+    def read_examples(nlp: Language) -> Iterator[Example]:
         docs = read_docs(
             path, nlp.vocab, sentences_per_doc=sentences_per_doc, spans_key=spans_key, limit=limit,
             categories=categories, spines_key=spines_key,
         )  # fmt: skip
         return (Example(blank_copy(doc, tags=gold_tags), doc) for doc in docs)
 
-    return read
+    return read_examples
 
 
 def read_docs(
@@ -82,22 +82,22 @@ def read_docs(
     no tree, or a tree without categories, ConfigError for unknown `categories`.
     """
     path = Path(path)
-    of_tree = None if categories is None else written_categories(categories, head_rules(vocab.lang))
+    categories_of = None if categories is None else category_writer(categories, head_rules(vocab.lang))
     files = sorted(p for p in path.rglob("*") if p.suffix in (".mrg", SUFFIX)) if path.is_dir() else [path]
     if not files or not files[0].exists():
         raise TrainingDataError(
             f"{path}: no treebank there; give a file of bracketed trees or a folder with .mrg or .psd files"
         )
     trees = islice(chain.from_iterable(map(read_clean_trees, files)), limit or None)
-    seen = False
+    any_tree = False
     while batch := list(islice(trees, sentences_per_doc)):
-        seen = True
+        any_tree = True
         try:
-            doc = doc_from_trees(batch, vocab, spans_key=spans_key, categories=of_tree, spines_key=spines_key)
+            doc = doc_from_trees(batch, vocab, spans_key=spans_key, categories=categories_of, spines_key=spines_key)
         except TreeError as error:
             raise TrainingDataError(f"{path}: {error}") from error
         yield doc
-    if not seen:
+    if not any_tree:
         raise TrainingDataError(f"{path}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))")
 
 
@@ -129,8 +129,8 @@ def doc_from_trees(
     bounds = [0, *accumulate(len(tree.words) for tree in trees)]
     starts: list[bool | int | None] = [k == 0 for tree in trees for k in range(len(tree.words))]
     doc = Doc(vocab, words=words, spaces=spaces, tags=tags, sent_starts=starts)
-    places = zip(bounds, bounds[1:], trees, strict=False)
-    sentences = [ParsedSentence(first, end, range(first, end), tree) for first, end, tree in places]
+    extents = zip(bounds, bounds[1:], trees, strict=False)
+    sentences = [ParsedSentence(first, end, range(first, end), tree) for first, end, tree in extents]
     write_constituents(doc, sentences, spans_key, "gold")
     if categories is not None:
         names = (name for tree in trees for name in categories(Recipe.PLAIN.apply(tree)))

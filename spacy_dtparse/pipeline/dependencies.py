@@ -16,24 +16,24 @@ from ..trees.heads import head_rules, tree_guide
 from .batch_pipe import DEADLINE, THREADS, BatchPipe
 from .constituents import DEFAULT_KEY, group_key, read_constituents, read_spans, tree_of
 from .model_pipe import KEY, factory_of
-from .sentences import WordPlaces, attribute_texts, read_words
+from .sentences import WordPositions, attribute_texts, read_words
 
 ROOT = "ROOT"
 """`token.dep_` of a sentence's root, as everywhere in spaCy."""
 OTHER = "dep"
 """`token.dep_` of white space, and of all dependencies if a model has no labels."""
-DEADLINE_STRUCK = "bpm_parser.deadline_struck"
+DEADLINE_EXCEEDED = "bpm_parser.deadline_exceeded"
 """Key of `doc.user_data`: [start, end] of each sentence whose parse was shortened by the deadline."""
-_READ = {"tag": ("tag_",), "pos": ("pos_",), "pos+tag": ("tag_", "pos_")}
+_SOURCES = {"tag": ("tag_",), "pos": ("pos_",), "pos+tag": ("tag_", "pos_")}
 _SETTERS = {"tag_": "tagger", "pos_": "morphologizer", "lemma_": "lemmatizer"}
 _ATTRIBUTES = {"tag_": TAG, "pos_": POS, "lemma_": LEMMA}
 
 
-class LinksRead(NamedTuple):
+class DependencyInput(NamedTuple):
     """The parser's input for a Doc: its sentences, each sentence's `TokenColumns` (None without words), and the seconds
     spent on reading per token."""
 
-    sentences: Sequence[WordPlaces]
+    sentences: Sequence[WordPositions]
     columns: Sequence[Any]
     seconds: float
 
@@ -43,7 +43,7 @@ class BpmParser(BatchPipe):
 
     `decoder`: "projective" (Eisner 1996) or "spanning" (Chu & Liu 1965, Edmonds 1967). `stages`: number of the model's
     stages to run; 1 is the parser of the paper. `max_tokens`: longer sentences are parsed in pieces. `threads`,
-    `deadline`: see `BatchPipe`; sentences that exceeded the deadline are in `doc.user_data[DEADLINE_STRUCK]`.
+    `deadline`: see `BatchPipe`; sentences that exceeded the deadline are in `doc.user_data[DEADLINE_EXCEEDED]`.
 
     Reads the tags that the model needs (`token.tag_`, `token.pos_` or both, and `token.lemma_` for a model trained with
     lemmas) and sentence boundaries, and writes a tree for each sentence: one root, every other token on or below it.
@@ -56,30 +56,30 @@ class BpmParser(BatchPipe):
     factory = "bpm_parser"
     EMBEDDED = "en_bpm"
     LOADER = "load_dependency_parser"
-    SPLITTERS = "senter, sentencizer"
+    SENTENCE_SETTERS = "senter, sentencizer"
     SETTINGS = {  # noqa: RUF012 (never changed)
         name: setting for name, setting in DependencySettings.ALLOWED.items() if name != "heads"
     }
-    OWN = {"spans_key": (DEFAULT_KEY, KEY), "threads": THREADS, "deadline": DEADLINE}  # noqa: RUF012 (never changed)
+    COMPONENT_SETTINGS = {"spans_key": (DEFAULT_KEY, KEY), "threads": THREADS, "deadline": DEADLINE}  # noqa: RUF012 (never changed)
 
     @property
     def cfg(self) -> dict[str, Any]:
         """The keyword arguments that `Pipe.score` passes to the scorer: none."""
         return {}
 
-    def begin(self, doc: Doc) -> LinksRead:
+    def read_doc(self, doc: Doc) -> DependencyInput:
         """Return the sentences of a Doc as columns for the parser, with the heads and labels of the guiding trees if
         needed."""
         from ..features.linear.linkparts import TokenColumns
 
         parser = self.configured_parser
-        began = time.perf_counter()
+        start_time = time.perf_counter()
         words, sentences = read_words(doc)
-        read = _READ[parser.source] + (("lemma_",) if parser.needs_lemmas else ())
-        values = {name: attribute_texts(doc, _ATTRIBUTES[name]) for name in read}
-        for name in read:
-            self._expect(name, words, values[name])
-        self._expect_boundaries(doc)
+        names = _SOURCES[parser.source] + (("lemma_",) if parser.needs_lemmas else ())
+        values = {name: attribute_texts(doc, _ATTRIBUTES[name]) for name in names}
+        for name in names:
+            self._check_values(name, words, values[name])
+        self._check_boundaries(doc)
         guide: tuple[list[int], list[str]] = ([], [])
         if self._is_guided(doc, words, parser):
             leaf_tags = values.get("tag_") or attribute_texts(doc, TAG)
@@ -88,65 +88,76 @@ class BpmParser(BatchPipe):
             rules = _text_guide(parser.meta.get("lang") or doc.lang_)
             guide = read_guide(doc, self.spans_key, words, sentences, leaf_tags, rules)
         tags, pos, lemmas = (values.get(name, []) for name in _SETTERS)
-        whole = (words, tags, pos, lemmas, *guide)
+        doc_columns = (words, tags, pos, lemmas, *guide)
         columns = [
-            TokenColumns(*(_own(column, places) for column in whole)) if places else None for _, _, places in sentences
+            TokenColumns(*(_sentence_values(column, positions) for column in doc_columns)) if positions else None
+            for _, _, positions in sentences
         ]
-        return LinksRead(sentences, columns, (time.perf_counter() - began) / max(len(doc), 1))
+        return DependencyInput(sentences, columns, (time.perf_counter() - start_time) / max(len(doc), 1))
 
-    def parse_read(self, read: Sequence[LinksRead]) -> list[list[Any]]:
+    def predict(self, inputs: Sequence[DependencyInput]) -> list[list[Any]]:
         """Return the tree of each sentence of the Docs, None for a sentence without words."""
         parser, timed = self.timed_parser, self._timed is not None
 
         def parse(columns: Any, seconds: float) -> Any:
             return parser.parse(columns, seconds * len(columns.words)) if timed else parser.parse(columns)
 
-        return [[None if own is None else parse(own, one.seconds) for own in one.columns] for one in read]
+        return [
+            [
+                None if columns_of_sentence is None else parse(columns_of_sentence, one.seconds)
+                for columns_of_sentence in one.columns
+            ]
+            for one in inputs
+        ]
 
-    def in_time(self, parser: Any, deadline: float) -> Any:
+    def with_deadline(self, parser: Any, deadline: float) -> Any:
         """Return the parser with a deadline."""
         from ..parsers.dependency.deadline import DependencyDeadline
 
         return DependencyDeadline(parser, deadline)
 
-    def write(self, doc: Doc, read: LinksRead, found: Sequence[Any]) -> None:
+    def set_annotations(self, doc: Doc, parser_input: DependencyInput, parses_of_doc: Sequence[Any]) -> None:
         """Set heads and labels; white space depends on the word before it."""
         if not len(doc):
             return
         add = doc.vocab.strings.add
-        hashes = {label: add(label) for label in {ROOT, OTHER}.union(*(parse.labels for parse in found if parse))}
+        hashes = {
+            label: add(label) for label in {ROOT, OTHER}.union(*(parse.labels for parse in parses_of_doc if parse))
+        }
         root, other = hashes[ROOT], hashes[OTHER]
         heads, labels = [0] * len(doc), [other] * len(doc)  # heads relative to the token, as in spaCy
-        for (start, end, places), parse in zip(read.sentences, found, strict=True):
-            if len(places) < end - start:
-                for place, above in _above_blanks(start, end, places).items():
-                    heads[place] = above - place
+        for (start, end, positions), parse in zip(parser_input.sentences, parses_of_doc, strict=True):
+            if len(positions) < end - start:
+                for i, above in _above_blanks(start, end, positions).items():
+                    heads[i] = above - i
             if parse is None:
                 labels[start] = root
                 continue
-            own = list(map(hashes.__getitem__, parse.labels)) or [other] * len(places)
-            own = [label if head >= 0 else root for head, label in zip(parse.heads, own, strict=True)]
-            if isinstance(places, range):
-                pairs = zip(places, parse.heads, strict=True)
-                heads[start:end] = [head + start - place if head >= 0 else 0 for place, head in pairs]
-                labels[start:end] = own
+            sentence_labels = list(map(hashes.__getitem__, parse.labels)) or [other] * len(positions)
+            sentence_labels = [
+                label if head >= 0 else root for head, label in zip(parse.heads, sentence_labels, strict=True)
+            ]
+            if isinstance(positions, range):
+                pairs = zip(positions, parse.heads, strict=True)
+                heads[start:end] = [head + start - i if head >= 0 else 0 for i, head in pairs]
+                labels[start:end] = sentence_labels
                 continue
-            for place, head, label in zip(places, parse.heads, own, strict=True):
-                heads[place] = places[head] - place if head >= 0 else 0
-                labels[place] = label
+            for i, head, label in zip(positions, parse.heads, sentence_labels, strict=True):
+                heads[i] = positions[head] - i if head >= 0 else 0
+                labels[i] = label
         columns = np.empty((len(doc), 2), np.uint64)
         columns[:, 0] = np.fromiter(heads, np.int64, len(doc)).view(np.uint64)
         columns[:, 1] = np.fromiter(labels, np.uint64, len(doc))
         doc.from_array([HEAD, DEP], columns)  # type: ignore[arg-type]
-        _keep_boundaries(doc, [sentence.start for sentence in read.sentences])
-        parses = zip(read.sentences, found, strict=True)
-        struck = [[sentence.start, sentence.end] for sentence, parse in parses if parse and parse.deadline_struck]
-        if struck:
-            doc.user_data[DEADLINE_STRUCK] = struck
+        _keep_boundaries(doc, [sentence.start for sentence in parser_input.sentences])
+        parses = zip(parser_input.sentences, parses_of_doc, strict=True)
+        exceeded = [[sentence.start, sentence.end] for sentence, parse in parses if parse and parse.deadline_exceeded]
+        if exceeded:
+            doc.user_data[DEADLINE_EXCEEDED] = exceeded
         else:
-            doc.user_data.pop(DEADLINE_STRUCK, None)
+            doc.user_data.pop(DEADLINE_EXCEEDED, None)
 
-    def _expect(self, attribute: str, words: Sequence[str], values: Sequence[str]) -> None:
+    def _check_values(self, attribute: str, words: Sequence[str], values: Sequence[str]) -> None:
         """Warn of words ("" is none) without a value that the model needs. Raises MissingAnnotationError if all words
         lack it."""
         if "" not in values:
@@ -181,7 +192,7 @@ class BpmParser(BatchPipe):
 
 
 def read_guide(
-    doc: Doc, key: str, words: Sequence[str], sentences: Sequence[WordPlaces], tags: Sequence[str], guide: Any
+    doc: Doc, key: str, words: Sequence[str], sentences: Sequence[WordPositions], tags: Sequence[str], guide: Any
 ) -> tuple[list[int], list[str]]:
     """`tree_guide` of the trees of a Doc's sentences, by a `TextGuide`: heads, as indices among the words of the
     sentence, and labels, for each token; for white space they are meaningless.
@@ -194,13 +205,15 @@ def read_guide(
     links = guide.links(*spans, tags, bounds, visible)
     if links is not None:
         return links
-    found = read_constituents(doc, key)  # raises, or some constituents cover several sentences
+    constituents = read_constituents(doc, key)  # raises, or some constituents cover several sentences
     heads, labels = [0] * len(words), [""] * len(words)
-    for _, _, places in sentences:
-        if places:
-            tree = tree_of(found, places, _own(words, places), _own(tags, places))
-            for place, head, label in zip(places, *tree_guide(tree, guide.rules), strict=True):
-                heads[place], labels[place] = head, label
+    for _, _, positions in sentences:
+        if positions:
+            tree = tree_of(
+                constituents, positions, _sentence_values(words, positions), _sentence_values(tags, positions)
+            )
+            for i, head, label in zip(positions, *tree_guide(tree, guide.rules), strict=True):
+                heads[i], labels[i] = head, label
     return heads, labels
 
 
@@ -212,19 +225,19 @@ def _text_guide(language: str) -> Any:
     return TextGuide(head_rules(language))
 
 
-def _own(column: Sequence[Any], places: Sequence[int]) -> tuple[Any, ...]:
+def _sentence_values(column: Sequence[Any], positions: Sequence[int]) -> tuple[Any, ...]:
     """The values of a column at a sentence's positions, () for a column that was not read."""
-    if isinstance(places, range):
-        return tuple(column[places.start : places.stop])
-    return tuple([column[place] for place in places]) if column else ()
+    if isinstance(positions, range):
+        return tuple(column[positions.start : positions.stop])
+    return tuple([column[i] for i in positions]) if column else ()
 
 
-def _above_blanks(start: int, end: int, places: Sequence[int]) -> dict[int, int]:
+def _above_blanks(start: int, end: int, positions: Sequence[int]) -> dict[int, int]:
     """The head of each white-space token of a sentence: the word before it, else the first word, or the first token of
     a sentence without words."""
     above: dict[int, int] = {}
-    for place in sorted(set(range(start, end)).difference(places)):
-        above[place] = above.get(place - 1, place - 1) if place > start else places[0] if places else start
+    for i in sorted(set(range(start, end)).difference(positions)):
+        above[i] = above.get(i - 1, i - 1) if i > start else positions[0] if positions else start
     return above
 
 

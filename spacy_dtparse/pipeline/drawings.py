@@ -43,51 +43,55 @@ def render(
     with_scores = check_options(style, options).scores
     if jupyter not in (None, True, False):
         raise ConfigError(f"jupyter={jupyter!r}; allowed are True, False and None")
-    given: Iterable[Any] = [docs] if isinstance(docs, Doc | Span | Tree) else docs
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise ConfigError(f"{_seen(given)} cannot be drawn; give a parsed Doc, a Span, a Tree, or a list of them")
+    items: Iterable[Any] = [docs] if isinstance(docs, Doc | Span | Tree) else docs
+    if isinstance(items, str | bytes) or not isinstance(items, Iterable):
+        raise ConfigError(
+            f"{_shorten_repr(items)} cannot be drawn; give a parsed Doc, a Span, a Tree, or a list of them"
+        )
     trees: list[Tree] = []
     scores: list[list[float | None]] = []
-    for one in given:
+    for one in items:
         if isinstance(one, Tree):
             pairs: list[tuple[Tree, list[float | None]]] = [(one, [None] * len(one))]
         elif isinstance(one, Doc | Span):
-            pairs = drawn_trees(one, key)
+            pairs = trees_with_probabilities(one, key)
         else:
-            raise ConfigError(f"{_seen(one)} cannot be drawn; give a parsed Doc, a Span or a Tree")
+            raise ConfigError(f"{_shorten_repr(one)} cannot be drawn; give a parsed Doc, a Span or a Tree")
         trees += [tree for tree, _ in pairs]
-        scores += [own for _, own in pairs]
-    if with_scores and trees and not any(score is not None for own in scores for score in own):
+        scores += [tree_scores for _, tree_scores in pairs]
+    if with_scores and trees and not any(score is not None for tree_scores in scores for score in tree_scores):
         raise ConfigError("scores=True, but there are none: a Tree has no scores, and Doc.from_docs and JSON drop them")
     drawn = draw(trees, style, page, options, scores)
     return drawn if jupyter or (jupyter is None and in_notebook()) else str.__str__(drawn)
 
 
-def drawn_trees(doc: Doc | Span, key: str | None = None) -> list[tuple[Tree, list[float | None]]]:
+def trees_with_probabilities(doc: Doc | Span, key: str | None = None) -> list[tuple[Tree, list[float | None]]]:
     """The Tree of each sentence, or of each part of one in a span, and the probabilities of its constituents.
 
     The root of a part of a sentence is the constituent that covers it, if there is one, else TOP.
     """
-    whole, first, last = (doc.doc, doc.start, doc.end) if isinstance(doc, Span) else (doc, 0, len(doc))
-    found = read_constituents(whole, key)
-    name = group_key(whole, key)
-    attrs = {} if name is None else whole.spans[name].attrs
-    told = attrs.get("probabilities") or [None if cost is None else exp(-cost) for cost in attrs.get("scores", ())]
-    if len(told) != len(found.starts):
-        told = [None] * len(found.starts)
+    full_doc, first, last = (doc.doc, doc.start, doc.end) if isinstance(doc, Span) else (doc, 0, len(doc))
+    found = read_constituents(full_doc, key)
+    name = group_key(full_doc, key)
+    attrs = {} if name is None else full_doc.spans[name].attrs
+    probabilities_of_doc = attrs.get("probabilities") or [
+        None if cost is None else exp(-cost) for cost in attrs.get("scores", ())
+    ]
+    if len(probabilities_of_doc) != len(found.starts):
+        probabilities_of_doc = [None] * len(found.starts)
     pairs = []
-    for start, end, words in visible_tokens(whole):
+    for start, end, words in visible_tokens(full_doc):
         words = [token for token in words if first <= token.i < last]
         if not words:
             continue
-        tree = to_tree(whole[max(start, first) : min(end, last)], key)
-        place, stop = words[0].i, words[-1].i + 1
-        inside = range(bisect_left(found.starts, place), bisect_left(found.starts, stop))
-        own = [told[k] for k in inside if found.ends[k] <= stop]
-        probabilities: list[float | None] = [*[None] * (len(tree) - len(own)), *own]
+        tree = to_tree(full_doc[max(start, first) : min(end, last)], key)
+        start_token, end_token = words[0].i, words[-1].i + 1
+        inside = range(bisect_left(found.starts, start_token), bisect_left(found.starts, end_token))
+        tree_probabilities = [probabilities_of_doc[k] for k in inside if found.ends[k] <= end_token]
+        probabilities: list[float | None] = [*[None] * (len(tree) - len(tree_probabilities)), *tree_probabilities]
         partly = start < first or end > last
         if partly and tree.labels[0] == TOP and len(tree) > 1 and tree.ends[1] - tree.starts[1] == tree.n_tokens:
-            tree = Tree.trusted(tree.words, tree.tags, tree.labels[1:], tree.starts[1:], tree.ends[1:])
+            tree = Tree.unchecked(tree.words, tree.tags, tree.labels[1:], tree.starts[1:], tree.ends[1:])
             probabilities = probabilities[1:]
         pairs.append((tree, probabilities))
     return pairs
@@ -99,6 +103,6 @@ def in_notebook() -> bool:
     return shell is not None and type(shell()).__name__ == "ZMQInteractiveShell"
 
 
-def _seen(value: Any) -> str:
+def _shorten_repr(value: Any) -> str:
     shown = repr(value)
     return f"{type(value).__name__} {shown if len(shown) <= 40 else shown[:39] + '…'}"

@@ -9,8 +9,8 @@ from spacy.language import Language
 from spacy.util import Config, dict_to_dot, load_config, load_meta, load_model_from_config
 
 from ..errors import DtparseError, ModelFormatError
-from ..model.ahead import begin
-from ..models import DEFAULT, PARSERS, WHOLE, embedded_model, embedded_pipeline
+from ..model.kernel_warmup import start_compiling
+from ..models import DEFAULT, PARSERS, PIPELINE, embedded_model, embedded_pipeline
 from ..parsers.kinds import KINDS
 from . import component  # noqa: F401 (registers the factories where the package is not installed)
 
@@ -20,8 +20,8 @@ def load_embedded(name: str | None = None, **overrides: Any) -> Language:
     name = DEFAULT if name is None else name
     embedded_model(name)  # raises if there is none
     folder = embedded_pipeline()
-    begin(*(kind.name for kind in KINDS.values() if kind.factory in (PARSERS[name], "recurrent_tagger")))
-    if name == WHOLE:
+    start_compiling(*(kind.name for kind in KINDS.values() if kind.factory in (PARSERS[name], "recurrent_tagger")))
+    if name == PIPELINE:
         return spacy.load(folder, **overrides)
     return _with_parser(folder, name, **overrides)
 
@@ -45,22 +45,31 @@ def load_named(name: str | None = None, **overrides: Any) -> Language:
 
 
 def _with_parser(
-    folder: Path, name: str, *, exclude: str | Iterable[str] = (), config: Mapping[str, Any] | None = None, **given: Any
+    folder: Path,
+    name: str,
+    *,
+    exclude: str | Iterable[str] = (),
+    config: Mapping[str, Any] | None = None,
+    **options: Any,
 ) -> Language:
     """Do what spacy.load does, for a pipeline that is not on disk as a whole."""
-    own, factory = PARSERS[WHOLE], PARSERS[name]
-    wanted = load_config(folder / "config.cfg")
+    embedded_factory, factory = PARSERS[PIPELINE], PARSERS[name]
+    merged = load_config(folder / "config.cfg")
     if factory == "bpm_parser":  # needs the constituents of the other parser
-        wanted["nlp"]["pipeline"].append(factory)
+        merged["nlp"]["pipeline"].append(factory)
     else:
-        wanted["nlp"]["pipeline"] = [factory if pipe == own else pipe for pipe in wanted["nlp"]["pipeline"]]
-        del wanted["components"][own]
+        merged["nlp"]["pipeline"] = [
+            factory if pipe == embedded_factory else pipe for pipe in merged["nlp"]["pipeline"]
+        ]
+        del merged["components"][embedded_factory]
     first = next(known for known, its_factory in PARSERS.items() if its_factory == factory)
-    named = {} if first == name else {"model": name}  # the factory loads the first one by default
-    wanted["components"][factory] = {"factory": factory, **named}
-    wanted = Config().from_str(wanted.to_str(), interpolate=False, overrides=dict_to_dot(dict(config or {})))
-    nlp = load_model_from_config(wanted, exclude=exclude, auto_fill=True, meta=load_meta(folder / "meta.json"), **given)
+    model_setting = {} if first == name else {"model": name}  # the factory loads the first one by default
+    merged["components"][factory] = {"factory": factory, **model_setting}
+    merged = Config().from_str(merged.to_str(), interpolate=False, overrides=dict_to_dot(dict(config or {})))
+    nlp = load_model_from_config(
+        merged, exclude=exclude, auto_fill=True, meta=load_meta(folder / "meta.json"), **options
+    )
     nlp.from_disk(folder, exclude=[exclude] if isinstance(exclude, str) else list(exclude))
-    description = nlp.meta["description"].replace(own, factory)
+    description = nlp.meta["description"].replace(embedded_factory, factory)
     nlp.meta.update(name=name.removeprefix("en_"), description=description)
     return nlp

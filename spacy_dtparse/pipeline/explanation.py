@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from ..model.trees.explain import Rule
     from ..model.trees.reasons import Fact, Group, Reasons
 
-MOST_LINES = 10
+MAX_LINES = 10
 """Maximum number of lines of an explanation, unless all are requested."""
-_SMALL = 0.05
+_MIN_CONTRIBUTION = 0.05
 """A fact or a group with a smaller contribution is omitted, unless all are requested."""
 
 
@@ -94,10 +94,10 @@ class Explanation:
         to add."""
         lines = [self._title(), f"  {self.decided}"]
         if self.alternatives:
-            told = self.alternatives if all else self.alternatives[:2]
-            lines.append("  instead: " + "; ".join(_alternative(other) for other in told))
+            alternatives_shown = self.alternatives if all else self.alternatives[:2]
+            lines.append("  instead: " + "; ".join(_format_alternative(other) for other in alternatives_shown))
         if self.reasons is not None:
-            lines += self._all_groups() if all else self._main_groups(MOST_LINES - len(lines))
+            lines += self._all_groups() if all else self._main_groups(MAX_LINES - len(lines))
         n = len(self.rules) if all else rules or 0
         return "\n".join([*lines, *(f"  {rule}" for rule in self.rules[:n])])
 
@@ -116,60 +116,66 @@ class Explanation:
         }  # fmt: skip
 
     def _title(self) -> str:
-        title = f"{self.label} “{_short(self.text)}”"
+        title = f"{self.label} “{_shorten(self.text)}”"
         if self.probability is not None:
-            title += f": probability {_probability(self.probability)}"
+            title += f": probability {_format_probability(self.probability)}"
         if self.reasons is not None:
             title += f"{',' if self.probability is not None else ':'} rules {self.reasons.score:+.2f}"
             if self.runner_up is not None:
                 title += f" (next label {self.runner_up} {self.reasons.score - self.reasons.margin:+.2f})"
         return title
 
-    def _main_groups(self, room: int) -> list[str]:
-        """Describe the groups with the largest contributions, the evidence against, and the rest; at most `room`
+    def _main_groups(self, max_lines: int) -> list[str]:
+        """Describe the groups with the largest contributions, the evidence against, and the rest; at most `max_lines`
         lines."""
         assert self.reasons is not None
-        ordered = [group for group in self.groups if group.name != "always" and abs(group.value) >= _SMALL]
-        shown = sorted(ordered, key=lambda group: -max(abs(group.value), abs(group.over)))[: room - 2]
-        lines = [self._line(group, 2) for group in shown]
+        ordered = [group for group in self.groups if group.name != "always" and abs(group.value) >= _MIN_CONTRIBUTION]
+        shown = sorted(ordered, key=lambda group: -max(abs(group.value), abs(group.over)))[: max_lines - 2]
+        lines = [self._format_group(group, 2) for group in shown]
         always = [fact for group in self.groups if group.name == "always" for fact in group.facts]
-        against = [fact for fact in self.reasons_against if fact.value <= -_SMALL and fact not in always]
+        against = [fact for fact in self.reasons_against if fact.value <= -_MIN_CONTRIBUTION and fact not in always]
         if against:
             lines.append("  most against it: " + "; ".join(f"{fact.words} {fact.value:+.2f}" for fact in against[:2]))
         rest = [group for group in self.groups if group not in shown]
         left = sum(group.value for group in rest)
-        lines.append(f"  {left:+.2f} the rest: {', '.join(group.name for group in rest) or 'nothing'}; {self._count()}")
+        lines.append(
+            f"  {left:+.2f} the rest: {', '.join(group.name for group in rest) or 'nothing'}; {self._rule_count()}"
+        )
         return lines
 
     def _all_groups(self) -> list[str]:
         lines = []
         for group in self.groups:
-            lines.append(self._line(group, 0))
+            lines.append(self._format_group(group, 0))
             lines += [f"    {fact.value:+.4f} ({fact.over:+.4f}) {fact.words}" for fact in group.facts]
-        return [*lines, f"  {self._count()}:"]
+        return [*lines, f"  {self._rule_count()}:"]
 
-    def _count(self) -> str:
+    def _rule_count(self) -> str:
         n = self.reasons.n_rules if self.reasons is not None else 0
         return f"{n} rule{'s' if n != 1 else ''} fired"
 
-    def _line(self, group: Group, most: int) -> str:
+    def _format_group(self, group: Group, max_facts: int) -> str:
         over = f" ({group.over:+.2f} over {self.runner_up})" if self.runner_up is not None else ""
-        same = [f for f in group.facts if f.value * group.value > 0 and abs(f.value) >= _SMALL]
-        facts = "; ".join(f"{f.words} {f.value:+.2f}" for f in sorted(same, key=lambda f: -abs(f.value))[:most])
+        same = [f for f in group.facts if f.value * group.value > 0 and abs(f.value) >= _MIN_CONTRIBUTION]
+        facts = "; ".join(f"{f.words} {f.value:+.2f}" for f in sorted(same, key=lambda f: -abs(f.value))[:max_facts])
         return f"  {group.value:+.2f}{over} {group.name}{': ' if facts else ''}{facts}"
 
 
-def _alternative(other: Alternative) -> str:
-    where = "of the same words" if other.relation == "same span" else f"“{_short(other.text)}”"
+def _format_alternative(other: Alternative) -> str:
+    where = "of the same words" if other.relation == "same span" else f"“{_shorten(other.text)}”"
     crossing = ", which crosses it" if other.relation == "crosses" else ""
-    return f"{other.label} {where}{crossing} ({_probability(other.probability)})"
+    return f"{other.label} {where}{crossing} ({_format_probability(other.probability)})"
 
 
-def _probability(value: float) -> str:
+def _format_probability(value: float) -> str:
     return "below 0.001" if value < 0.001 else "above 0.999" if value > 0.999 else f"{value:.3f}"
 
 
-def _short(text: str, most: int = 60) -> str:
+def _shorten(text: str, max_length: int = 60) -> str:
     """Shorten a text to one line; the middle of a long one is left out."""
     text = " ".join(text.split())
-    return text if len(text) <= most else f"{text[: most // 2 - 2].rstrip()} … {text[-most // 2 + 2 :].lstrip()}"
+    return (
+        text
+        if len(text) <= max_length
+        else f"{text[: max_length // 2 - 2].rstrip()} … {text[-max_length // 2 + 2 :].lstrip()}"
+    )

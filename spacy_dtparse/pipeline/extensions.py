@@ -45,7 +45,7 @@ _METHODS: tuple[tuple[Any, str, Any], ...] = (
     (Span, "phrases", phrases),
     (Span, "to_nltk", to_nltk),
 )
-_OURS = ("spine", "spines", "clauses", "head", "phrases", "to_nltk", "probability", "tree_probability")
+_NOT_IN_BENEPAR = ("spine", "spines", "clauses", "head", "phrases", "to_nltk", "probability", "tree_probability")
 """Names that benepar does not have."""
 
 
@@ -56,14 +56,14 @@ def register_extensions(force: bool = False) -> list[str]:
     import fails on a taken name. `force` takes them all. Creating a dtparse component calls this function; call it to
     read parsed Docs in a program that creates none.
     """
-    waiting = "benepar" not in sys.modules and importlib.util.find_spec("benepar") is not None
-    held = []
+    benepar_pending = "benepar" not in sys.modules and importlib.util.find_spec("benepar") is not None
+    taken = []
     for owner, name, function in _EXTENSIONS + _METHODS:
         kind = "method" if (owner, name, function) in _METHODS else "getter"
-        if owner is not Doc and waiting and not force and name not in _OURS:
-            held.append(f"{owner.__name__}.{name}")
+        if owner is not Doc and benepar_pending and not force and name not in _NOT_IN_BENEPAR:
+            taken.append(f"{owner.__name__}.{name}")
         elif force or not owner.has_extension(name):
             owner.set_extension(name, force=force, **{kind: function})
         elif function not in owner.get_extension(name):
-            held.append(f"{owner.__name__}.{name}")
-    return held
+            taken.append(f"{owner.__name__}.{name}")
+    return taken

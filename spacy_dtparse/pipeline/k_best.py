@@ -10,7 +10,7 @@ from spacy.tokens import Doc, Span
 
 from ..errors import DtparseError
 from ..parsers.base import KBestParser, ParseResult
-from ..parsers.calibration import Calibrated
+from ..parsers.calibration import ResultCalibrator
 from ..parsers.kbest import check_k
 from ..trees.bracket_writer import write_tree
 from ..trees.tree import TOP, Tree
@@ -22,13 +22,13 @@ from .sentences import SentenceInput
 class RankedTree:
     """One of the best trees of a sentence.
 
-    `rank`: from 1; `result`: of the parser; `places`: the tokens of the Doc, by index, that are the leaves of the
+    `rank`: from 1; `result`: of the parser; `positions`: the tokens of the Doc, by index, that are the leaves of the
     tree (all but white space).
     """
 
     rank: int
     result: ParseResult
-    places: tuple[int, ...]
+    positions: tuple[int, ...]
 
     @property
     def tree(self) -> Tree:
@@ -67,13 +67,13 @@ class RankedTree:
         """(Label, start, end) of the constituents in pre-order, in tokens of the Doc, in the format of
         `doc._.constituents`: without TOP if another constituent covers the sentence."""
         spans = self.tree.spans()
-        bare = len(spans) > 1 and spans[0][2] == TOP and spans[0][:2] == spans[1][:2]
-        places = self.places
-        return tuple((label, places[start], places[end - 1] + 1) for start, end, label in spans[bare:])
+        skip_top = len(spans) > 1 and spans[0][2] == TOP and spans[0][:2] == spans[1][:2]
+        positions = self.positions
+        return tuple((label, positions[start], positions[end - 1] + 1) for start, end, label in spans[skip_top:])
 
     def __str__(self) -> str:
-        told = f"{self.margin:.3f}" if self.probability is None else f"{self.probability:.2f}, {self.margin:.3f}"
-        return f"{self.rank}. ({told}) {self.brackets}"
+        values = f"{self.margin:.3f}" if self.probability is None else f"{self.probability:.2f}, {self.margin:.3f}"
+        return f"{self.rank}. ({values}) {self.brackets}"
 
 
 def k_best(nlp: Language | ConstituentPipe, sentence: str | Doc | Span, k: int = 10) -> list[RankedTree]:
@@ -92,45 +92,47 @@ def k_best(nlp: Language | ConstituentPipe, sentence: str | Doc | Span, k: int =
             raise DtparseError("a component cannot read a text; give the pipeline, or a Doc")
         sentence = nlp(sentence)
     doc = sentence.doc
-    pipe = _component(nlp, doc)
-    given = [one for one in pipe.begin(doc).sentences if one.words]
+    pipe = _choose_component(nlp, doc)
+    sentences = [one for one in pipe.read_doc(doc).sentences if one.words]
     if isinstance(sentence, Span):
-        given = [one for one in given if one.start <= sentence.start < one.end]
-    if len(given) != 1:
-        what = f"{len(given)} sentences" if given else "no word"
+        sentences = [one for one in sentences if one.start <= sentence.start < one.end]
+    if len(sentences) != 1:
+        what = f"{len(sentences)} sentences" if sentences else "no word"
         raise DtparseError(
             f"“{sentence.text[:60]}” has {what}, and the best trees are of one sentence; give one of doc.sents of the "
             "parsed Doc"
         )
-    return _listed(pipe, given[0], k)
+    return _rank_trees(pipe, sentences[0], k)
 
 
 def best_trees(pipe: ConstituentPipe, doc: Doc, k: int) -> Iterator[tuple[SentenceInput, list[RankedTree]]]:
     """`k_best` of each sentence of a Doc that has a word."""
-    for given in pipe.begin(doc).sentences:
-        if given.words:
-            yield given, _listed(pipe, given, k)
+    for sentence_input in pipe.read_doc(doc).sentences:
+        if sentence_input.words:
+            yield sentence_input, _rank_trees(pipe, sentence_input, k)
 
 
-def _listed(pipe: ConstituentPipe, given: SentenceInput, k: int) -> list[RankedTree]:
+def _rank_trees(pipe: ConstituentPipe, sentence_input: SentenceInput, k: int) -> list[RankedTree]:
     parser = pipe.configured_parser
     if not isinstance(parser, KBestParser):
         raise DtparseError(f"a parser of kind {parser.name!r} gives only its best tree; use one that lists trees")
-    found = parser.parse_k(given.words, given.tags, k)
+    found = parser.parse_k_best(sentence_input.words, sentence_input.tags, k)
     if getattr(parser, "calibration", None) is not None:
-        found = Calibrated(parser).ranked(given.words, given.tags, found)
-    return [RankedTree(rank, one, given.places) for rank, one in enumerate(found, 1)]
+        found = ResultCalibrator(parser).with_tree_probabilities(sentence_input.words, sentence_input.tags, found)
+    return [RankedTree(rank, one, sentence_input.positions) for rank, one in enumerate(found, 1)]
 
 
-def _component(nlp: Language | ConstituentPipe, doc: Doc) -> ConstituentPipe:
+def _choose_component(nlp: Language | ConstituentPipe, doc: Doc) -> ConstituentPipe:
     """The constituent parser that wrote a Doc's constituents, else the first."""
     if isinstance(nlp, ConstituentPipe):
         return nlp
-    own = [pipe for _, pipe in nlp.components if isinstance(pipe, ConstituentPipe)]
-    if not own:
+    parsers = [pipe for _, pipe in nlp.components if isinstance(pipe, ConstituentPipe)]
+    if not parsers:
         raise DtparseError(
             f"this pipeline has no constituent parser, only {', '.join(nlp.pipe_names) or 'nothing'}; add 'dtparse' to "
             "it or use spacy_dtparse.load()"
         )
-    wrote = (pipe for pipe in own if pipe.spans_key in doc.spans)
-    return next((pipe for pipe in wrote if doc.spans[pipe.spans_key].attrs.get("parser") == pipe.parser.name), own[0])
+    writers = (pipe for pipe in parsers if pipe.spans_key in doc.spans)
+    return next(
+        (pipe for pipe in writers if doc.spans[pipe.spans_key].attrs.get("parser") == pipe.parser.name), parsers[0]
+    )

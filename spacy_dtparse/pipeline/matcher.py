@@ -18,19 +18,19 @@ from ..query.forest import Nodes
 from ..trees.heads import HeadRules
 from ..trees.tree import TOP, Tree
 from .constituents import Constituents, make_span, read_constituents, tree_of
-from .phrases import rules_of
+from .phrases import head_rules_for
 from .sentences import attribute_texts, read_words
 
 OnMatch = Callable[["ConstituentMatcher", Doc, int, list[Any]], Any]
-_NUMBERS = ("LENGTH", "IS_", "LIKE_")
+_NUMERIC = ("LENGTH", "IS_", "LIKE_")
 
 
 class _Sentence(NamedTuple):
-    """A tree of the Doc with index `doc` among those searched; its leaf k is token `places[k]`."""
+    """A tree of the Doc with index `doc` among those searched; its leaf k is token `positions[k]`."""
 
     doc: int
     found: Constituents
-    places: Sequence[int]
+    positions: Sequence[int]
     tree: Tree
 
 
@@ -55,9 +55,9 @@ class ConstituentMatcher:
 
     def __contains__(self, key: str | int) -> bool:
         """Whether there are patterns for a key."""
-        return self._number(key) in self._patterns
+        return self._key_id(key) in self._patterns
 
-    def _number(self, key: str | int) -> int:
+    def _key_id(self, key: str | int) -> int:
         return self.vocab.strings[key] if isinstance(key, str) else key
 
     def add(self, key: str | int, patterns: Sequence[str | Mapping[str, Any]], on_match: OnMatch | None = None) -> None:
@@ -73,22 +73,22 @@ class ConstituentMatcher:
             raise PatternError(f"there are no patterns for {key!r}; give a list of at least one")
         if on_match is not None and not callable(on_match):
             raise ConfigError(f"on_match is {on_match!r}; give a function of the matcher, Doc, number and matches")
-        number = self.vocab.strings.add(key) if isinstance(key, str) else key
-        self._patterns.setdefault(number, []).extend(compiled)
-        self._callbacks[number] = on_match
+        key_id = self.vocab.strings.add(key) if isinstance(key, str) else key
+        self._patterns.setdefault(key_id, []).extend(compiled)
+        self._callbacks[key_id] = on_match
 
     def remove(self, key: str | int) -> None:
         """Remove a key and its patterns. Raises ConfigError if there is none."""
         if key not in self:
             raise ConfigError(f"there are no patterns for {key!r} in this matcher")
-        del self._patterns[self._number(key)], self._callbacks[self._number(key)]
+        del self._patterns[self._key_id(key)], self._callbacks[self._key_id(key)]
 
     def get(self, key: str | int, default: Any = None) -> Any:
         """(on_match, patterns as they were added) of a key, or `default`."""
         if key not in self:
             return default
-        number = self._number(key)
-        return self._callbacks[number], [pattern.source for pattern in self._patterns[number]]
+        key_id = self._key_id(key)
+        return self._callbacks[key_id], [pattern.source for pattern in self._patterns[key_id]]
 
     def __call__(self, doclike: Doc | Span, *, as_spans: bool = False, with_names: bool = False) -> list[Any]:
         """The matches in a Doc, or in a Span of whole constituents, in the order of the text, parents first.
@@ -114,16 +114,16 @@ class ConstituentMatcher:
         docs = [doclike.doc for doclike in doclikes]
         sentences = [
             sentence
-            for number, doclike in enumerate(doclikes)
-            for sentence in _sentences(number, doclike, self.spans_key)
+            for index, doclike in enumerate(doclikes)
+            for sentence in _sentences(index, doclike, self.spans_key)
         ]
 
         def values(attribute: str) -> list[Any]:
             of_docs = [_values(doc, attribute) for doc in docs]
-            return [of_docs[sentence.doc][place] for sentence in sentences for place in sentence.places]
+            return [of_docs[sentence.doc][i] for sentence in sentences for i in sentence.positions]
 
         def rules() -> Iterator[HeadRules]:
-            of_docs = [rules_of(doc, self.spans_key) if self.rules is None else self.rules for doc in docs]
+            of_docs = [head_rules_for(doc, self.spans_key) if self.rules is None else self.rules for doc in docs]
             yield from (of_docs[sentence.doc] for sentence in sentences)
 
         forest = Forest((sentence.tree for sentence in sentences), rules(), values)
@@ -136,23 +136,26 @@ class ConstituentMatcher:
                 spans[x] = _span(docs[sentence.doc], sentence, forest.node(x))
             return spans[x]
 
-        nodes, keys, names = self._found(Matching(forest), with_names)
-        places = np.fromiter((place for sentence in sentences for place in sentence.places), np.int64)
+        nodes, keys, names = self._find_matches(Matching(forest), with_names)
+        token_of_leaf = np.fromiter((i for sentence in sentences for i in sentence.positions), np.int64)
         doc_of = np.array([sentence.doc for sentence in sentences], dtype=np.int64)
-        starts, ends = places[forest.starts[nodes]].tolist(), (places[forest.ends[nodes] - 1] + 1).tolist()
+        starts, ends = (
+            token_of_leaf[forest.starts[nodes]].tolist(),
+            (token_of_leaf[forest.ends[nodes] - 1] + 1).tolist(),
+        )
         owners = doc_of[forest.tree_of[nodes]].tolist()
         for k, (x, key, owner) in enumerate(zip(nodes.tolist(), keys, owners, strict=True)):
             match = (key, span(x)) if as_spans else (key, starts[k], ends[k])
             found[owner].append((*match, {name: span(y) for name, y in names[k].items()}) if with_names else match)
         if any(callback is not None for callback in self._callbacks.values()):
             for doc, matches in zip(docs, found, strict=True):
-                for number, one in enumerate(matches):
+                for index, one in enumerate(matches):
                     callback = self._callbacks.get(one[0])
                     if callback is not None:
-                        callback(self, doc, number, matches)
+                        callback(self, doc, index, matches)
         return found
 
-    def _found(self, matching: Matching, with_names: bool) -> tuple[Nodes, list[int], list[dict[str, int]]]:
+    def _find_matches(self, matching: Matching, with_names: bool) -> tuple[Nodes, list[int], list[dict[str, int]]]:
         """Nodes, keys and names of all matches by node and then by key, in the order of adding, each once; names only
         if `with_names`."""
         nodes: list[Nodes] = [np.zeros(0, np.int64)]
@@ -170,13 +173,13 @@ class ConstituentMatcher:
                 parts = [matching.nodes(pattern.parsed) for pattern in patterns]
                 nodes.append(parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts)))
         every = np.concatenate(nodes)
-        places = np.repeat(np.arange(len(nodes)), [len(some) for some in nodes])
-        order = np.lexsort((places, every))
+        key_indices = np.repeat(np.arange(len(nodes)), [len(some) for some in nodes])
+        order = np.lexsort((key_indices, every))
         keys = [0, *self._patterns]
-        return every[order], [keys[k] for k in places[order].tolist()], [names[k] for k in order.tolist() if names]
+        return every[order], [keys[k] for k in key_indices[order].tolist()], [names[k] for k in order.tolist() if names]
 
 
-def _sentences(number: int, doclike: Doc | Span, key: str | None) -> Iterator[_Sentence]:
+def _sentences(doc_index: int, doclike: Doc | Span, key: str | None) -> Iterator[_Sentence]:
     """The trees of a Doc, or of the part of each sentence inside a Span; blank sentences have none."""
     doc = doclike.doc
     found = read_constituents(doc, key)
@@ -184,32 +187,34 @@ def _sentences(number: int, doclike: Doc | Span, key: str | None) -> Iterator[_S
     tags = attribute_texts(doc, TAG)
     first, last = (doclike.start, doclike.end) if isinstance(doclike, Span) else (0, len(doc))
     for start, end, within in bounds:
-        places = within if first <= start and end <= last else [place for place in within if first <= place < last]
-        if len(places):
-            own = [tags[place] or UNKNOWN_TAG for place in places]
-            yield _Sentence(number, found, places, tree_of(found, places, [words[place] for place in places], own))
+        positions = within if first <= start and end <= last else [i for i in within if first <= i < last]
+        if len(positions):
+            leaf_tags = [tags[i] or UNKNOWN_TAG for i in positions]
+            yield _Sentence(
+                doc_index, found, positions, tree_of(found, positions, [words[i] for i in positions], leaf_tags)
+            )
 
 
 def _values(doc: Doc, attribute: str) -> list[Any]:
     """An attribute of each token of a Doc, as text or as a number."""
-    number = IDS["ORTH" if attribute == "TEXT" else attribute]
-    if attribute.startswith(_NUMBERS):
-        return doc.to_array(number).reshape(-1).tolist()
-    return attribute_texts(doc, number)
+    attribute_id = IDS["ORTH" if attribute == "TEXT" else attribute]
+    if attribute.startswith(_NUMERIC):
+        return doc.to_array(attribute_id).reshape(-1).tolist()
+    return attribute_texts(doc, attribute_id)
 
 
 def _span(doc: Doc, sentence: _Sentence, node: Node) -> Span:
     """The Span of the Doc for a node; also for TOP, which is no constituent if another one covers the sentence."""
-    start, end = sentence.places[node.start], sentence.places[node.end - 1] + 1
+    start, end = sentence.positions[node.start], sentence.positions[node.end - 1] + 1
     if node.kind != "constituent":
         return Span(doc, start, end, label=node.label if node.kind == "tag" else "")
     tree, k, found = sentence.tree, node.number, sentence.found
-    number = found.by_extent.get((start, end), -1)
+    index = found.by_extent.get((start, end), -1)
     top = k
     while top and (tree.starts[top - 1], tree.ends[top - 1]) == (node.start, node.end):
         top -= 1
-    if top == 0 and (number < 0 or found.labels[number] != TOP):  # a TOP in the tree but not in the Doc
+    if top == 0 and (index < 0 or found.labels[index] != TOP):  # a TOP in the tree but not in the Doc
         if k == 0:
             return Span(doc, start, end, label=TOP)
         top = 1
-    return make_span(doc, found, number + k - top, with_level=True)
+    return make_span(doc, found, index + k - top, with_level=True)

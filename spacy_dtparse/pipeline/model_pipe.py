@@ -53,15 +53,15 @@ class ModelPipe(Pipe):
     SETTINGS: ClassVar[Mapping[str, Setting]]
     """The settings that are passed to the parser's `with_settings`; None is always allowed and means the model's
     value."""
-    OWN: ClassVar[Mapping[str, tuple[Any, Setting]]]
+    COMPONENT_SETTINGS: ClassVar[Mapping[str, tuple[Any, Setting]]]
     """The settings of the component itself, with their defaults."""
     EMBEDDED: ClassVar[str]
     """The name of the package's parser that `model` = None stands for."""
     LOADER: ClassVar[str] = "load_parser"
     """The function of `parsers` that reads the models."""
-    DONE: ClassVar[str] = "parsed"
+    PAST_VERB: ClassVar[str] = "parsed"
     """The verb for processing sentences, past participle, for messages."""
-    SPLITTERS: ClassVar[str] = "recurrent_tagger, senter, parser, sentencizer"
+    SENTENCE_SETTERS: ClassVar[str] = "recurrent_tagger, senter, parser, sentencizer"
     """Components that may set sentence boundaries before this one, for messages."""
 
     spans_key: str
@@ -76,15 +76,15 @@ class ModelPipe(Pipe):
         **settings: Any,
     ):
         name = name or self.factory
-        known = {*self.SETTINGS, *self.OWN}
+        known = {*self.SETTINGS, *self.COMPONENT_SETTINGS}
         unknown = sorted(set(settings) - known)
         for setting in unknown:
             if renamed := renamed_setting(setting, known):
                 raise ConfigError(f"{name}: {renamed}")
         if unknown:
-            allowed = ", ".join(("model", *self.SETTINGS, *self.OWN, "scorer"))
+            allowed = ", ".join(("model", *self.SETTINGS, *self.COMPONENT_SETTINGS, "scorer"))
             raise ConfigError(f"{name}: there is no setting {', '.join(unknown)}; allowed are {allowed}")
-        for setting, (default, (fits, wanted, _)) in self.OWN.items():
+        for setting, (default, (fits, wanted, _)) in self.COMPONENT_SETTINGS.items():
             value = settings.get(setting, default)
             if not fits(value):
                 raise ConfigError(f"{name}: {setting} = {value!r}; it is {wanted}")
@@ -101,8 +101,8 @@ class ModelPipe(Pipe):
         self._warned: set[str] = set()
         self._tag_set = TagSetCheck()
         self._source: str | None = None if model is None else str(model)
-        self._own_parser: Any = None
-        self._searching: Any = None
+        self._loaded_parser: Any = None
+        self._with_settings: Any = None
         if parser is not None:
             self.set_parser(parser)
         elif model is not None and self._source != SAVED:
@@ -134,7 +134,7 @@ class ModelPipe(Pipe):
     @property
     def parser(self) -> Any:
         """The parser; loads it if necessary. Raises ModelFormatError if there is none."""
-        if self._own_parser is None:
+        if self._loaded_parser is None:
             if self._source == SAVED:
                 raise ModelFormatError(
                     f"{self.name}: this pipeline was saved without the model of {self.name!r} (or it was excluded "
@@ -142,14 +142,14 @@ class ModelPipe(Pipe):
                     "embedded English one"
                 )
             self._load(find_model(self.default_model() if self._source is None else self._source, self.factory))
-        assert self._own_parser is not None
-        return self._own_parser
+        assert self._loaded_parser is not None
+        return self._loaded_parser
 
     @property
     def configured_parser(self) -> Any:
         """`parser` with this component's settings, which parses the Docs."""
-        assert self.parser is not None and self._searching is not None
-        return self._searching
+        assert self.parser is not None and self._with_settings is not None
+        return self._with_settings
 
     def set_parser(self, parser: Any) -> None:
         """Use `parser` from now on, with this component's settings.
@@ -157,39 +157,41 @@ class ModelPipe(Pipe):
         Raises ModelFormatError for a parser that needs another factory, ConfigError for settings that it does not have;
         then nothing changes.
         """
-        if not self._takes(parser):
+        if not self._accepts(parser):
             kind = KINDS[parser.name]
             raise ModelFormatError(
                 f"{self.name}: a model of kind {kind.name!r} ({kind.noun}) is not one for the factory "
                 f"{self.factory!r}; use it with nlp.add_pipe({kind.factory!r}, config={{'model': …}}), or give this "
                 "one another"
             )
-        self._searching = parser.with_settings(**self._given(parser))
-        self._own_parser = parser
+        self._with_settings = parser.with_settings(**self._parser_settings(parser))
+        self._loaded_parser = parser
 
-    def _takes(self, parser: Any) -> bool:
+    def _accepts(self, parser: Any) -> bool:
         """Whether the factory accepts parsers of this kind; every factory accepts parsers of other packages."""
         return parser.name not in KINDS or KINDS[parser.name].factory == self.factory
 
-    def _given(self, parser: Any) -> dict[str, Any]:
+    def _parser_settings(self, parser: Any) -> dict[str, Any]:
         """This component's settings for the parser's `with_settings`. Raises ConfigError for a setting that the parser
         lacks."""
-        own = getattr(parser, "settings", None)
-        known = vars(own) if own is not None else inspect.signature(parser.with_settings).parameters
-        given = {setting: value for setting in self.SETTINGS if (value := getattr(self, setting)) is not None}
-        unknown = sorted(set(given) - set(known))
+        parser_settings = getattr(parser, "settings", None)
+        known = (
+            vars(parser_settings) if parser_settings is not None else inspect.signature(parser.with_settings).parameters
+        )
+        settings = {setting: value for setting in self.SETTINGS if (value := getattr(self, setting)) is not None}
+        unknown = sorted(set(settings) - set(known))
         if unknown:
             raise ConfigError(
                 f"{self.name}: a parser of kind {parser.name!r} has no setting {', '.join(unknown)}; take it out, or "
                 "give a model that has it"
             )
-        return given
+        return settings
 
     def _load(self, source: Path | bytes) -> None:
         try:
             parser = getattr(import_module("..parsers", __package__), self.LOADER)(source)
-            if isinstance(source, Path) and HERE in source.parents and hasattr(parser, "keep_in_file"):
-                parser.keep_in_file(source)
+            if isinstance(source, Path) and HERE in source.parents and hasattr(parser, "mmap_model"):
+                parser.mmap_model(source)
             self.set_parser(parser)
             return_memory()
         except ModelFormatError as error:
@@ -209,16 +211,16 @@ class ModelPipe(Pipe):
         spaCy reads them when it writes meta.json, before it writes the config. This is the moment to replace a model's
         path in the config by `SAVED`, since the model is saved too.
         """
-        if self._own_parser is None:
+        if self._loaded_parser is None:
             return ()
         nlp = self._nlp() if self._nlp is not None else None
         if nlp is not None and self._source is not None:
             for name, component in nlp.components:
                 if component is self:
                     nlp.get_pipe_config(name)["model"] = SAVED
-        return tuple(self._own_parser.labels)
+        return tuple(self._loaded_parser.labels)
 
-    def join(self, nlp: Language) -> None:
+    def on_add(self, nlp: Language) -> None:
         """Called before the component is added to `nlp`."""
 
     def _warn_once(self, kind: str, message: str) -> None:
@@ -226,28 +228,28 @@ class ModelPipe(Pipe):
             self._warned.add(kind)
             warnings.warn(message, stacklevel=3)
 
-    def _read(self, doc: Doc, needs_tags: bool) -> list[SentenceInput]:
+    def _read_sentences(self, doc: Doc, needs_tags: bool) -> list[SentenceInput]:
         """The sentences of a Doc; warns of missing tags and boundaries, and raises as `read_sentences` does."""
         sentences, untagged = read_sentences(doc, self.name, needs_tags)
         if untagged and needs_tags:
             self._warn_once(
                 "tags",
-                f"{self.name}: {untagged} words of a Doc have no part-of-speech tag; they are {self.DONE} as "
+                f"{self.name}: {untagged} words of a Doc have no part-of-speech tag; they are {self.PAST_VERB} as "
                 "unknown (XX). Check the tagger before it",
             )
         if needs_tags:
             problem = self._tag_set.problem(sentences, getattr(self.parser, "known_tags", frozenset()))
             if problem:
                 self._warn_once("tag set", f"{self.name}: {problem}")
-        self._expect_boundaries(doc)
+        self._check_boundaries(doc)
         return sentences
 
-    def _expect_boundaries(self, doc: Doc) -> None:
+    def _check_boundaries(self, doc: Doc) -> None:
         if not has_boundaries(doc):
             self._warn_once(
                 "sentences",
-                f"{self.name}: a Doc has no sentence boundaries and is {self.DONE} as one sentence. Put a "
-                f"component that sets them ({self.SPLITTERS}) before it",
+                f"{self.name}: a Doc has no sentence boundaries and is {self.PAST_VERB} as one sentence. Put a "
+                f"component that sets them ({self.SENTENCE_SETTERS}) before it",
             )
 
     def initialize(
@@ -299,11 +301,11 @@ class ModelPipe(Pipe):
         ModelFormatError if there is then no model, or the file cannot be read.
         """
         file = Path(path) / MODEL_FILE
-        if MODEL_FILE in exclude or (self._own_parser is not None and self._source not in (None, SAVED)):
+        if MODEL_FILE in exclude or (self._loaded_parser is not None and self._source not in (None, SAVED)):
             return self
         if file.exists():
             self._load_saved(file)
-        elif self._own_parser is None and self._source is not None:
+        elif self._loaded_parser is None and self._source is not None:
             raise ModelFormatError(
                 f"{self.name}: there is no model in {path} (was the component excluded while saving?); "
                 f"load the pipeline with exclude=[{self.name!r}], or set `model` in its config to null or to a path"
@@ -311,26 +313,26 @@ class ModelPipe(Pipe):
         return self
 
     def __reduce__(self) -> tuple:
-        parser = self._own_parser
+        parser = self._loaded_parser
         packed = None if parser is None else (type(parser), parser.to_bytes())
-        return _revive, (type(self), self.name, self._plain_state(), packed)
+        return _restore, (type(self), self.name, self._plain_state(), packed)
 
     def __deepcopy__(self, memo: dict) -> "ModelPipe":
-        revived = _revive(type(self), self.name, copy.deepcopy(self._plain_state(), memo), None)
-        if self._own_parser is not None:
-            revived.set_parser(self._own_parser)  # immutable, so shared
-        return revived
+        restored = _restore(type(self), self.name, copy.deepcopy(self._plain_state(), memo), None)
+        if self._loaded_parser is not None:
+            restored.set_parser(self._loaded_parser)  # immutable, so shared
+        return restored
 
     def _plain_state(self) -> dict[str, Any]:
         """All attributes except the parser, the copy of it with this component's settings, and the weak reference."""
-        left_out = ("_nlp", "_own_parser", "_searching", "_timed")
+        left_out = ("_nlp", "_loaded_parser", "_with_settings", "_timed")
         return {key: value for key, value in self.__dict__.items() if key not in left_out}
 
 
-def _revive(cls: Any, name: str, state: dict[str, Any], packed: tuple[Any, bytes] | None) -> ModelPipe:
+def _restore(cls: Any, name: str, state: dict[str, Any], packed: tuple[Any, bytes] | None) -> ModelPipe:
     component = cls.__new__(cls)
     component.name = name  # a C attribute of Pipe, not in __dict__
-    component.__dict__.update(state, _nlp=None, _own_parser=None, _searching=None)
+    component.__dict__.update(state, _nlp=None, _loaded_parser=None, _with_settings=None)
     component.prepare()
     if packed is not None:
         parser_class, data = packed
@@ -376,18 +378,18 @@ class _FactorySignature(inspect.Signature):
         self._thread.component_made = True
 
 
-def factory_of(kind: type[ModelPipe], scorer: str, **facts: Any) -> Callable[..., Any]:
+def factory_of(kind: type[ModelPipe], scorer: str, **metadata: Any) -> Callable[..., Any]:
     """Register the factory of a component for `nlp.add_pipe(kind.factory, config={…})`; return it.
 
     Its config has `model`, the settings of the parser and of the component, and `scorer`, by default the one registered
-    under that name. `facts`: keyword arguments of Language.factory.
+    under that name. `metadata`: keyword arguments of Language.factory.
     """
     types = {
         "nlp": Language,
         "name": str,
         "model": Optional[Union[str, Path]],
         **{name: Optional[setting.type] for name, setting in kind.SETTINGS.items()},
-        **{name: setting.type for name, (_, setting) in kind.OWN.items()},
+        **{name: setting.type for name, (_, setting) in kind.COMPONENT_SETTINGS.items()},
         "scorer": Optional[Callable],
     }
 
@@ -399,12 +401,12 @@ def factory_of(kind: type[ModelPipe], scorer: str, **facts: Any) -> Callable[...
     def make(nlp: Language, name: str, **config: Any) -> ModelPipe:
         component = kind(name, **{key: value for key, value in config.items() if value is not _NOT_GIVEN})
         component._nlp = weakref.ref(nlp)
-        component.join(nlp)
+        component.on_add(nlp)
         signature.component_made()
         return component
 
     make.__doc__, make.__annotations__ = kind.__doc__, types
     make.__signature__ = signature  # type: ignore[attr-defined]
-    own = {name: default for name, (default, _) in kind.OWN.items()}
-    config = {"model": None, **dict.fromkeys(kind.SETTINGS), **own, "scorer": {"@scorers": scorer}}
-    return Language.factory(kind.factory, default_config=config, **facts)(make)
+    component_settings = {name: default for name, (default, _) in kind.COMPONENT_SETTINGS.items()}
+    config = {"model": None, **dict.fromkeys(kind.SETTINGS), **component_settings, "scorer": {"@scorers": scorer}}
+    return Language.factory(kind.factory, default_config=config, **metadata)(make)

@@ -38,14 +38,14 @@ def phrases(
     wanted = frozenset((labels,) if isinstance(labels, str) else labels)
     if not wanted or not all(isinstance(label, str) and label for label in wanted):
         raise ConfigError(f"labels = {labels!r}; give a label, such as 'NP', or several")
-    found, inside = _inside(where, key)
-    numbers, end = [], 0
+    found, inside = _constituents_in(where, key)
+    indices, end = [], 0
     for k in inside:
         label = found.labels[k]
         if k >= end and (label in wanted or base_label(label) in wanted):
-            numbers.append(k)
+            indices.append(k)
             end = found.ends_of_subtrees[k] if maximal else end
-    return [make_span(where.doc, found, k, with_level=True) for k in numbers]
+    return [make_span(where.doc, found, k, with_level=True) for k in indices]
 
 
 def clauses(where: Doc | Span, key: str | None = None) -> list[Span]:
@@ -55,19 +55,19 @@ def clauses(where: Doc | Span, key: str | None = None) -> list[Span]:
     only one directly below an SBAR or SBARQ is the same clause without its first words (*that it rains*, *it rains*)
     and does not count. Clauses may be nested. Raises NotParsedError if the Doc has no valid parse.
     """
-    found, inside = _inside(where, key)
-    kept = {k: base_label(found.labels[k]) for k in inside if base_label(found.labels[k]) in CLAUSES}
+    found, inside = _constituents_in(where, key)
+    clause_labels = {k: base_label(found.labels[k]) for k in inside if base_label(found.labels[k]) in CLAUSES}
     below: dict[int, int] = {}
-    for k in kept:
+    for k in clause_labels:
         below[found.parents[k]] = below.get(found.parents[k], 0) + 1
-    numbers, chains = [], set()
-    for k in kept:
+    indices, chains = [], set()
+    for k in clause_labels:
         above, top = found.parents[k], found.chain_tops[k]
-        framed = kept.get(above) in FRAMES and below[above] == 1
-        if top not in chains and not framed:
-            numbers.append(k)
+        is_framed = clause_labels.get(above) in FRAMES and below[above] == 1
+        if top not in chains and not is_framed:
+            indices.append(k)
         chains.add(top)
-    return [make_span(where.doc, found, k, with_level=True) for k in numbers]
+    return [make_span(where.doc, found, k, with_level=True) for k in indices]
 
 
 def head(span: Span | Token, key: str | None = None, rules: HeadRules | None = None) -> Token:
@@ -77,12 +77,12 @@ def head(span: Span | Token, key: str | None = None, rules: HeadRules | None = N
     Raises NonConstituentError if `span` is neither a constituent nor one token, NotParsedError if the Doc has no valid
     parse.
     """
-    place = locate(span, key)
-    doc, start, end = place.doc, place.start, place.end
-    if place.number < 0:
+    location = locate(span, key)
+    doc, start, end = location.doc, location.start, location.end
+    if location.constituent < 0:
         return doc[start]
     words = [token for token in doc[start:end] if not is_blank(token.text)]
-    return words[(rules or rules_of(doc, key)).heads(to_tree(doc[start:end], key))[0]]
+    return words[(rules or head_rules_for(doc, key)).heads(to_tree(doc[start:end], key))[0]]
 
 
 def noun_chunks(where: Doc | Span, key: str | None = None) -> list[Span]:
@@ -95,14 +95,14 @@ def noun_chunks(where: Doc | Span, key: str | None = None) -> list[Span]:
     return [Span(where.doc, start, end, label) for start, end in _noun_chunks(where, key)]
 
 
-def rules_of(doc: Doc, key: str | None = None) -> HeadRules:
+def head_rules_for(doc: Doc, key: str | None = None) -> HeadRules:
     """The head rules for the constituents of a Doc: those of the parser's model, else those of a language."""
     name = group_key(doc, key)
-    told = None if name is None else doc.spans[name].attrs.get(HEAD_RULES)
-    return HeadRules.from_dict(told) if isinstance(told, dict) else head_rules(told or doc.lang_)
+    entry = None if name is None else doc.spans[name].attrs.get(HEAD_RULES)
+    return HeadRules.from_dict(entry) if isinstance(entry, dict) else head_rules(entry or doc.lang_)
 
 
-def told_rules(parser: Any, doc: Doc) -> Any:
+def head_rules_entry(parser: Any, doc: Doc) -> Any:
     """The entry for head rules in the attrs of a parser's constituents: see `HEAD_RULES`; None if there is nothing to
     record."""
     rules = getattr(parser, "head_rules", None)
@@ -132,7 +132,7 @@ class NounChunks:
             yield from ((start, end, label) for start, end in found)
 
 
-def read_noun_chunks(vocab: Any, doc: Any = None) -> None:
+def use_for_noun_chunks(vocab: Any, doc: Any = None) -> None:
     """Make `doc.noun_chunks` use constituents, for new Docs with this vocabulary and for the existing `doc`."""
     if not isinstance(vocab.get_noun_chunks, NounChunks):
         vocab.get_noun_chunks = NounChunks(vocab.get_noun_chunks)
@@ -142,7 +142,7 @@ def read_noun_chunks(vocab: Any, doc: Any = None) -> None:
 
 def _noun_chunks(where: Doc | Span, key: str | None) -> list[tuple[int, int]]:
     """The token ranges of the base noun phrases."""
-    doc, rules = where.doc, rules_of(where.doc, key)
+    doc, rules = where.doc, head_rules_for(where.doc, key)
     read_constituents(doc, key)
     first, last = (0, len(doc)) if isinstance(where, Doc) else (where.start, where.end)
     found = []
@@ -153,12 +153,12 @@ def _noun_chunks(where: Doc | Span, key: str | None) -> list[tuple[int, int]]:
     return [(a, b) for a, b in found if first <= a and b <= last]
 
 
-def _inside(where: Doc | Span, key: str | None) -> tuple[Constituents, Sequence[int]]:
+def _constituents_in(where: Doc | Span, key: str | None) -> tuple[Constituents, Sequence[int]]:
     """The constituents of a Doc, and the indices of those in it or within a span, in pre-order."""
     found = read_constituents(where.doc, key)
     if isinstance(where, Doc):
         return found, range(len(found.starts))
     first, last = bisect_left(found.starts, where.start), bisect_left(found.starts, where.end)
     if where.id and (where.start, where.end) in found.by_extent:
-        first = max(first, locate(where, key).number)
+        first = max(first, locate(where, key).constituent)
     return found, [k for k in range(first, last) if found.ends[k] <= where.end]

@@ -16,7 +16,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import registry
 
-from ..checks import truth
+from ..checks import boolean
 from ..errors import ModelFormatError
 from ..parsers.settings import ReadingSettings
 from ..trees.universal import PARTS_OF_SPEECH, WORDS
@@ -30,7 +30,7 @@ _POS_OF_WORDS = {
 }
 """Maps from the hashes of tags to spaCy's ids of parts of speech, in general and for some words."""
 
-_STARTS, _GOES_ON = np.array([1, -1]).astype(np.uint64)
+_STARTS, _NO_START = np.array([1, -1]).astype(np.uint64)
 """spaCy's values for a token that starts a sentence and for one that does not."""
 
 SCORE_WEIGHTS = {"tag_acc": 0.5, "sents_f": 0.5, "sents_p": None, "sents_r": None}
@@ -65,20 +65,20 @@ class RecurrentTaggerPipe(ModelPipe):
 
     factory = "recurrent_tagger"
     LOADER = "load_tagger"
-    DONE = "tagged"
+    PAST_VERB = "tagged"
     SETTINGS = ReadingSettings.ALLOWED
-    OWN = {  # noqa: RUF012 (never changed)
-        "overwrite": (False, truth()),
-        "sentences": (True, truth()),
-        "pos": (True, truth()),
+    COMPONENT_SETTINGS = {  # noqa: RUF012 (never changed)
+        "overwrite": (False, boolean()),
+        "sentences": (True, boolean()),
+        "pos": (True, boolean()),
     }
 
     overwrite: bool
     sentences: bool
     pos: bool
 
-    def __init__(self, name: str = "", *, scorer: Callable | None = tag_score, **given: Any):
-        super().__init__(name, scorer=scorer, **given)
+    def __init__(self, name: str = "", *, scorer: Callable | None = tag_score, **settings: Any):
+        super().__init__(name, scorer=scorer, **settings)
 
     @property
     def cfg(self) -> dict[str, Any]:
@@ -90,7 +90,7 @@ class RecurrentTaggerPipe(ModelPipe):
         """There is none: raises ModelFormatError."""
         raise ModelFormatError(
             "recurrent_tagger has no embedded model of its own; name one, nlp.add_pipe('recurrent_tagger', "
-            "config={'model': 'path/to/model'}), which `python -m training tag` trains, or load a pipeline with it"
+            "config={'model': 'path/to/model'}), which `python -m training train-tagger` trains, or load a pipeline with it"
         )
 
     def __call__(self, doc: Doc) -> Doc:
@@ -115,58 +115,58 @@ class RecurrentTaggerPipe(ModelPipe):
 
     def _annotate(self, docs: Sequence[Doc]) -> None:
         tagger = self.configured_parser
-        wanted = [doc for doc in docs if len(doc) and self._lacks(doc)]
+        wanted = [doc for doc in docs if len(doc) and self._needs_annotation(doc)]
         texts = [token_texts(doc) for doc in wanted]
         found = tagger.tag(texts)
         with_pos = self.pos and tagger.meta.get("lang") == "en"
-        for doc, own, (tags, starts) in zip(wanted, texts, found, strict=True):
-            self._write(doc, tagger.names, tags, starts, own if with_pos else None)
+        for doc, doc_texts, (tags, starts) in zip(wanted, texts, found, strict=True):
+            self._set_annotations(doc, tagger.names, tags, starts, doc_texts if with_pos else None)
         for doc in docs if with_pos and len(wanted) < len(docs) else ():
             if len(doc) and not doc.has_annotation("POS", require_complete=True):
-                pos = self._pos(doc, doc.to_array(TAG).reshape(-1), token_texts(doc))
+                pos = self._pos_ids(doc, doc.to_array(TAG).reshape(-1), token_texts(doc))
                 doc.from_array([POS], cast(Any, pos.reshape(-1, 1)))
 
-    def _lacks(self, doc: Doc) -> bool:
+    def _needs_annotation(self, doc: Doc) -> bool:
         """Whether tags or sentence starts have to be set."""
-        return self.overwrite or not doc.has_annotation("TAG", require_complete=True) or self._open(doc)
+        return self.overwrite or not doc.has_annotation("TAG", require_complete=True) or self._sets_sentences(doc)
 
-    def _open(self, doc: Doc) -> bool:
+    def _sets_sentences(self, doc: Doc) -> bool:
         """Whether sentence starts have to be set: not if dependency trees have set them."""
         if not self.sentences or doc.has_annotation("DEP"):
             return False
         return self.overwrite or not doc.has_annotation("SENT_START")
 
-    def _pos(self, doc: Doc, tags: np.ndarray, texts: Sequence[str]) -> np.ndarray:
+    def _pos_ids(self, doc: Doc, tags: np.ndarray, texts: Sequence[str]) -> np.ndarray:
         """The ids of the parts of speech for the hashes of tags, 0 for tags of another set; existing ones in the Doc
         are kept."""
         hashes = tags.tolist()
-        found = np.fromiter(map(_POS.get, hashes, repeat(0)), np.uint64, len(hashes))
+        pos_ids = np.fromiter(map(_POS.get, hashes, repeat(0)), np.uint64, len(hashes))
         special = _POS_OF_WORDS
-        for place in [place for place, text in enumerate(texts) if text in special]:
-            found[place] = special[texts[place]].get(hashes[place], found[place])
+        for i in [i for i, text in enumerate(texts) if text in special]:
+            pos_ids[i] = special[texts[i]].get(hashes[i], pos_ids[i])
         if not self.overwrite and doc.has_annotation("POS"):
-            had = doc.to_array(POS).reshape(-1)
-            found = np.where(had == 0, found, had)
-        return found
+            existing = doc.to_array(POS).reshape(-1)
+            pos_ids = np.where(existing == 0, pos_ids, existing)
+        return pos_ids
 
-    def _write(
+    def _set_annotations(
         self, doc: Doc, names: Sequence[str], tags: np.ndarray, starts: np.ndarray, texts: Sequence[str] | None
     ) -> None:
         hashes = np.zeros(len(names), dtype=np.uint64)
         add = doc.vocab.strings.add
-        for number in set(tags.tolist()):
-            hashes[number] = add(names[number])
-        found = hashes[tags]
+        for tag_id in set(tags.tolist()):
+            hashes[tag_id] = add(names[tag_id])
+        tag_hashes = hashes[tags]
         if not self.overwrite and doc.has_annotation("TAG"):
-            had = doc.to_array(TAG).reshape(-1)
-            found = np.where(had == 0, found, had)
-        attributes, columns = [TAG], np.empty((len(found), 3), dtype=np.uint64)
-        columns[:, 0] = found
-        if self._open(doc):
-            columns[:, len(attributes)] = np.where(starts, _STARTS, _GOES_ON)
+            existing = doc.to_array(TAG).reshape(-1)
+            tag_hashes = np.where(existing == 0, tag_hashes, existing)
+        attributes, columns = [TAG], np.empty((len(tag_hashes), 3), dtype=np.uint64)
+        columns[:, 0] = tag_hashes
+        if self._sets_sentences(doc):
+            columns[:, len(attributes)] = np.where(starts, _STARTS, _NO_START)
             attributes.append(SENT_START)
         if texts is not None:
-            columns[:, len(attributes)] = self._pos(doc, found, texts)
+            columns[:, len(attributes)] = self._pos_ids(doc, tag_hashes, texts)
             attributes.append(POS)
         doc.from_array(attributes, cast(Any, columns[:, : len(attributes)]))
 

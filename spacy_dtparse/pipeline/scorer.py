@@ -86,23 +86,23 @@ def tree_pairs(gold: Doc, predicted: Doc, key: str | None = None) -> Iterator[tu
     sentence. All constituents count as missed if the predicted Doc has none. Raises NotParsedError if `gold` has none,
     DtparseError if the texts differ in more than white space.
     """
-    sides = ours, theirs = _side(gold, key, needed=True), _side(predicted, key, needed=False)
-    if ours.text != theirs.text:
-        different = (k for k, (a, b) in enumerate(zip(ours.text, theirs.text, strict=False)) if a != b)
-        place = next(different, min(len(ours.text), len(theirs.text)))
+    sides = gold_side, predicted_side = _side(gold, key, needed=True), _side(predicted, key, needed=False)
+    if gold_side.text != predicted_side.text:
+        different = (k for k, (a, b) in enumerate(zip(gold_side.text, predicted_side.text, strict=False)) if a != b)
+        position = next(different, min(len(gold_side.text), len(predicted_side.text)))
         raise DtparseError(
-            f"the gold and the predicted Doc have different texts, {ours.text[place : place + 20]!r} "
-            f"against {theirs.text[place : place + 20]!r} after {place} visible characters; "
+            f"the gold and the predicted Doc have different texts, {gold_side.text[position : position + 20]!r} "
+            f"against {predicted_side.text[position : position + 20]!r} after {position} visible characters; "
             "they can only be compared on the same text"
         )
-    cuts = sorted(set(ours.cuts) | set(theirs.cuts))
+    cuts = sorted(set(gold_side.cuts) | set(predicted_side.cuts))
     begins = [0, *cuts[:-1]]
-    words = [ours.text[begin:cut] for begin, cut in zip(begins, cuts, strict=True)] if cuts else []
-    tags = [ours.tags[bisect_right(ours.cuts, begin)] for begin in begins] if cuts else []
+    words = [gold_side.text[begin:cut] for begin, cut in zip(begins, cuts, strict=True)] if cuts else []
+    tags = [gold_side.tags[bisect_right(gold_side.cuts, begin)] for begin in begins] if cuts else []
     leaf = {cut: k + 1 for k, cut in enumerate(cuts)} | {0: 0}
     spans_of_sides = [[(leaf[a], leaf[b], label) for a, b, label in side.spans] for side in sides]
     start = 0
-    for edge in sorted(set(ours.edges) & set(theirs.edges)):
+    for edge in sorted(set(gold_side.edges) & set(predicted_side.edges)):
         end = leaf[edge]
         pair = []
         for spans in spans_of_sides:

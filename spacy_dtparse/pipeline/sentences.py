@@ -9,20 +9,20 @@ from spacy.tokens import Doc, Token
 
 from ..errors import MissingAnnotationError
 from ..parsers.base import UNKNOWN_TAG
-from ..symbols import Remembered
+from ..symbols import Memo
 
 
 class SentenceInput(NamedTuple):
     """One sentence [start, end) of a Doc.
 
-    `words`, `tags` and `places` (token indices in the Doc) leave white space out.
+    `words`, `tags` and `positions` (token indices in the Doc) leave white space out.
     """
 
     start: int
     end: int
     words: tuple[str, ...]
     tags: tuple[str, ...]
-    places: tuple[int, ...]
+    positions: tuple[int, ...]
 
 
 def is_blank(text: str) -> bool:
@@ -35,7 +35,7 @@ def plain_word(text: str) -> str:
     return text if not any(map(str.isspace, text)) else "_".join(text.split())
 
 
-_MOST_TEXTS = 8_192
+_MAX_TEXTS = 8_192
 _texts: dict[int, str] = {}
 """Cache of the texts of tokens by spaCy's hashes: a dict look-up takes a fifth of the time of `token.text`."""
 
@@ -47,20 +47,20 @@ def token_texts(doc: Doc) -> list[str]:
         return list(map(_texts.__getitem__, hashes))
     except KeyError:
         strings = doc.vocab.strings
-        found = {number: _texts.get(number) or strings[number] for number in set(hashes)}
-        if len(_texts) > _MOST_TEXTS:
+        texts = {text_hash: _texts.get(text_hash) or strings[text_hash] for text_hash in set(hashes)}
+        if len(_texts) > _MAX_TEXTS:
             _texts.clear()
-        _texts.update(found)
-        return list(map(found.__getitem__, hashes))
+        _texts.update(texts)
+        return list(map(texts.__getitem__, hashes))
 
 
 def attribute_texts(doc: Doc, attribute: int) -> list[str]:
     """The string of an attribute (of `spacy.attrs`: TAG, POS, LEMMA …) of each token, "" if it is not set."""
     hashes: list[Any] = doc.to_array(attribute).reshape(-1).tolist()
-    return list(map(Remembered[Any, str](doc.vocab.strings.__getitem__).__getitem__, hashes))
+    return list(map(Memo[Any, str](doc.vocab.strings.__getitem__).__getitem__, hashes))
 
 
-_plain = Remembered[str, str](lambda text: "" if is_blank(text) else plain_word(text))
+_plain = Memo[str, str](lambda text: "" if is_blank(text) else plain_word(text))
 """The word for a token's text, "" for white space."""
 
 
@@ -89,23 +89,23 @@ def visible_tokens(doc: Doc) -> Iterator[tuple[int, int, list[Token]]]:
         yield start, end, [token for token in doc[start:end] if not is_blank(token.text)]
 
 
-class WordPlaces(NamedTuple):
-    """A sentence [start, end) of a Doc; `places`: token indices of its words in the Doc, white space left out."""
+class WordPositions(NamedTuple):
+    """A sentence [start, end) of a Doc; `positions`: token indices of its words in the Doc, white space left out."""
 
     start: int
     end: int
-    places: Sequence[int]
+    positions: Sequence[int]
 
 
-def read_words(doc: Doc) -> tuple[list[str], list[WordPlaces]]:
+def read_words(doc: Doc) -> tuple[list[str], list[WordPositions]]:
     """The word of each token, "" for white space, and the sentences of `doc`, blank ones included."""
     words = list(map(_plain.__getitem__, token_texts(doc)))
     sentences, with_blanks = [], "" in words
     for start, end in sentence_bounds(doc):
-        places: Sequence[int] = range(start, end)
+        positions: Sequence[int] = range(start, end)
         if with_blanks and "" in words[start:end]:
-            places = [place for place in places if words[place]]
-        sentences.append(WordPlaces(start, end, places))
+            positions = [i for i in positions if words[i]]
+        sentences.append(WordPositions(start, end, positions))
     return words, sentences
 
 
@@ -117,16 +117,16 @@ def read_sentences(doc: Doc, component: str = "dtparse", needs_tags: bool = True
     words, bounds = read_words(doc)
     tags = attribute_texts(doc, TAG)
     sentences, untagged, n_words = [], 0, 0
-    for start, end, places in bounds:
-        if isinstance(places, range):
-            own_words, own = words[start:end], tags[start:end]
+    for start, end, positions in bounds:
+        if isinstance(positions, range):
+            sentence_words, sentence_tags = words[start:end], tags[start:end]
         else:
-            own_words, own = [words[place] for place in places], [tags[place] for place in places]
-        if "" in own:
-            untagged += own.count("")
-            own = [tag or UNKNOWN_TAG for tag in own]
-        n_words += len(own)
-        sentences.append(SentenceInput(start, end, tuple(own_words), tuple(own), tuple(places)))
+            sentence_words, sentence_tags = [words[i] for i in positions], [tags[i] for i in positions]
+        if "" in sentence_tags:
+            untagged += sentence_tags.count("")
+            sentence_tags = [tag or UNKNOWN_TAG for tag in sentence_tags]
+        n_words += len(sentence_tags)
+        sentences.append(SentenceInput(start, end, tuple(sentence_words), tuple(sentence_tags), tuple(positions)))
     if needs_tags and n_words and untagged == n_words:
         raise MissingAnnotationError(
             f"{component} needs part-of-speech tags (token.tag_), and none of the {n_words} words of this Doc has one. "

@@ -27,7 +27,7 @@ def spine_score(examples: Iterable[Example], *, spans_key: str = SPINES_KEY, **_
     these words whose candidates contain it. `spine_labels`: candidates per word. A word that is not a token of the
     prediction counts as wrong. Examples without gold spines are left out; if none has any, every score is None.
     """
-    words = right = offered = count = 0
+    n_words = n_correct = n_found = n_candidates = 0
     for example in examples:
         if not has_spines(example.reference, spans_key):
             continue
@@ -36,14 +36,14 @@ def spine_score(examples: Iterable[Example], *, spans_key: str = SPINES_KEY, **_
             gold = spine(token, spans_key)
             if not gold:
                 continue
-            words += 1
+            n_words += 1
             found = predicted.get((token.idx, len(token)))
             if found is not None:
                 best = spine(found, spans_key)
                 names = {best, *(name for name, _ in spines(found, spans_key))} - {""}
-                right += best == gold
-                offered += gold in names
-                count += len(names)
-    if not words:
+                n_correct += best == gold
+                n_found += gold in names
+                n_candidates += len(names)
+    if not n_words:
         return dict.fromkeys(SCORE_WEIGHTS)
-    return dict(zip(SCORE_WEIGHTS, (right / words, offered / words, count / words), strict=True))
+    return dict(zip(SCORE_WEIGHTS, (n_correct / n_words, n_found / n_words, n_candidates / n_words), strict=True))

@@ -5,7 +5,7 @@ from typing import Any
 
 from spacy.tokens import Doc
 
-from ..checks import Setting, real_number
+from ..checks import Setting, real
 from ..errors import ModelFormatError
 from ..parsers.settings import TaggerSettings
 from .extensions import register_extensions
@@ -28,17 +28,17 @@ class SpineTagger(ModelPipe):
 
     factory = "spine_tagger"
     LOADER = "load_tagger"
-    DONE = "tagged"
+    PAST_VERB = "tagged"
     SETTINGS = TaggerSettings.ALLOWED
-    OWN = {  # noqa: RUF012 (never changed)
-        "beta": (0.01, Setting(real_number(0, 1).fits, "a number from 0 (all spines) to 1 (the best alone)", float)),
+    COMPONENT_SETTINGS = {  # noqa: RUF012 (never changed)
+        "beta": (0.01, Setting(real(0, 1).fits, "a number from 0 (all spines) to 1 (the best alone)", float)),
         "spans_key": (SPINES_KEY, KEY),
     }
 
     beta: float
 
-    def __init__(self, name: str = "", *, scorer: Callable | None = spine_score, **given: Any):
-        super().__init__(name, scorer=scorer, **given)
+    def __init__(self, name: str = "", *, scorer: Callable | None = spine_score, **settings: Any):
+        super().__init__(name, scorer=scorer, **settings)
 
     @classmethod
     def default_model(cls) -> str:
@@ -55,14 +55,14 @@ class SpineTagger(ModelPipe):
     def __call__(self, doc: Doc) -> Doc:
         """Tag `doc` and set `doc.spans[self.spans_key]`; on an error the Doc is left as it was."""
         tagger = self.configured_parser
-        sentences = self._read(doc, tagger.needs_tags)
-        places: list[int] = []
-        offers: list[list[tuple[str, float]]] = []
+        sentences = self._read_sentences(doc, tagger.needs_tags)
+        positions: list[int] = []
+        supertags: list[list[tuple[str, float]]] = []
         for sentence in sentences:
             if sentence.words:
-                places += sentence.places
-                offers += tagger.multitag(sentence.words, sentence.tags, self.beta)
-        write_spines(doc, places, offers, self.spans_key)
+                positions += sentence.positions
+                supertags += tagger.multitag(sentence.words, sentence.tags, self.beta)
+        write_spines(doc, positions, supertags, self.spans_key)
         return doc
 
 

@@ -16,21 +16,23 @@ SPINES_KEY = "spines"
 FORMAT_VERSION = 1
 _KIND = "dtparse.spines"
 
-Offer = Sequence[tuple[str, float]]
+Supertags = Sequence[tuple[str, float]]
 """Candidate spines of a word with their probabilities, best first."""
 
 
-def write_spines(doc: Doc, places: Sequence[int], offers: Sequence[Offer], key: str = SPINES_KEY) -> None:
-    """Set `doc.spans[key]` to the words at `places` (ascending), each labelled with its best spine.
+def write_spines(doc: Doc, positions: Sequence[int], supertags: Sequence[Supertags], key: str = SPINES_KEY) -> None:
+    """Set `doc.spans[key]` to the words at `positions` (ascending), each labelled with its best spine.
 
     The group's attrs are plain data: `version`; `kind`; `n_tokens` of the Doc; `names`, distinct spines; "offers", one
     list per word: the index of each candidate in `names` and its probability, alternating.
     """
-    numbers: dict[str, int] = {}
-    packed = [[part for name, p in offer for part in (numbers.setdefault(name, len(numbers)), p)] for offer in offers]
-    spans = [Span(doc, place, place + 1, label=offer[0][0]) for place, offer in zip(places, offers, strict=True)]
+    ids: dict[str, int] = {}
+    packed = [
+        [part for name, p in candidates for part in (ids.setdefault(name, len(ids)), p)] for candidates in supertags
+    ]
+    spans = [Span(doc, i, i + 1, label=candidates[0][0]) for i, candidates in zip(positions, supertags, strict=True)]
     attrs = {
-        "version": FORMAT_VERSION, "kind": _KIND, "n_tokens": len(doc), "names": list(numbers), "offers": packed,
+        "version": FORMAT_VERSION, "kind": _KIND, "n_tokens": len(doc), "names": list(ids), "offers": packed,
     }  # fmt: skip
     doc.spans[key] = SpanGroup(doc, name=key, attrs=attrs, spans=spans)
 
@@ -49,23 +51,23 @@ def spines(token: Token, key: str | None = None) -> tuple[tuple[str, float], ...
     """The candidate spines of a word with their probabilities, best first; () if there is none, and if Doc.from_docs or
     JSON dropped the probabilities. `key`: see `spine`."""
     found = _find(token, key)
-    return () if found is None else _offer(*found)
+    return () if found is None else _supertags_of(*found)
 
 
-def read_offers(doc: Doc, key: str | None = None) -> dict[int, Offer]:
+def read_supertags(doc: Doc, key: str | None = None) -> dict[int, Supertags]:
     """`spines` of all words that have some, by position in the Doc."""
     group = _group(doc, key)
     if group is None or len(group.attrs.get("offers", ())) != len(group):
         return {}
-    return {span.start: _offer(group, number) for number, span in enumerate(group)}
+    return {span.start: _supertags_of(group, index) for index, span in enumerate(group)}
 
 
-def _offer(group: SpanGroup, number: int) -> tuple[tuple[str, float], ...]:
-    """The candidate spines of the word of span `number`; () if they were dropped."""
+def _supertags_of(group: SpanGroup, index: int) -> tuple[tuple[str, float], ...]:
+    """The candidate spines of the word of span `index`; () if they were dropped."""
     if len(group.attrs.get("offers", ())) != len(group):
         return ()
-    names, row = group.attrs["names"], group.attrs["offers"][number]
-    return tuple((names[name], chance) for name, chance in zip(row[::2], row[1::2], strict=True))
+    names, row = group.attrs["names"], group.attrs["offers"][index]
+    return tuple((names[name], prob) for name, prob in zip(row[::2], row[1::2], strict=True))
 
 
 def has_spines(doc: Doc, key: str | None = None) -> bool:
@@ -78,8 +80,8 @@ def _find(token: Token, key: str | None) -> tuple[SpanGroup, int] | None:
     group = _group(token.doc, key)
     if group is None:
         return None
-    number = bisect_left(group, token.i, key=lambda span: span.start)
-    return (group, number) if number < len(group) and group[number].start == token.i else None
+    index = bisect_left(group, token.i, key=lambda span: span.start)
+    return (group, index) if index < len(group) and group[index].start == token.i else None
 
 
 def _group(doc: Doc, key: str | None) -> SpanGroup | None:

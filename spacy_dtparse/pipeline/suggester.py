@@ -14,7 +14,7 @@ from spacy.util import registry
 from thinc.api import Ops, get_current_ops
 from thinc.types import Ints2d, Ragged
 
-from ..checks import Setting, check, truth, whole_number
+from ..checks import Setting, boolean, check, integer
 from ..errors import ConfigError, NotParsedError
 from ..trees.labels import base_label
 from .constituents import DEFAULT_KEY, read_constituents
@@ -70,7 +70,7 @@ class ConstituentsSuggester:
         if len(doc) == 0:
             return np.zeros((0, 2), dtype=np.int32)
         if self.spans_key not in doc.spans:
-            raise NotParsedError(_missing(doc, self.spans_key))
+            raise NotParsedError(_not_parsed_message(doc, self.spans_key))
         found = read_constituents(doc, self.spans_key)
         starts, ends = np.array(found.starts, dtype=np.int64), np.array(found.ends, dtype=np.int64)
         wanted = np.ones(len(starts), dtype=bool)
@@ -78,25 +78,27 @@ class ConstituentsSuggester:
             named = {label: not {label, base_label(label)}.isdisjoint(self.labels) for label in set(found.labels)}
             wanted = np.array([named[label] for label in found.labels], dtype=bool)
         visible = np.array([not is_blank(text) for text in token_texts(doc)], dtype=bool)
-        places = np.flatnonzero(visible)
-        every = [(starts[wanted], ends[wanted])]
+        positions = np.flatnonzero(visible)
+        ranges_found = [(starts[wanted], ends[wanted])]
         if self.tokens:
-            every.append((places, places + 1))
+            ranges_found.append((positions, positions + 1))
         if self.siblings > 1:
-            every += _runs(starts, ends, np.array(found.parents, dtype=np.int64), wanted, places, self.siblings)
-        begin, end = (np.concatenate(part) for part in zip(*every, strict=True))
+            ranges_found += _sibling_runs(
+                starts, ends, np.array(found.parents, dtype=np.int64), wanted, positions, self.siblings
+            )
+        begin, end = (np.concatenate(part) for part in zip(*ranges_found, strict=True))
         size = end - begin
-        kept = (size >= self.min_size) & visible[begin] & visible[end - 1]
+        valid = (size >= self.min_size) & visible[begin] & visible[end - 1]
         if self.max_size:
-            kept &= size <= self.max_size
+            valid &= size <= self.max_size
         width = len(doc) + 1
-        numbers = np.unique(begin[kept] * width + end[kept])
-        return np.stack([numbers // width, numbers % width], axis=1).astype(np.int32)
+        codes = np.unique(begin[valid] * width + end[valid])
+        return np.stack([codes // width, codes % width], axis=1).astype(np.int32)
 
 
 _ALLOWED = {
-    "spans_key": KEY, "labels": _LABELS, "siblings": whole_number(1), "tokens": truth(), "min_size": whole_number(1),
-    "max_size": whole_number(0),
+    "spans_key": KEY, "labels": _LABELS, "siblings": integer(1), "tokens": boolean(), "min_size": integer(1),
+    "max_size": integer(0),
 }  # fmt: skip
 
 
@@ -114,27 +116,32 @@ def build_constituents_suggester(
     return ConstituentsSuggester(spans_key, chosen, siblings, tokens, min_size, max_size)
 
 
-def _runs(
-    starts: np.ndarray, ends: np.ndarray, parents: np.ndarray, wanted: np.ndarray, places: np.ndarray, most: int
+def _sibling_runs(
+    starts: np.ndarray,
+    ends: np.ndarray,
+    parents: np.ndarray,
+    wanted: np.ndarray,
+    positions: np.ndarray,
+    max_length: int,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The ranges of two to `most` neighbours below a wanted constituent. `places`: positions of the words."""
-    innermost = np.full(int(max(ends.max(initial=0), places.max(initial=0) + 1)), -1, dtype=np.int64)
-    for number, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
-        innermost[start:end] = number
-    above = np.concatenate([parents, innermost[places]])
-    begin, end = np.concatenate([starts, places]), np.concatenate([ends, places + 1])
+    """The ranges of two to `max_length` neighbours below a wanted constituent. `positions`: positions of the words."""
+    innermost = np.full(int(max(ends.max(initial=0), positions.max(initial=0) + 1)), -1, dtype=np.int64)
+    for index, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+        innermost[start:end] = index
+    above = np.concatenate([parents, innermost[positions]])
+    begin, end = np.concatenate([starts, positions]), np.concatenate([ends, positions + 1])
     below = np.flatnonzero(above >= 0)
     below = below[wanted[above[below]]]
     below = below[np.lexsort((begin[below], above[below]))]
     above, begin, end = above[below], begin[below], end[below]
     return [
         (begin[: 1 - count][same], end[count - 1 :][same])
-        for count in range(2, most + 1)
+        for count in range(2, max_length + 1)
         if (same := above[: 1 - count] == above[count - 1 :]).any()
     ]
 
 
-def _missing(doc: Doc, key: str) -> str:
+def _not_parsed_message(doc: Doc, key: str) -> str:
     begins = doc.text if len(doc.text) <= 40 else f"{doc.text[:39]}…"
     return (
         f"constituents_suggester: the Doc {begins!r} has no constituents in doc.spans[{key!r}]. Put a parser such as "

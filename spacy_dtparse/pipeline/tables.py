@@ -27,16 +27,16 @@ from .sentences import read_sentences
 if TYPE_CHECKING:
     import pyarrow
 
-CHARACTERS, TEXTS = 50_000, 1_000
+MAX_CHARACTERS, MAX_TEXTS = 50_000, 1_000
 """Characters and texts per batch: some 10,000 tokens, enough for full batches of kernels, and memory does not grow with
 the number of texts."""
 
-_loaded = cache(load_named)
-_turn = threading.RLock()
+_load_once = cache(load_named)
+_lock = threading.RLock()
 """Lock held while a pipeline loads or parses, because its vocabulary is not thread-safe. A fork waits for it; a lock
 held by another thread would never be released in the new process."""
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_turn.acquire, after_in_parent=_turn.release, after_in_child=_turn.release)
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 def parse_docs(texts: Iterable[tuple[Any, str]], pipeline: str | None = None) -> Iterator[tuple[Any, Doc, str | None]]:
@@ -47,9 +47,9 @@ def parse_docs(texts: Iterable[tuple[Any, str]], pipeline: str | None = None) ->
     cannot be loaded, never for a text.
     """
     for chunk in _chunks(texts):
-        with _turn:
-            done = _parsed(_loaded(pipeline), chunk)
-        yield from done
+        with _lock:
+            parsed = _parse_texts(_load_once(pipeline), chunk)
+        yield from parsed
 
 
 def parse_rows(texts: Iterable[tuple[Any, str]], pipeline: str | None = None) -> Iterator[dict[str, Any]]:
@@ -62,10 +62,10 @@ def parse_rows(texts: Iterable[tuple[Any, str]], pipeline: str | None = None) ->
     vocabulary are removed again, so a process may parse any number of texts.
     """
     for chunk in _chunks(texts):
-        with _turn:
-            nlp = _loaded(pipeline)
+        with _lock:
+            nlp = _load_once(pipeline)
             with nlp.memory_zone():
-                rows = [row for key, doc, error in _parsed(nlp, chunk) for row in _rows(key, doc, error)]
+                rows = [row for key, doc, error in _parse_texts(nlp, chunk) for row in _rows(key, doc, error)]
         yield from rows
 
 
@@ -110,34 +110,34 @@ def _chunks(texts: Iterable[tuple[Any, str]]) -> Iterator[list[tuple[Any, str]]]
     for key, text in texts:
         chunk.append((key, text))
         characters += len(text) if isinstance(text, str) else 0
-        if characters >= CHARACTERS or len(chunk) >= TEXTS:
+        if characters >= MAX_CHARACTERS or len(chunk) >= MAX_TEXTS:
             yield chunk
             chunk, characters = [], 0
     if chunk:
         yield chunk
 
 
-def _parsed(nlp: Language, texts: list[tuple[Any, str]]) -> list[tuple[Any, Doc, str | None]]:
+def _parse_texts(nlp: Language, texts: list[tuple[Any, str]]) -> list[tuple[Any, Doc, str | None]]:
     """Parse all texts in one batch, then each text that failed alone, to get its error."""
-    made = {}
-    for place, (_, text) in enumerate(texts):
+    docs = {}
+    for index, (_, text) in enumerate(texts):
         with suppress(Exception):
-            made[place] = _make_doc(nlp, text)
-    done: dict[int, Doc] = {}
+            docs[index] = _make_doc(nlp, text)
+    parsed_docs: dict[int, Doc] = {}
     nlp.set_error_handler(ignore_error)
     with suppress(Exception):
-        for doc, place in nlp.pipe([(doc, place) for place, doc in made.items()], as_tuples=True):
-            done[place] = doc
+        for doc, index in nlp.pipe([(doc, index) for index, doc in docs.items()], as_tuples=True):
+            parsed_docs[index] = doc
     nlp.set_error_handler(raise_error)
     found: list[tuple[Any, Doc, str | None]] = []
-    for place, (key, text) in enumerate(texts):
+    for index, (key, text) in enumerate(texts):
         error = None
-        if place not in done:
+        if index not in parsed_docs:
             try:
-                done[place] = nlp(_make_doc(nlp, text))
+                parsed_docs[index] = nlp(_make_doc(nlp, text))
             except Exception as raised:
-                done[place], error = Doc(nlp.vocab), _message(raised)
-        found.append((key, done[place], error))
+                parsed_docs[index], error = Doc(nlp.vocab), _message(raised)
+        found.append((key, parsed_docs[index], error))
     return found
 
 
@@ -163,25 +163,25 @@ def _rows(key: Any, doc: Doc, error: str | None) -> list[dict[str, Any]]:
     return rows or [_row(key, error=error)]
 
 
-def _row(key: Any, **given: Any) -> dict[str, Any]:
+def _row(key: Any, **values: Any) -> dict[str, Any]:
     names = ("sentence", "start_char", "end_char", "text", "tree", "constituents", "error")
-    return {"id": key, **dict.fromkeys(names), **given}
+    return {"id": key, **dict.fromkeys(names), **values}
 
 
 def _sentence_rows(key: Any, doc: Doc) -> Iterator[dict[str, Any]]:
     found, text = read_constituents(doc), doc.text
     idx, length = doc.to_array([IDX, LENGTH]).reshape(-1, 2).T
     begins, ends = idx.tolist(), (idx + length).tolist()
-    k = number = 0
+    k = sentence_number = 0
     for sentence in read_sentences(doc, needs_tags=False)[0]:
         constituents = []
         while k < len(found.starts) and found.starts[k] < sentence.end:
-            place = {"start_char": begins[found.starts[k]], "end_char": ends[found.ends[k] - 1]}
-            constituents.append({"label": found.labels[k], **place})
+            location = {"start_char": begins[found.starts[k]], "end_char": ends[found.ends[k] - 1]}
+            constituents.append({"label": found.labels[k], **location})
             k += 1
         if sentence.words:
-            number += 1
-            first, last = begins[sentence.places[0]], ends[sentence.places[-1]]
-            tree = write_tree(tree_of(found, sentence.places, sentence.words, sentence.tags))
-            place = {"start_char": first, "end_char": last, "text": text[first:last]}
-            yield _row(key, sentence=number, **place, tree=tree, constituents=constituents)
+            sentence_number += 1
+            first, last = begins[sentence.positions[0]], ends[sentence.positions[-1]]
+            tree = write_tree(tree_of(found, sentence.positions, sentence.words, sentence.tags))
+            location = {"start_char": first, "end_char": last, "text": text[first:last]}
+            yield _row(key, sentence=sentence_number, **location, tree=tree, constituents=constituents)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from ..parsers.base import UNKNOWN_TAG
 from .sentences import SentenceInput
 
-_LEAST = 20
+_MIN_WORDS = 20
 """Minimum number of words before anything is reported."""
-_SHARE = 0.5
+_MAX_UNKNOWN = 0.5
 """Fraction of unknown tags above which the tags count as those of another set."""
 
 
@@ -17,7 +17,7 @@ class TagSetCheck:
 
     def __init__(self) -> None:
         self._words = 0
-        self._foreign: Counter[str] = Counter()
+        self._unknown_tags: Counter[str] = Counter()
 
     def problem(self, sentences: Sequence[SentenceInput], known: frozenset[str]) -> str:
         """Describe the problem if most words have unknown tags; "" if not, or if there were too few words so far.
@@ -27,15 +27,15 @@ class TagSetCheck:
         for _, _, _, tags, _ in sentences:
             self._words += len(tags)
             if not known.issuperset(tags):
-                self._foreign.update(tag for tag in tags if tag not in known and tag != UNKNOWN_TAG)
-        if self._words < _LEAST:
+                self._unknown_tags.update(tag for tag in tags if tag not in known and tag != UNKNOWN_TAG)
+        if self._words < _MIN_WORDS:
             return ""
-        words, foreign = self._words, self._foreign
-        self._words, self._foreign = 0, Counter()
-        unknown = sum(foreign.values())
-        if unknown <= _SHARE * words:
+        words, unknown_tags = self._words, self._unknown_tags
+        self._words, self._unknown_tags = 0, Counter()
+        unknown = sum(unknown_tags.values())
+        if unknown <= _MAX_UNKNOWN * words:
             return ""
-        seen, usual = ", ".join(tag for tag, _ in foreign.most_common(4)), ", ".join(_examples(known))
+        seen, usual = ", ".join(tag for tag, _ in unknown_tags.most_common(4)), ", ".join(_examples(known))
         return (
             f"{unknown} of {words} words have tags (token.tag_) that its model does not have, such as {seen}; it was "
             f"trained with others, such as {usual}. They are treated as unknown, and trees are likely wrong. "

@@ -18,18 +18,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..errors import PatternError
-from .parser import DEEPEST, parse_node, parse_relation
+from .parser import MAX_DEPTH, parse_node, parse_relation
 from .syntax import (
     TOKEN_ATTRIBUTES,
     All,
     Condition,
-    Described,
+    Description,
     Either,
     Maybe,
     NodePattern,
     Not,
     Regex,
-    Related,
+    Relation,
     TokenTest,
     check_names,
 )
@@ -44,118 +44,122 @@ def parse_dict(pattern: Mapping[str, Any]) -> NodePattern:
     """Compile a pattern from dicts. Raises PatternError, which names the location (`HAS[0][1].LABEL`), the value found
     there and the allowed ones."""
     node = _node(pattern, "", 0)
-    wrong = check_names(node)
-    if wrong is not None:
-        raise _wrong(str(wrong[1] or ""), wrong[0])
+    problem = check_names(node)
+    if problem is not None:
+        raise _error_at(str(problem[1] or ""), problem[0])
     return node
 
 
-def _wrong(place: str, problem: str) -> PatternError:
-    return PatternError(f"the pattern is wrong at {place.lstrip('.') or 'its top'}: {problem}")
+def _error_at(path: str, problem: str) -> PatternError:
+    return PatternError(f"the pattern is wrong at {path.lstrip('.') or 'its top'}: {problem}")
 
 
-def _node(pattern: Any, place: str, depth: int) -> NodePattern:
+def _node(pattern: Any, path: str, depth: int) -> NodePattern:
     if isinstance(pattern, str):
         try:
             return parse_node(pattern)
         except PatternError as error:
-            raise _wrong(place, str(error)) from None
+            raise _error_at(path, str(error)) from None
     if not isinstance(pattern, Mapping):
-        raise _wrong(place, f"found {pattern!r}; a node is a text or a dict with keys of {', '.join(KEYS)}")
-    if depth > DEEPEST:
-        raise _wrong(place[:60], f"a pattern nests at most {DEEPEST} deep")
+        raise _error_at(path, f"found {pattern!r}; a node is a text or a dict with keys of {', '.join(KEYS)}")
+    if depth > MAX_DEPTH:
+        raise _error_at(path[:60], f"a pattern nests at most {MAX_DEPTH} deep")
     unknown = [key for key in pattern if key not in KEYS]
     if unknown:
-        raise _wrong(place, f"unknown key {unknown[0]!r}; allowed are {', '.join(KEYS)}")
+        raise _error_at(path, f"unknown key {unknown[0]!r}; allowed are {', '.join(KEYS)}")
     if "LABEL" in pattern and "CATEGORY" in pattern:
-        raise _wrong(place, "LABEL and CATEGORY are both given; CATEGORY is the label without function tags, give one")
+        raise _error_at(
+            path, "LABEL and CATEGORY are both given; CATEGORY is the label without function tags, give one"
+        )
     key = "CATEGORY" if "CATEGORY" in pattern else "LABEL"
-    tests = _tests(pattern.get("TOKEN", {}), f"{place}.TOKEN")
-    what = _label(pattern[key], f"{place}.{key}") if key in pattern else Described(anything=True)
+    tests = _tests(pattern.get("TOKEN", {}), f"{path}.TOKEN")
+    what = _label(pattern[key], f"{path}.{key}") if key in pattern else Description(anything=True)
     literals, regexes, anything, negated = what.literals, what.regexes, what.anything, what.negated
-    what = Described(literals, regexes, anything, False, negated, key == "CATEGORY", tests)
+    what = Description(literals, regexes, anything, False, negated, key == "CATEGORY", tests)
     name = pattern.get("NAME")
     if name is not None and not (isinstance(name, str) and re.fullmatch(r"\w+", name)):
-        raise _wrong(f"{place}.NAME", f"found {name!r}; a name is a string of letters, digits and _")
-    has = _items(pattern["HAS"], f"{place}.HAS", depth) if pattern.get("HAS") else []
+        raise _error_at(f"{path}.NAME", f"found {name!r}; a name is a string of letters, digits and _")
+    has = _items(pattern["HAS"], f"{path}.HAS", depth) if pattern.get("HAS") else []
     condition = None if not has else has[0] if len(has) == 1 else All(tuple(has))
-    return NodePattern(what, name, condition, place)
+    return NodePattern(what, name, condition, path)
 
 
 def _is_list(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
-def _items(items: Any, place: str, depth: int) -> list[Condition]:
+def _items(items: Any, path: str, depth: int) -> list[Condition]:
     if not _is_list(items):
-        raise _wrong(place, f"found {items!r}; give a list of [relation, node] and {{'ANY': [...]}}")
-    return [_item(item, f"{place}[{number}]", depth) for number, item in enumerate(items)]
+        raise _error_at(path, f"found {items!r}; give a list of [relation, node] and {{'ANY': [...]}}")
+    return [_item(item, f"{path}[{number}]", depth) for number, item in enumerate(items)]
 
 
-def _item(item: Any, place: str, depth: int) -> Condition:
+def _item(item: Any, path: str, depth: int) -> Condition:
     if isinstance(item, Mapping):
         if list(item) != ["ANY"] or not item["ANY"]:
-            raise _wrong(place, f"found {dict(item)!r}; allowed are [relation, node] and {{'ANY': [...]}}")
-        return Either(tuple(_items(item["ANY"], f"{place}.ANY", depth)))
+            raise _error_at(path, f"found {dict(item)!r}; allowed are [relation, node] and {{'ANY': [...]}}")
+        return Either(tuple(_items(item["ANY"], f"{path}.ANY", depth)))
     if not (_is_list(item) and len(item) == 2 and isinstance(item[0], str)):
-        raise _wrong(place, f"found {item!r}; allowed are [relation, node], such as ['<', 'NP'], and {{'ANY': [...]}}")
+        raise _error_at(
+            path, f"found {item!r}; allowed are [relation, node], such as ['<', 'NP'], and {{'ANY': [...]}}"
+        )
     try:
         relation, number, between, sign = parse_relation(item[0])
     except PatternError as error:
-        raise _wrong(f"{place}[0]", str(error)) from None
-    related = Related(relation, _node(item[1], f"{place}[1]", depth + 1), number, between)
+        raise _error_at(f"{path}[0]", str(error)) from None
+    related = Relation(relation, _node(item[1], f"{path}[1]", depth + 1), number, between)
     return Not(related) if sign == "!" else Maybe(related) if sign == "?" else related
 
 
-def _label(value: Any, place: str) -> Described:
-    operator, values = _value(value, place)
+def _label(value: Any, path: str) -> Description:
+    operator, values = _value(value, path)
     if not all(isinstance(one, str) for one in values):
-        raise _wrong(place, f"found {value!r}; a label is a string")
+        raise _error_at(path, f"found {value!r}; a label is a string")
     if operator == "REGEX":
-        return Described(regexes=(Regex(str(values[0])),))
-    return Described(literals=tuple(map(str, values)), negated=operator == "NOT_IN")
+        return Description(regexes=(Regex(str(values[0])),))
+    return Description(literals=tuple(map(str, values)), negated=operator == "NOT_IN")
 
 
-def _value(value: Any, place: str) -> tuple[str, tuple[Any, ...]]:
+def _value(value: Any, path: str) -> tuple[str, tuple[Any, ...]]:
     """An operator of `TokenTest` and its values."""
     if not isinstance(value, Mapping):
         if not isinstance(value, str | int):
-            raise _wrong(place, f"found {value!r}; give a value, or a dict with one of {', '.join(_OPERATORS)}")
+            raise _error_at(path, f"found {value!r}; give a value, or a dict with one of {', '.join(_OPERATORS)}")
         return "IN", (value,)
     if len(value) != 1 or (operator := next(iter(value))) not in (*_OPERATORS, *_COMPARISONS):
         allowed = ", ".join((*_OPERATORS, *_COMPARISONS))
-        raise _wrong(place, f"found {dict(value)!r}; a dict has one key, of {allowed}")
+        raise _error_at(path, f"found {dict(value)!r}; a dict has one key, of {allowed}")
     wanted = value[operator]
     if operator in ("IN", "NOT_IN"):
         if isinstance(wanted, str) or not isinstance(wanted, Iterable):
-            raise _wrong(f"{place}.{operator}", f"found {wanted!r}; give a list of values")
+            raise _error_at(f"{path}.{operator}", f"found {wanted!r}; give a list of values")
         found = tuple(wanted)
         if not all(isinstance(one, str | int) for one in found):
-            raise _wrong(f"{place}.{operator}", f"found {wanted!r}; values are strings, numbers, True and False")
+            raise _error_at(f"{path}.{operator}", f"found {wanted!r}; values are strings, numbers, True and False")
         return operator, found
     if operator == "REGEX":
         try:
             re.compile(wanted)
         except (re.error, TypeError) as error:
-            raise _wrong(f"{place}.REGEX", f"{wanted!r} is no regex of Python: {error}") from None
+            raise _error_at(f"{path}.REGEX", f"{wanted!r} is no regex of Python: {error}") from None
     elif not isinstance(wanted, int):
-        raise _wrong(f"{place}.{operator}", f"found {wanted!r}; a comparison is with a whole number")
+        raise _error_at(f"{path}.{operator}", f"found {wanted!r}; a comparison is with a whole number")
     return {"==": "IN", "!=": "NOT_IN"}.get(operator, operator), (wanted,)
 
 
-def _tests(attributes: Any, place: str) -> tuple[TokenTest, ...]:
+def _tests(attributes: Any, path: str) -> tuple[TokenTest, ...]:
     if not isinstance(attributes, Mapping):
-        raise _wrong(place, f"found {attributes!r}; give a dict of attributes, such as {{'LEMMA': 'dog'}}")
+        raise _error_at(path, f"found {attributes!r}; give a dict of attributes, such as {{'LEMMA': 'dog'}}")
     tests = []
     for attribute, value in attributes.items():
         if attribute not in TOKEN_ATTRIBUTES:
-            raise _wrong(place, f"unknown attribute {attribute!r}; allowed are {', '.join(TOKEN_ATTRIBUTES)}")
-        operator, values = _value(value, f"{place}.{attribute}")
+            raise _error_at(path, f"unknown attribute {attribute!r}; allowed are {', '.join(TOKEN_ATTRIBUTES)}")
+        operator, values = _value(value, f"{path}.{attribute}")
         numbers = attribute in _NUMBERS or attribute.startswith(("IS_", "LIKE_"))
         if numbers if operator == "REGEX" else operator in _COMPARISONS and attribute not in _NUMBERS:
-            raise _wrong(f"{place}.{attribute}", f"{attribute} is not compared by {operator}")
+            raise _error_at(f"{path}.{attribute}", f"{attribute} is not compared by {operator}")
         if operator != "REGEX" and any(isinstance(one, str) == numbers for one in values):
             kind = "numbers, True or False" if numbers else "strings"
-            raise _wrong(f"{place}.{attribute}", f"found {value!r}; the values of {attribute} are {kind}")
+            raise _error_at(f"{path}.{attribute}", f"found {value!r}; the values of {attribute} are {kind}")
         tests.append(TokenTest(attribute, operator, values))
     return tuple(tests)

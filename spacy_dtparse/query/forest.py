@@ -19,7 +19,7 @@ from ..errors import PatternError
 from ..trees.heads import COLLINS, HeadRules
 from ..trees.labels import base_label
 from ..trees.tree import Tree
-from .syntax import OF_TREES
+from .syntax import TREE_ATTRIBUTES
 
 Nodes = npt.NDArray[Any]
 """Indices of nodes, ascending, each once; int64, which numpy uses for indexing."""
@@ -77,7 +77,7 @@ class Forest:
         self.words_at = words_at = tags_at + 1
         self.constituents_at = at
         self.roots = np.concatenate([at[self.first_constituents[:-1]], [n]]) if m else np.zeros(1, np.int64)
-        self.numbers: dict[str, int] = _Numbers()
+        self.numbers: dict[str, int] = _Ids()
         numbers = self.numbers
         self.symbols = _column(n, at, [numbers[text] for tree in trees for text in tree.labels])
         self.symbols[tags_at] = [numbers[text] for tree in trees for text in tree.tags]
@@ -95,7 +95,7 @@ class Forest:
         depths[words_at] = depths[tags_at] + 1
         self.parents = _parents(depths)
         self.tree_of = np.repeat(np.arange(len(trees), dtype=INDEX), np.diff(self.roots))
-        self._found: dict[Any, Nodes] = {}
+        self._cache: dict[Any, Nodes] = {}
 
     def __len__(self) -> int:
         """The number of nodes."""
@@ -125,8 +125,8 @@ class Forest:
     def left(self) -> Nodes:
         """The previous child of the same parent, -1 for none."""
         found = np.full(self.n, -1, dtype=INDEX)
-        known = np.flatnonzero(self.right >= 0)
-        found[self.right[known]] = known
+        has_right = np.flatnonzero(self.right >= 0)
+        found[self.right[has_right]] = has_right
         return found
 
     @cached_property
@@ -176,7 +176,7 @@ class Forest:
         order = np.argsort(self.symbols, kind="stable")
         return order, np.searchsorted(self.symbols[order], np.arange(len(self.texts) + 1))
 
-    def with_symbols(self, wanted: Sequence[int]) -> Nodes:
+    def with_labels(self, wanted: Sequence[int]) -> Nodes:
         """The nodes that have one of these labels, given as ascending indices."""
         order, first = self._by_symbol
         if 4 * len(wanted) > len(self.texts):
@@ -188,13 +188,13 @@ class Forest:
             return parts[0] if parts else self.all[:0]
         return np.sort(np.concatenate(parts))
 
-    def remembered(self, what: Any, find: Callable[[], Nodes]) -> Nodes:
+    def cached_nodes(self, key: Any, find: Callable[[], Nodes]) -> Nodes:
         """The cached result of `find` for a description; a few hundred are cached."""
-        if what not in self._found:
-            if len(self._found) >= 256:
-                self._found.clear()
-            self._found[what] = find()
-        return self._found[what]
+        if key not in self._cache:
+            if len(self._cache) >= 256:
+                self._cache.clear()
+            self._cache[key] = find()
+        return self._cache[key]
 
     def token_values(self, attribute: str) -> Sequence[Any]:
         """The attribute of every token. Raises PatternError for one that trees do not have."""
@@ -210,7 +210,7 @@ class Forest:
         if attribute == "TAG":
             return [tag for tree in self.trees for tag in tree.tags]
         raise PatternError(
-            f"TOKEN tests {attribute}, which trees do not have; they have {', '.join(OF_TREES)}. Search a "
+            f"TOKEN tests {attribute}, which trees do not have; they have {', '.join(TREE_ATTRIBUTES)}. Search a "
             "Doc with ConstituentMatcher instead; spaCy's components set the others"
         )
 
@@ -223,7 +223,7 @@ class Forest:
         return Node(tree, KINDS[kind], number, start, end, self.texts[self.symbols[x]])
 
 
-class _Numbers(dict[str, int]):
+class _Ids(dict[str, int]):
     """Strings get an index, from 0, at their first look-up."""
 
     def __missing__(self, text: str) -> int:

@@ -17,23 +17,23 @@ import numpy as np
 
 from ..trees.labels import base_label
 from .forest import Forest, Mask, Nodes
-from .relations import WITHIN
+from .relations import RELATION_MASKS
 from .syntax import (
-    Alike,
     All,
     Condition,
-    Described,
+    Description,
     Either,
     Maybe,
     NodePattern,
     Not,
-    Related,
-    Same,
+    Relation,
+    SameLabel,
+    SameNode,
     TokenTest,
     names_of,
     refers,
 )
-from .targets import OF, Columns
+from .targets import RELATED_NODES, Columns
 
 Names = Mapping[str, Any]
 """Name -> node, and "%variable" -> its string."""
@@ -42,7 +42,7 @@ _refers = lru_cache(maxsize=4096)(refers)
 
 
 @lru_cache(maxsize=4096)
-def _tells_more(part: NodePattern | Condition) -> bool:
+def _needs_names(part: NodePattern | Condition) -> bool:
     """Whether the sets do not decide a part completely: it assigns names or depends on some."""
     return _refers(part) or bool(names_of(part))
 
@@ -53,7 +53,7 @@ class Matching:
     def __init__(self, forest: Forest):
         self.forest = forest
         self._sets: dict[NodePattern, Nodes] = {}
-        self._members: dict[NodePattern | Described, set[int]] = {}
+        self._members: dict[NodePattern | Description, set[int]] = {}
         self._columns = Columns(forest)
 
     def nodes(self, pattern: NodePattern) -> Nodes:
@@ -66,7 +66,7 @@ class Matching:
     def ways(self, pattern: NodePattern) -> Iterator[tuple[int, dict[str, int]]]:
         """All matching nodes with each assignment of the pattern's names, each once."""
         for x in self._candidates(pattern).tolist():
-            if not _tells_more(pattern):
+            if not _needs_names(pattern):
                 yield x, {}
                 continue
             seen = set()
@@ -83,25 +83,27 @@ class Matching:
         """The nodes that match, possibly more if a part refers to others."""
         if pattern not in self._sets:
             what = pattern.what
-            found = self._described(what) if isinstance(what, Described) else self.forest.all
+            found = self._matching_nodes(what) if isinstance(what, Description) else self.forest.all
             if pattern.condition is not None:
-                found = self._kept(found, pattern.condition)
+                found = self._filter(found, pattern.condition)
             self._sets[pattern] = found
         return self._sets[pattern]
 
-    def _kept(self, nodes: Nodes, condition: Condition) -> Nodes:
+    def _filter(self, nodes: Nodes, condition: Condition) -> Nodes:
         """The nodes that satisfy a condition; several conditions are tested in turn, each on the nodes left by the
         previous one."""
         if isinstance(condition, All):
             for part in condition.parts:
-                nodes = self._kept(nodes, part)
+                nodes = self._filter(nodes, part)
             return nodes
         return nodes if isinstance(condition, Maybe) or not len(nodes) else nodes[self._holds(nodes, condition)]
 
     def _holds(self, nodes: Nodes, condition: Condition) -> Mask:
-        if isinstance(condition, Related):
-            between = self._described(condition.between) if condition.between is not None else nodes[:0]
-            return WITHIN[condition.relation](self.forest, nodes, self._candidates(condition.node), condition, between)
+        if isinstance(condition, Relation):
+            between = self._matching_nodes(condition.between) if condition.between is not None else nodes[:0]
+            return RELATION_MASKS[condition.relation](
+                self.forest, nodes, self._candidates(condition.node), condition, between
+            )
         if isinstance(condition, Not):
             if _refers(condition):  # the negated part may match fewer nodes than the sets contain
                 return np.ones(len(nodes), dtype=bool)
@@ -112,18 +114,18 @@ class Matching:
             return np.logical_and.reduce([self._holds(nodes, part) for part in condition.parts])
         return np.ones(len(nodes), dtype=bool)
 
-    def _described(self, what: Described) -> Nodes:
-        return self.forest.remembered(what, lambda: _find(self.forest, what))
+    def _matching_nodes(self, what: Description) -> Nodes:
+        return self.forest.cached_nodes(what, lambda: _find(self.forest, what))
 
     # One node at a time
 
     def _ways(self, pattern: NodePattern, x: int, names: Names) -> Iterator[Names]:
         """The extensions of `names` with which candidate x matches."""
         what = pattern.what
-        if isinstance(what, Same):
+        if isinstance(what, SameNode):
             if names.get(what.name) != x:
                 return
-        elif isinstance(what, Alike):
+        elif isinstance(what, SameLabel):
             other = names.get(what.name)
             if other is None or self.forest.symbols[other] != self.forest.symbols[x]:
                 return
@@ -139,19 +141,19 @@ class Matching:
         else:
             yield from self._ways_of(pattern.condition, x, names, True)
 
-    def _ways_of(self, condition: Condition, x: int, names: Names, known: bool) -> Iterator[Names]:
+    def _ways_of(self, condition: Condition, x: int, names: Names, holds_in_sets: bool) -> Iterator[Names]:
         """The extensions of `names` with which a condition holds for x.
 
-        `known`: the sets already show that it holds, as far as they can.
+        `holds_in_sets`: the sets already show that it holds, as far as they can.
         """
-        if not _tells_more(condition):
-            if known or self._holds(np.array([x]), condition)[0]:
+        if not _needs_names(condition):
+            if holds_in_sets or self._holds(np.array([x]), condition)[0]:
                 yield names
-        elif isinstance(condition, Related):
-            for y in self._related(condition, x):
+        elif isinstance(condition, Relation):
+            for y in self._related_nodes(condition, x):
                 yield from self._ways(condition.node, y, names)
         elif isinstance(condition, All):
-            yield from self._all_ways(condition.parts, x, names, known)
+            yield from self._all_ways(condition.parts, x, names, holds_in_sets)
         elif isinstance(condition, Either):
             for part in condition.parts:
                 found = False
@@ -171,32 +173,32 @@ class Matching:
             if not found:
                 yield names
 
-    def _all_ways(self, parts: tuple[Condition, ...], x: int, names: Names, known: bool) -> Iterator[Names]:
+    def _all_ways(self, parts: tuple[Condition, ...], x: int, names: Names, holds_in_sets: bool) -> Iterator[Names]:
         if not parts:
             yield names
             return
-        for way in self._ways_of(parts[0], x, names, known):
-            yield from self._all_ways(parts[1:], x, way, known)
+        for way in self._ways_of(parts[0], x, names, holds_in_sets):
+            yield from self._all_ways(parts[1:], x, way, holds_in_sets)
 
-    def _related(self, condition: Related, x: int) -> list[int]:
-        members = self._set(condition.node)
+    def _related_nodes(self, condition: Relation, x: int) -> list[int]:
+        members = self._node_set(condition.node)
         between = condition.between
-        passes: Callable[[int], bool] = (lambda y: False) if between is None else self._set(between).__contains__
-        near = OF[condition.relation](self._columns, x, condition.number, passes)
+        passes: Callable[[int], bool] = (lambda y: False) if between is None else self._node_set(between).__contains__
+        near = RELATED_NODES[condition.relation](self._columns, x, condition.number, passes)
         return [y for y in near if y in members]
 
-    def _set(self, part: NodePattern | Described) -> set[int]:
+    def _node_set(self, part: NodePattern | Description) -> set[int]:
         if part not in self._members:
-            found = self._candidates(part) if isinstance(part, NodePattern) else self._described(part)
+            found = self._candidates(part) if isinstance(part, NodePattern) else self._matching_nodes(part)
             self._members[part] = set(found.tolist())
         return self._members[part]
 
-    def _variables(self, what: Described, x: int, names: Names) -> Names | None:
+    def _variables(self, what: Description, x: int, names: Names) -> Names | None:
         """The names with the variables of a regex; None if one already has another string."""
         text = self.forest.texts[self.forest.symbols[x]]
         text = base_label(text) if what.basic else text
         for regex in what.regexes:
-            match = _compiled(regex.source, regex.flags).search(text)
+            match = _compile_regex(regex.source, regex.flags).search(text)
             if match is None:
                 continue
             found = dict(names)
@@ -207,12 +209,12 @@ class Matching:
         return names
 
 
-def _find(forest: Forest, what: Described) -> Nodes:
+def _find(forest: Forest, what: Description) -> Nodes:
     """The nodes that match a description; each distinct label is tested once."""
     if what.anything:
         found = forest.all if not what.negated else forest.all[:0]
     else:
-        found = forest.with_symbols(_fitting(forest, what))
+        found = forest.with_labels(_matching_labels(forest, what))
         if what.root:
             roots = forest.roots[:-1]
             found = np.setdiff1d(found, roots) if what.negated else np.union1d(found, roots)
@@ -224,7 +226,7 @@ def _find(forest: Forest, what: Described) -> Nodes:
     return found
 
 
-def _fitting(forest: Forest, what: Described) -> list[int]:
+def _matching_labels(forest: Forest, what: Description) -> list[int]:
     """The indices of the labels that match a description, ascending."""
     texts = forest.basic_texts if what.basic else forest.texts
     numbers = forest.numbers
@@ -232,17 +234,17 @@ def _fitting(forest: Forest, what: Described) -> list[int]:
         fits = {numbers[literal] for literal in what.literals if literal in numbers}
     else:
         literals = set(what.literals)
-        fits = {number for number, text in enumerate(texts) if text in literals} if literals else set()
+        fits = {index for index, text in enumerate(texts) if text in literals} if literals else set()
         for regex in what.regexes:
-            search = _compiled(regex.source, regex.flags).search
-            fits.update([number for number, text in enumerate(texts) if search(text)])
+            search = _compile_regex(regex.source, regex.flags).search
+            fits.update([index for index, text in enumerate(texts) if search(text)])
     return sorted(set(range(len(texts))) - fits if what.negated else fits)
 
 
 def _passes(test: TokenTest, value: Any) -> bool:
     operator, values = test.operator, test.values
     if operator == "REGEX":
-        return _compiled(str(values[0]), 0).search(str(value)) is not None
+        return _compile_regex(str(values[0]), 0).search(str(value)) is not None
     if operator in ("IN", "NOT_IN"):
         return (value in values) == (operator == "IN")
     other: Any = values[0]
@@ -250,5 +252,5 @@ def _passes(test: TokenTest, value: Any) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _compiled(source: str, flags: int) -> re.Pattern[str]:
+def _compile_regex(source: str, flags: int) -> re.Pattern[str]:
     return re.compile(source, flags)

@@ -19,22 +19,22 @@ from .syntax import (
     ANYTHING,
     SEGMENT,
     SYMBOLS,
-    Alike,
     All,
     Condition,
-    Described,
+    Description,
     Either,
     Maybe,
     NodePattern,
     Not,
     Regex,
-    Related,
-    Same,
+    Relation,
+    SameLabel,
+    SameNode,
     both,
     check_names,
 )
 
-DEEPEST = 100
+MAX_DEPTH = 100
 """Maximum number of open brackets."""
 
 _LABELS = ("literal", "regex", "quoted", "any", "root")
@@ -48,9 +48,9 @@ def parse_pattern(text: str) -> NodePattern:
     allowed."""
     parser = _Parser(text)
     pattern = parser.pattern()
-    wrong = check_names(pattern)
-    if wrong is not None:
-        raise parser.wrong_at(int(wrong[1]), wrong[0])
+    problem = check_names(pattern)
+    if problem is not None:
+        raise parser.error_at(int(problem[1]), problem[0])
     return pattern
 
 
@@ -59,13 +59,13 @@ def parse_node(text: str) -> NodePattern:
     return _Parser(text).pattern()
 
 
-def parse_relation(text: str) -> tuple[str, int, Described | None, str]:
+def parse_relation(text: str) -> tuple[str, int, Description | None, str]:
     """Parse a relation with nothing after it, `!<`, `$+`, `<+(VP)`: its name, number, description between, and "!", "?"
     or "". Raises PatternError."""
     parser = _Parser(text)
     sign = parser.take().text if parser.next.kind in ("!", "?") else ""
     if parser.next.kind not in ("relation", "chain"):
-        raise parser.wrong(f"{parser.seen()}; {RELATION_ALLOWED}")
+        raise parser.error(f"{parser.describe_token()}; {RELATION_ALLOWED}")
     name, number, between = parser.relation()
     parser.expect("end", "nothing is allowed after a relation")
     return name, number, between, sign
@@ -89,35 +89,35 @@ class _Parser:
         self.position += 1
         return token
 
-    def seen(self) -> str:
+    def describe_token(self) -> str:
         """The current token, in words."""
         return "the pattern ends here" if self.next.kind == "end" else f"found {self.next.text!r}"
 
-    def wrong(self, problem: str) -> PatternError:
-        return self.wrong_at(self.next.column, problem)
+    def error(self, problem: str) -> PatternError:
+        return self.error_at(self.next.column, problem)
 
-    def wrong_at(self, column: int, problem: str) -> PatternError:
+    def error_at(self, column: int, problem: str) -> PatternError:
         return bad_pattern(self.text, column, problem)
 
     def expect(self, kind: str, allowed: str) -> Token:
         if self.next.kind != kind:
-            raise self.wrong(f"{self.seen()}; {allowed}")
+            raise self.error(f"{self.describe_token()}; {allowed}")
         return self.take()
 
     def pattern(self) -> NodePattern:
         """Parse everything: expressions between colons."""
         if self.next.kind == "end":
-            raise self.wrong(f"the pattern is empty; {NODE_ALLOWED}")
+            raise self.error(f"the pattern is empty; {NODE_ALLOWED}")
         first = self.expression()
         while self.next.kind == SEGMENT:
             self.take()
-            condition = both(first.condition, Related(SEGMENT, self.expression()))
-            first = NodePattern(first.what, first.name, condition, first.place)
+            condition = both(first.condition, Relation(SEGMENT, self.expression()))
+            first = NodePattern(first.what, first.name, condition, first.location)
         if self.next.kind == "end":
             return first
-        raise self.wrong(f"{self.seen()}; {self._behind()}")
+        raise self.error(f"{self.describe_token()}; {self._allowed_next()}")
 
-    def _behind(self) -> str:
+    def _allowed_next(self) -> str:
         """Describe the tokens allowed after a complete expression, or why the current one is not."""
         kind = self.next.kind
         if kind == "|":
@@ -136,7 +136,7 @@ class _Parser:
         node = self.node()
         if not self._condition_follows():
             return node
-        return NodePattern(node.what, node.name, both(node.condition, self.conditions()), node.place)
+        return NodePattern(node.what, node.name, both(node.condition, self.conditions()), node.location)
 
     def _condition_follows(self) -> bool:
         if self.next.kind == "&":
@@ -154,32 +154,32 @@ class _Parser:
             self._leave(")", "an expression in brackets goes on with a relation or ends with )")
             return inner
         if token.kind == "name":
-            return NodePattern(Same(self._name()), place=token.column)
+            return NodePattern(SameNode(self._name()), location=token.column)
         if token.kind == "link":
-            return NodePattern(Alike(self._name()), place=token.column)
+            return NodePattern(SameLabel(self._name()), location=token.column)
         what = self.description()
         named = self.next.kind == "name"
         if named and self.tokens[self.position + 1].kind == "|" and self.tokens[self.position + 2].kind in _LABELS:
             self.position += 1
-            raise self.wrong("alternatives of a label share one name, written after the last: NP|NNP=name")
-        return NodePattern(what, self._name() if named else None, place=token.column)
+            raise self.error("alternatives of a label share one name, written after the last: NP|NNP=name")
+        return NodePattern(what, self._name() if named else None, location=token.column)
 
     def _enter(self) -> None:
         self.open += 1
-        if self.open > DEEPEST:
-            raise self.wrong(f"more than {DEEPEST} brackets are open; a pattern nests at most so deep")
+        if self.open > MAX_DEPTH:
+            raise self.error(f"more than {MAX_DEPTH} brackets are open; a pattern nests at most so deep")
         self.take()
 
     def _leave(self, kind: str, allowed: str) -> None:
         if self.next.kind == SEGMENT:
-            raise self.wrong("':' divides a whole pattern into segments; it is not allowed in brackets")
+            raise self.error("':' divides a whole pattern into segments; it is not allowed in brackets")
         self.expect(kind, allowed)
         self.open -= 1
 
     def _name(self) -> str:
         return self.take().text[1:].strip()
 
-    def description(self) -> Described:
+    def description(self) -> Description:
         """Parse labels with ! and @ before them."""
         negated = self.next.kind == "!"
         if negated:
@@ -193,7 +193,7 @@ class _Parser:
         while True:
             token = self.next
             if token.kind not in _LABELS:
-                raise self.wrong(f"{self.seen()}; {NODE_ALLOWED}")
+                raise self.error(f"{self.describe_token()}; {NODE_ALLOWED}")
             if token.kind == "regex":
                 regexes.append(self._regex(token))
             elif token.kind == "quoted":
@@ -206,8 +206,8 @@ class _Parser:
                 break
             self.take()
         if negated and any(regex.groups for regex in regexes):
-            raise self.wrong_at(token.column, "a negated description has no groups; leave out #…%… or the !")
-        return Described(tuple(literals), tuple(regexes), anything, root, negated, basic)
+            raise self.error_at(token.column, "a negated description has no groups; leave out #…%… or the !")
+        return Description(tuple(literals), tuple(regexes), anything, root, negated, basic)
 
     def _regex(self, token: Token) -> Regex:
         """Parse a regex with its flags and groups."""
@@ -216,19 +216,19 @@ class _Parser:
         flags = 0
         for letter in letters:
             if letter not in _FLAGS:
-                raise self.wrong(f"the regex has a flag {letter!r}; flags are i (capitals do not count) and x (spaces)")
+                raise self.error(f"the regex has a flag {letter!r}; flags are i (capitals do not count) and x (spaces)")
             flags |= _FLAGS[letter]
         try:
             compiled = re.compile(body, flags)
         except re.error as error:
             column = token.column + 1 + (error.pos or 0)
-            raise self.wrong_at(column, f"the regex is wrong: {error.msg}; regexes are those of Python") from None
+            raise self.error_at(column, f"the regex is wrong: {error.msg}; regexes are those of Python") from None
         found = _GROUP.findall(sign + groups)
         if sign + groups != "".join(f"#{number}%{name}" for number, name in found):
-            raise self.wrong(f"{sign + groups!r} after a regex; a group is written #1%name, several #1%a#2%b")
+            raise self.error(f"{sign + groups!r} after a regex; a group is written #1%name, several #1%a#2%b")
         for number, _ in found:
             if int(number) > compiled.groups:
-                raise self.wrong(f"the regex has {compiled.groups} groups; #{number}% names one that it lacks")
+                raise self.error(f"the regex has {compiled.groups} groups; #{number}% names one that it lacks")
         return Regex(body, flags, tuple((int(number), name) for number, name in found))
 
     def conditions(self) -> Condition:
@@ -243,7 +243,7 @@ class _Parser:
 
     def _both(self) -> Condition:
         if self.next.kind == "&":
-            raise self.wrong("'&' joins two relations; there is none before it")
+            raise self.error("'&' joins two relations; there is none before it")
         found: Condition | None = self._condition()
         while self._condition_follows():
             if self.next.kind == "&":
@@ -256,7 +256,7 @@ class _Parser:
         """Parse a relation with its node, or a group, with ! or ? before it."""
         sign = self.take() if self.next.kind in ("!", "?") else None
         if sign is not None and self.next.kind in ("!", "?"):
-            raise self.wrong(f"{self.seen()} after {sign.text!r}; one sign is allowed before a relation")
+            raise self.error(f"{self.describe_token()} after {sign.text!r}; one sign is allowed before a relation")
         if self.next.kind == "[":
             self._enter()
             inner = self.conditions()
@@ -265,19 +265,19 @@ class _Parser:
             inner = self._exactly()
         elif self.next.kind in ("relation", "chain"):
             name, number, between = self.relation()
-            inner = Related(name, self.node(), number, between)
+            inner = Relation(name, self.node(), number, between)
         else:
-            raise self.wrong(f"{self.seen()}; a relation or a group in [ ] is allowed; {RELATION_ALLOWED}")
+            raise self.error(f"{self.describe_token()}; a relation or a group in [ ] is allowed; {RELATION_ALLOWED}")
         return inner if sign is None else Not(inner) if sign.kind == "!" else Maybe(inner)
 
-    def relation(self) -> tuple[str, int, Described | None]:
+    def relation(self) -> tuple[str, int, Description | None]:
         """Parse a relation: its name, its number, and the description of a chain."""
         token = self.take()
         if token.kind == "chain":
             self.take()
             between = self.description()
             if between.variables:
-                raise self.wrong("the description of a chain has no groups; leave out #…%…")
+                raise self.error("the description of a chain has no groups; leave out #…%…")
             self.expect(")", "the nodes of a chain are one description, such as VP, @VP|S or !NP, and then )")
             return token.text, 0, between
         text = token.text.replace("%", "$")
@@ -286,7 +286,7 @@ class _Parser:
             return *SYMBOLS[text], None
         number = int(numbered[2])
         if number == 0:
-            raise self.wrong_at(token.column, f"{token.text!r} has the number 0; count from 1, or from -1 at the end")
+            raise self.error_at(token.column, f"{token.text!r} has the number 0; count from 1, or from -1 at the end")
         return numbered[1] + "i", number, None
 
     def _exactly(self) -> Condition:
@@ -298,5 +298,5 @@ class _Parser:
             self.take()
             children.append(self.expression())
         self.expect("}", "children go on with ; or end with }")
-        parts: list[Condition] = [Related("<i", child, number) for number, child in enumerate(children, 1)]
-        return All((*parts, Not(Related("<i", NodePattern(ANYTHING), len(children) + 1))))
+        parts: list[Condition] = [Relation("<i", child, number) for number, child in enumerate(children, 1)]
+        return All((*parts, Not(Relation("<i", NodePattern(ANYTHING), len(children) + 1))))

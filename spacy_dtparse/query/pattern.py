@@ -16,7 +16,7 @@ from .matching import Matching
 from .parser import parse_pattern
 from .syntax import NodePattern, names_of
 
-AT_ONCE = 4000
+BATCH_SIZE = 4000
 """Number of trees that are searched at once: enough for numpy, and few enough for memory."""
 
 
@@ -72,10 +72,10 @@ def compile_pattern(source: str | Mapping[str, Any]) -> Pattern:
     raise PatternError(f"a pattern is {source!r}; give a text, such as 'NP < NN', or a dict, such as {{'LABEL': 'NP'}}")
 
 
-def forests(trees: Iterable[Tree], rules: HeadRules = COLLINS, at_once: int = AT_ONCE) -> Iterator[Forest]:
-    """Yield the trees as forests of `at_once` trees each."""
+def forests(trees: Iterable[Tree], rules: HeadRules = COLLINS, batch_size: int = BATCH_SIZE) -> Iterator[Forest]:
+    """Yield the trees as forests of `batch_size` trees each."""
     rest = iter(trees)
-    while batch := list(islice(rest, at_once)):
+    while batch := list(islice(rest, batch_size)):
         yield Forest(batch, rules)
 
 
@@ -87,4 +87,4 @@ def write_node(tree: Tree, node: Node) -> str:
     k, start, end = node.number, node.start, node.end
     last = next((j for j in range(k + 1, len(tree.labels)) if tree.starts[j] >= end), len(tree.labels))
     starts, ends = ([place - start for place in places[k:last]] for places in (tree.starts, tree.ends))
-    return write_tree(Tree.trusted(tree.words[start:end], tree.tags[start:end], tree.labels[k:last], starts, ends))
+    return write_tree(Tree.unchecked(tree.words[start:end], tree.tags[start:end], tree.labels[k:last], starts, ends))

@@ -11,13 +11,13 @@ from collections.abc import Callable
 import numpy as np
 
 from .forest import WORD, Forest, Mask, Nodes
-from .syntax import SEGMENT, Related
+from .syntax import SEGMENT, Relation
 
-Within = Callable[[Forest, Nodes, Nodes, Related, Nodes], Mask]
+Within = Callable[[Forest, Nodes, Nodes, Relation, Nodes], Mask]
 """(forest, a, b, relation, nodes that a chain may pass) -> which a."""
 
 
-def _marked(n: int, places: Nodes) -> Mask:
+def _mask_of(n: int, places: Nodes) -> Mask:
     """A mask of n positions with some marked, and an unmarked one at the end, which index -1 selects."""
     found = np.zeros(n + 1, dtype=bool)
     found[places] = True
@@ -46,19 +46,19 @@ def _next_within(a: Nodes, b: Nodes, limits: Nodes) -> Mask:
     return (place < len(b)) & (b[np.minimum(place, len(b) - 1)] < limits)
 
 
-def _child(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
-    return _marked(f.n, f.parents[b])[a]
+def _child(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
+    return _mask_of(f.n, f.parents[b])[a]
 
 
-def _parent(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
-    return _marked(f.n, b)[f.parents[a]]
+def _parent(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
+    return _mask_of(f.n, b)[f.parents[a]]
 
 
-def _below(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
+def _below(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
     return _next_within(a, b, f.stops[a])
 
 
-def _above(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
+def _above(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
     if not len(b):
         return np.zeros(len(a), dtype=bool)
     reach = np.maximum.accumulate(f.stops[b])
@@ -66,14 +66,14 @@ def _above(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
     return (place >= 0) & (reach[place] > a)
 
 
-def _leaf(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
-    return _below(f, a, b[f.kinds[b] == WORD], how, _)
+def _leaf(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
+    return _below(f, a, b[f.kinds[b] == WORD], relation, _)
 
 
-def _ith_leaf(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
-    token = f.starts[a] + how.number - 1 if how.number > 0 else f.ends[a] + how.number
+def _ith_leaf(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
+    token = f.starts[a] + relation.number - 1 if relation.number > 0 else f.ends[a] + relation.number
     inside = (token >= f.starts[a]) & (token < f.ends[a]) & (f.kinds[a] != WORD)
-    return inside & _marked(f.n, b)[f.words_at[np.where(inside, token, 0)]]
+    return inside & _mask_of(f.n, b)[f.words_at[np.where(inside, token, 0)]]
 
 
 def _at_rank(f: Forest, nodes: Nodes, number: int) -> Mask:
@@ -84,113 +84,113 @@ def _at_rank(f: Forest, nodes: Nodes, number: int) -> Mask:
     return (ranks > 0) & (f.n_children[f.parents[nodes]] - ranks + 1 == -number)
 
 
-def _ith_child(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
-    return _child(f, a, b[_at_rank(f, b, how.number)], how, _)
+def _ith_child(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
+    return _child(f, a, b[_at_rank(f, b, relation.number)], relation, _)
 
 
-def _ith_of(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
-    return _parent(f, a, b, how, _) & _at_rank(f, a, how.number)
+def _ith_of(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
+    return _parent(f, a, b, relation, _) & _at_rank(f, a, relation.number)
 
 
-def _only_child(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
-    return _child(f, a, b, how, _) & (f.n_children[a] == 1)
+def _only_child(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
+    return _child(f, a, b, relation, _) & (f.n_children[a] == 1)
 
 
-def _only_of(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
-    return _parent(f, a, b, how, _) & (f.n_children[f.parents[a]] == 1)
+def _only_of(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
+    return _parent(f, a, b, relation, _) & (f.n_children[f.parents[a]] == 1)
 
 
-def _chain_below(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
+def _chain_below(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
     return _next_within(a, b, f.chain_ends[a] + 1)
 
 
-def _chain_above(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
+def _chain_above(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
     return _next_within(f.chain_tops[a] - 1, b, a)
 
 
-def _leftmost_below(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
+def _leftmost_below(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
     return _next_within(a, b, f.words_at[f.starts[a]] + 1)
 
 
-def _rightmost_below(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
+def _rightmost_below(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
     return _last(f.n, f.stops[b], b)[f.stops[a]] > a
 
 
-def _leftmost_of(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
+def _leftmost_of(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
     return _first(f.n, f.starts[b], b)[f.starts[a]] < a
 
 
-def _rightmost_of(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
+def _rightmost_of(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
     return _first(f.n, f.stops[b], b)[f.stops[a]] < a
 
 
-def _head_child(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
+def _head_child(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
     inner = b[f.parents[b] >= 0]
-    return _child(f, a, inner[f.head_tokens[inner] == f.head_tokens[f.parents[inner]]], how, _)
+    return _child(f, a, inner[f.head_tokens[inner] == f.head_tokens[f.parents[inner]]], relation, _)
 
 
-def _head_of(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
-    return _parent(f, a, b, how, _) & (f.head_tokens[a] == f.head_tokens[f.parents[a]])
+def _head_of(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
+    return _parent(f, a, b, relation, _) & (f.head_tokens[a] == f.head_tokens[f.parents[a]])
 
 
-def _head_below(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
+def _head_below(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
     return _last(f.n, f.head_tokens[b], b)[f.head_tokens[a]] > a
 
 
-def _head_above(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
+def _head_above(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
     return _first(f.n, f.head_tokens[b], b)[f.head_tokens[a]] < a
 
 
-def _sister(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
-    return _sister_after(f, a, b, how, _) | _sister_before(f, a, b, how, _)
+def _sister(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
+    return _sister_after(f, a, b, relation, _) | _sister_before(f, a, b, relation, _)
 
 
-def _sister_after(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
+def _sister_after(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
     return (_last(f.n, f.parents[b], b)[f.parents[a]] > a) & (f.parents[a] >= 0)
 
 
-def _sister_before(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
+def _sister_before(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
     return (_first(f.n, f.parents[b], b)[f.parents[a]] < a) & (f.parents[a] >= 0)
 
 
-def _next_sister(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
-    return _marked(f.n, b)[f.right[a]]
+def _next_sister(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
+    return _mask_of(f.n, b)[f.right[a]]
 
 
-def _sister_just_before(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
-    return _marked(f.n, b)[f.left[a]]
+def _sister_just_before(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
+    return _mask_of(f.n, b)[f.left[a]]
 
 
-def _just_before(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
-    return _marked(f.n, f.starts[b])[f.ends[a]] & (f.ends[a] < f.first_tokens[f.tree_of[a] + 1])
+def _just_before(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
+    return _mask_of(f.n, f.starts[b])[f.ends[a]] & (f.ends[a] < f.first_tokens[f.tree_of[a] + 1])
 
 
-def _just_after(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
-    return _marked(f.n, f.ends[b])[f.starts[a]] & (f.starts[a] > f.first_tokens[f.tree_of[a]])
+def _just_after(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
+    return _mask_of(f.n, f.ends[b])[f.starts[a]] & (f.starts[a] > f.first_tokens[f.tree_of[a]])
 
 
-def _before(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
+def _before(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
     return _last(f.n, f.tree_of[b], f.starts[b])[f.tree_of[a]] >= f.ends[a]
 
 
-def _after(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
+def _after(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
     return _first(f.n, f.tree_of[b], f.ends[b])[f.tree_of[a]] <= f.starts[a]
 
 
-def _same(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
-    return _marked(f.n, b)[a]
+def _same(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
+    return _mask_of(f.n, b)[a]
 
 
-def _same_or_child(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
-    return _same(f, a, b, how, _) | _child(f, a, b, how, _)
+def _same_or_child(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
+    return _same(f, a, b, relation, _) | _child(f, a, b, relation, _)
 
 
-def _in_tree(f: Forest, a: Nodes, b: Nodes, how: Related, _: Nodes) -> Mask:
-    return _marked(len(f.trees), f.tree_of[b])[f.tree_of[a]]
+def _in_tree(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
+    return _mask_of(len(f.trees), f.tree_of[b])[f.tree_of[a]]
 
 
-def _passed_below(f: Forest, a: Nodes, b: Nodes, how: Related, between: Nodes) -> Mask:
-    passes = _marked(f.n, between)
+def _passed_below(f: Forest, a: Nodes, b: Nodes, relation: Relation, between: Nodes) -> Mask:
+    passes = _mask_of(f.n, between)
     found = np.zeros(f.n + 1, dtype=bool)
     level = f.parents[b]
     while len(level):
@@ -201,8 +201,8 @@ def _passed_below(f: Forest, a: Nodes, b: Nodes, how: Related, between: Nodes) -
     return found[a]
 
 
-def _passed_above(f: Forest, a: Nodes, b: Nodes, how: Related, between: Nodes) -> Mask:
-    passes, wanted = _marked(f.n, between), _marked(f.n, b)
+def _passed_above(f: Forest, a: Nodes, b: Nodes, relation: Relation, between: Nodes) -> Mask:
+    passes, wanted = _mask_of(f.n, between), _mask_of(f.n, b)
     found = np.zeros(len(a), dtype=bool)
     above, which = f.parents[a], np.arange(len(a))
     while len(which):
@@ -212,18 +212,18 @@ def _passed_above(f: Forest, a: Nodes, b: Nodes, how: Related, between: Nodes) -
     return found
 
 
-def _passed_after(f: Forest, a: Nodes, b: Nodes, how: Related, between: Nodes) -> Mask:
-    return _passed(f, a, b, between, f.starts, f.ends, 1)
+def _passed_after(f: Forest, a: Nodes, b: Nodes, relation: Relation, between: Nodes) -> Mask:
+    return _reach(f, a, b, between, f.starts, f.ends, 1)
 
 
-def _passed_before(f: Forest, a: Nodes, b: Nodes, how: Related, between: Nodes) -> Mask:
-    return _passed(f, a, b, between, f.ends, f.starts, 0)
+def _passed_before(f: Forest, a: Nodes, b: Nodes, relation: Relation, between: Nodes) -> Mask:
+    return _reach(f, a, b, between, f.ends, f.starts, 0)
 
 
-def _passed(f: Forest, a: Nodes, b: Nodes, between: Nodes, near: Nodes, far: Nodes, side: int) -> Mask:
+def _reach(f: Forest, a: Nodes, b: Nodes, between: Nodes, near: Nodes, far: Nodes, side: int) -> Mask:
     """Whether a sequence of adjacent nodes leads from a's far edge to the near edge of some b; `side`: the end of trees
     is a limit."""
-    reached = _marked(f.n, near[b])  # gaps from which some b is reached
+    reached = _mask_of(f.n, near[b])  # gaps from which some b is reached
     edges = f.first_tokens[f.tree_of[between] + side]
     inner = between[far[between] != edges]
     while True:
@@ -234,7 +234,7 @@ def _passed(f: Forest, a: Nodes, b: Nodes, between: Nodes, near: Nodes, far: Nod
     return reached[far[a]] & (far[a] != f.first_tokens[f.tree_of[a] + side])
 
 
-WITHIN: dict[str, Within] = {
+RELATION_MASKS: dict[str, Within] = {
     "<": _child, ">": _parent, "<<": _below, ">>": _above, "<<<": _leaf, "<<<i": _ith_leaf, "<i": _ith_child,
     ">i": _ith_of, "<:": _only_child, ">:": _only_of, "<<:": _chain_below, ">>:": _chain_above,
     "<<,": _leftmost_below, "<<-": _rightmost_below, ">>,": _leftmost_of, ">>-": _rightmost_of,

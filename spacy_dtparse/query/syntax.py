@@ -1,6 +1,6 @@
 """The parts of a compiled pattern, from text or from dicts: plain data, compared by value.
 
-A pattern is a `NodePattern`: a description of one node (`Described`, or `Same` or `Alike` for a named one)
+A pattern is a `NodePattern`: a description of one node (`Description`, or `SameNode` or `SameLabel` for a named one)
 and the conditions on the nodes around it. Texts (`parser`) and dicts (`dicts`) become the same parts.
 """
 
@@ -32,19 +32,19 @@ TOKEN_ATTRIBUTES = (
     "TEXT", "ORTH", "LOWER", "NORM", "LEMMA", "SHAPE", "POS", "TAG", "DEP", "MORPH", "ENT_TYPE", "LENGTH", "IS_ALPHA",
     "IS_DIGIT", "IS_LOWER", "IS_UPPER", "IS_TITLE", "IS_PUNCT", "IS_STOP", "LIKE_NUM",
 )  # fmt: skip
-"""Attributes of tokens that a pattern may test; a Tree has only `OF_TREES`."""
-OF_TREES = ("TEXT", "ORTH", "LOWER", "TAG", "LENGTH")
+"""Attributes of tokens that a pattern may test; a Tree has only `TREE_ATTRIBUTES`."""
+TREE_ATTRIBUTES = ("TEXT", "ORTH", "LOWER", "TAG", "LENGTH")
 
 
-class _KeepsHash:
+class _CachedHash:
     """Base of parts that are looked up repeatedly: caches the hash."""
 
     def __hash__(self) -> int:
-        kept = self.__dict__.get("_hash")
-        if kept is None:
-            kept = hash(tuple(getattr(self, one.name) for one in fields(self) if one.compare))  # type: ignore[arg-type]
-            self.__dict__["_hash"] = kept
-        return kept
+        cached = self.__dict__.get("_hash")
+        if cached is None:
+            cached = hash(tuple(getattr(self, one.name) for one in fields(self) if one.compare))  # type: ignore[arg-type]
+            self.__dict__["_hash"] = cached
+        return cached
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_hash"}
@@ -70,7 +70,7 @@ class TokenTest:
 
 
 @dataclass(frozen=True)
-class Described(_KeepsHash):
+class Description(_CachedHash):
     """A node by its label: one of `literals`, or one that matches a regex, or any; `negated`: none of these.
 
     `basic`: labels are compared without function tags. `root`: the root of a tree. `tests`: of its token.
@@ -83,7 +83,7 @@ class Described(_KeepsHash):
     negated: bool = False
     basic: bool = False
     tests: tuple[TokenTest, ...] = ()
-    __hash__ = _KeepsHash.__hash__
+    __hash__ = _CachedHash.__hash__
 
     @property
     def variables(self) -> bool:
@@ -91,42 +91,42 @@ class Described(_KeepsHash):
         return any(regex.groups for regex in self.regexes)
 
 
-ANYTHING = Described(anything=True)
+ANYTHING = Description(anything=True)
 
 
 @dataclass(frozen=True)
-class Same:
+class SameNode:
     """The node that has a name, `=name`."""
 
     name: str
 
 
 @dataclass(frozen=True)
-class Alike:
+class SameLabel:
     """A node with the label of the node that has a name, `~name`."""
 
     name: str
 
 
 @dataclass(frozen=True)
-class NodePattern(_KeepsHash):
-    """A node, its name, and a condition on the nodes around it. `place`: column in a text, path in a dict."""
+class NodePattern(_CachedHash):
+    """A node, its name, and a condition on the nodes around it. `location`: column in a text, path in a dict."""
 
-    what: Described | Same | Alike
+    what: Description | SameNode | SameLabel
     name: str | None = None
     condition: Condition | None = None
-    place: int | str = field(default=0, compare=False)
-    __hash__ = _KeepsHash.__hash__
+    location: int | str = field(default=0, compare=False)
+    __hash__ = _CachedHash.__hash__
 
 
 @dataclass(frozen=True)
-class Related:
+class Relation:
     """A node exists in a relation to this one. `number`: of NUMBERED; `between`: of CHAINED."""
 
     relation: str
     node: NodePattern
     number: int = 0
-    between: Described | None = None
+    between: Description | None = None
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class Maybe:
     part: Condition
 
 
-Condition = Related | All | Either | Not | Maybe
+Condition = Relation | All | Either | Not | Maybe
 
 
 def both(first: Condition | None, second: Condition | None) -> Condition | None:
@@ -177,7 +177,7 @@ def walk(pattern: NodePattern | Condition) -> Iterator[NodePattern]:
         yield pattern
         if pattern.condition is not None:
             yield from walk(pattern.condition)
-    elif isinstance(pattern, Related):
+    elif isinstance(pattern, Relation):
         yield from walk(pattern.node)
     elif isinstance(pattern, Not | Maybe):
         yield from walk(pattern.part)
@@ -194,7 +194,7 @@ def names_of(pattern: NodePattern | Condition) -> tuple[str, ...]:
 def refers(pattern: NodePattern | Condition) -> bool:
     """Whether a match depends on another node: on a named one or on a variable."""
     return any(
-        isinstance(node.what, Same | Alike) or (isinstance(node.what, Described) and node.what.variables)
+        isinstance(node.what, SameNode | SameLabel) or (isinstance(node.what, Description) and node.what.variables)
         for node in walk(pattern)
     )
 
@@ -202,48 +202,50 @@ def refers(pattern: NodePattern | Condition) -> bool:
 def check_names(pattern: NodePattern) -> tuple[str, int | str] | None:
     """A problem with the names of a pattern, and its location; None if there is none."""
     try:
-        _defined(pattern, frozenset(), False)
+        _check_names(pattern, frozenset(), False)
     except _BadName as bad:
-        return bad.message, bad.place
+        return bad.message, bad.location
     return None
 
 
 class _BadName(Exception):
-    def __init__(self, message: str, place: int | str):
-        self.message, self.place = message, place
+    def __init__(self, message: str, location: int | str):
+        self.message, self.location = message, location
 
 
-def _defined(pattern: NodePattern | Condition, before: frozenset[str], negated: bool) -> frozenset[str]:
+def _check_names(pattern: NodePattern | Condition, defined: frozenset[str], negated: bool) -> frozenset[str]:
     """The names that are defined after a part, given those before it. Raises _BadName."""
     if isinstance(pattern, NodePattern):
-        what, name, place = pattern.what, pattern.name, pattern.place
-        if isinstance(what, Same | Alike) and what.name not in before:
-            sign = "=" if isinstance(what, Same) else "~"
-            known = f"those given before it are {', '.join(sorted(before))}" if before else "no name is given before it"
-            raise _BadName(f"{sign}{what.name} refers to a node that has no name yet; {known}", place)
+        what, name, location = pattern.what, pattern.name, pattern.location
+        if isinstance(what, SameNode | SameLabel) and what.name not in defined:
+            sign = "=" if isinstance(what, SameNode) else "~"
+            known = (
+                f"those given before it are {', '.join(sorted(defined))}" if defined else "no name is given before it"
+            )
+            raise _BadName(f"{sign}{what.name} refers to a node that has no name yet; {known}", location)
         if name is not None:
             if negated:
                 raise _BadName(
                     f"the name {name!r} is given under a negation (!), where no node is found that could have it; "
                     "leave it out",
-                    place,
+                    location,
                 )
-            if name in before:
+            if name in defined:
                 raise _BadName(
                     f"the name {name!r} is given twice; a name is given once, and ={name} without a label refers to it",
-                    place,
+                    location,
                 )
-            before = before | {name}
-        return before if pattern.condition is None else _defined(pattern.condition, before, negated)
-    if isinstance(pattern, Related):
-        return _defined(pattern.node, before, negated)
+            defined = defined | {name}
+        return defined if pattern.condition is None else _check_names(pattern.condition, defined, negated)
+    if isinstance(pattern, Relation):
+        return _check_names(pattern.node, defined, negated)
     if isinstance(pattern, Not):
-        _defined(pattern.part, before, True)
-        return before
+        _check_names(pattern.part, defined, True)
+        return defined
     if isinstance(pattern, Maybe):
-        return _defined(pattern.part, before, negated)
+        return _check_names(pattern.part, defined, negated)
     if isinstance(pattern, Either):
-        return before.union(*(_defined(part, before, negated) for part in pattern.parts))
+        return defined.union(*(_check_names(part, defined, negated) for part in pattern.parts))
     for part in pattern.parts:
-        before = _defined(part, before, negated)
-    return before
+        defined = _check_names(part, defined, negated)
+    return defined

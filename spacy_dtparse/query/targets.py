@@ -66,7 +66,7 @@ class Columns:
 
 
 Passes = Callable[[int], bool]
-Of = Callable[[Columns, int, int, Passes], Iterable[int]]
+NodesOf = Callable[[Columns, int, int, Passes], Iterable[int]]
 """(columns, node, number of the relation, whether a chain may pass a node) -> nodes."""
 
 
@@ -94,14 +94,14 @@ def _is_only(c: Columns, x: int) -> bool:
     return c.parents[x] >= 0 and c.left[x] < 0 and c.right[x] < 0
 
 
-def _numbered(children: list[int], number: int) -> list[int]:
-    place = number - 1 if number > 0 else len(children) + number
-    return [children[place]] if 0 <= place < len(children) else []
+def _nth_child(children: list[int], number: int) -> list[int]:
+    index = number - 1 if number > 0 else len(children) + number
+    return [children[index]] if 0 <= index < len(children) else []
 
 
 def _ith_of(c: Columns, x: int, number: int) -> list[int]:
     above = c.parents[x]
-    return [above] if above >= 0 and _numbered(_children(c, above), number) == [x] else []
+    return [above] if above >= 0 and _nth_child(_children(c, above), number) == [x] else []
 
 
 def _ith_leaf(c: Columns, x: int, number: int) -> list[int]:
@@ -128,7 +128,7 @@ def _chain_above(c: Columns, x: int) -> Iterator[int]:
         yield x
 
 
-def _passed(start: int, near: Callable[[int], Iterable[int]], passes: Passes) -> Iterator[int]:
+def _reach(start: int, near: Callable[[int], Iterable[int]], passes: Passes) -> Iterator[int]:
     """Yield the nodes reached by steps over nodes that `passes` allows, each once."""
     seen: set[int] = set()
     todo = [start]
@@ -145,14 +145,14 @@ def _parent(c: Columns, x: int) -> list[int]:
     return [c.parents[x]] if c.parents[x] >= 0 else []
 
 
-OF: dict[str, Of] = {
+RELATED_NODES: dict[str, NodesOf] = {
     "<": lambda c, x, n, p: _children(c, x),
     ">": lambda c, x, n, p: _parent(c, x),
     "<<": lambda c, x, n, p: range(x + 1, c.stops[x]),
     ">>": lambda c, x, n, p: _above(c, x),
     "<<<": lambda c, x, n, p: [y for y in range(x + 1, c.stops[x]) if c.kinds[y] == WORD],
     "<<<i": lambda c, x, n, p: _ith_leaf(c, x, n),
-    "<i": lambda c, x, n, p: _numbered(_children(c, x), n),
+    "<i": lambda c, x, n, p: _nth_child(_children(c, x), n),
     ">i": lambda c, x, n, p: _ith_of(c, x, n),
     "<:": lambda c, x, n, p: [y for y in _children(c, x) if _is_only(c, y)],
     ">:": lambda c, x, n, p: _parent(c, x) if _is_only(c, x) else (),
@@ -178,9 +178,9 @@ OF: dict[str, Of] = {
     "==": lambda c, x, n, p: (x,),
     "<=": lambda c, x, n, p: (x, *_children(c, x)),
     SEGMENT: lambda c, x, n, p: range(c.first[x], c.last[x]),
-    "<+": lambda c, x, n, p: _passed(x, lambda y: _children(c, y), p),
-    ">+": lambda c, x, n, p: _passed(x, lambda y: _parent(c, y), p),
-    ".+": lambda c, x, n, p: _passed(x, lambda y: _just_after(c, y), p),
-    ",+": lambda c, x, n, p: _passed(x, lambda y: _just_before(c, y), p),
+    "<+": lambda c, x, n, p: _reach(x, lambda y: _children(c, y), p),
+    ">+": lambda c, x, n, p: _reach(x, lambda y: _parent(c, y), p),
+    ".+": lambda c, x, n, p: _reach(x, lambda y: _just_after(c, y), p),
+    ",+": lambda c, x, n, p: _reach(x, lambda y: _just_before(c, y), p),
 }
 """Name of a relation -> its function."""

@@ -22,7 +22,7 @@ class AttachmentTotals:
 
     def add(self, tokens: Sequence[tuple[bool, bool]]) -> None:
         """Count a sentence, unless it is empty; `tokens`: (correct head, correct head and label) of each."""
-        heads, labelled = sum(head for head, _ in tokens), sum(both for _, both in tokens)
+        heads, labelled = sum(head for head, _ in tokens), sum(with_label for _, with_label in tokens)
         self.tokens += len(tokens)
         self.heads += heads
         self.labelled += labelled
@@ -73,13 +73,13 @@ class AttachmentReport:
             if len(names) not in (0, n):
                 raise TreeError(f"{len(names)} {what} for {n} tokens; give one for each, or none at all")
         right = [gold == found for gold, found in zip(gold_heads, heads, strict=True)]
-        both = [False] * n
+        with_label = [False] * n
         if gold_labels and labels:
-            both = [r and gold == found for r, gold, found in zip(right, gold_labels, labels, strict=True)]
-        words = [place for place, mark in enumerate(punctuation) if not mark]
-        self.everything.add([*zip(right, both, strict=True)])
-        self.words.add([(right[place], both[place]) for place in words])
-        self.counts.append((sum(right[place] for place in words), len(words), len(words)))
+            with_label = [r and gold == found for r, gold, found in zip(right, gold_labels, labels, strict=True)]
+        words = [index for index, mark in enumerate(punctuation) if not mark]
+        self.everything.add([*zip(right, with_label, strict=True)])
+        self.words.add([(right[index], with_label[index]) for index in words])
+        self.counts.append((sum(right[index] for index in words), len(words), len(words)))
         self.roots += _roots(gold_heads) == _roots(heads)
 
     def to_dict(self) -> dict[str, Any]:
@@ -92,17 +92,17 @@ class AttachmentReport:
 
     def line(self) -> str:
         """Format the main scores in per cent, in one line."""
-        figures = self.to_dict()
-        everything, words = figures["all"], figures["without_punctuation"]
+        scores = self.to_dict()
+        everything, words = scores["all"], scores["without_punctuation"]
         return (
             f"UAS {100 * everything['uas']:.2f} LAS {100 * everything['las']:.2f} complete "
             f"{100 * everything['complete']:.1f}; without punctuation UAS {100 * words['uas']:.2f} LAS "
             f"{100 * words['las']:.2f} complete {100 * words['complete']:.1f}; root "
-            f"{100 * figures['root_accuracy']:.1f}"
+            f"{100 * scores['root_accuracy']:.1f}"
         )
 
 
 def _roots(heads: Sequence[int]) -> list[int]:
     """Return the tokens whose head is not a token: negative, or 0 if numbering starts at 1."""
-    least = min(heads, default=0)
-    return [place for place, head in enumerate(heads) if head == least and least <= 0]
+    lowest = min(heads, default=0)
+    return [index for index, head in enumerate(heads) if head == lowest and lowest <= 0]

@@ -66,64 +66,64 @@ def score_sentence(gold: Tree, predicted: Tree, convention: Convention = ALL) ->
     sentence invalid. With equal tags there is no difference. Raises TreeError if the words differ (except for empty
     elements).
     """
-    gold_places = [i for i, tag in enumerate(gold.tags) if tag != EMPTY_TAG]
-    own_places = [i for i, tag in enumerate(predicted.tags) if tag != EMPTY_TAG]
-    _check_words(gold, gold_places, predicted, own_places)
-    counts = [not _ignored(gold.words[i], gold.tags[i], convention) for i in gold_places]
-    gold_brackets = _brackets(gold, gold_places, counts, convention)
-    own_brackets = _brackets(predicted, own_places, counts, convention)
-    shared = gold_brackets & own_brackets
+    gold_tokens = [i for i, tag in enumerate(gold.tags) if tag != EMPTY_TAG]
+    predicted_tokens = [i for i, tag in enumerate(predicted.tags) if tag != EMPTY_TAG]
+    _check_words(gold, gold_tokens, predicted, predicted_tokens)
+    counts = [not _is_ignored(gold.words[i], gold.tags[i], convention) for i in gold_tokens]
+    gold_brackets = _brackets(gold, gold_tokens, counts, convention)
+    predicted_brackets = _brackets(predicted, predicted_tokens, counts, convention)
+    shared = gold_brackets & predicted_brackets
     by_label: dict[str, list[int]] = {}
-    for place, brackets in enumerate((shared, gold_brackets, own_brackets)):
+    for column, brackets in enumerate((shared, gold_brackets, predicted_brackets)):
         for (_, _, label), count in brackets.items():
-            by_label.setdefault(label, [0, 0, 0])[place] += count
-    gold_spans, own_spans = _spans(gold_brackets), _spans(own_brackets)
+            by_label.setdefault(label, [0, 0, 0])[column] += count
+    gold_spans, predicted_spans = _spans(gold_brackets), _spans(predicted_brackets)
     pairs = [
         (gold.tags[i], predicted.tags[j])
-        for i, j, counted in zip(gold_places, own_places, counts, strict=True)
+        for i, j, counted in zip(gold_tokens, predicted_tokens, counts, strict=True)
         if counted
     ]
     return SentenceScore(
         matched=shared.total(),
         gold=gold_brackets.total(),
-        predicted=own_brackets.total(),
-        unlabelled=(gold_spans & own_spans).total(),
-        crossing=_crossing(gold_spans, own_spans, sum(counts)),
+        predicted=predicted_brackets.total(),
+        unlabelled=(gold_spans & predicted_spans).total(),
+        crossing=_crossing(gold_spans, predicted_spans, sum(counts)),
         tags=sum(a == b for a, b in pairs),
         tokens=len(pairs),
         by_label={label: (m, g, p) for label, (m, g, p) in sorted(by_label.items())},
     )
 
 
-def _ignored(word: str, tag: str, convention: Convention) -> bool:
+def _is_ignored(word: str, tag: str, convention: Convention) -> bool:
     if tag in PARTS_OF_SPEECH or tag in convention.ignored_tags or not convention.ignored_tags:
         return tag in convention.ignored_tags
     return word not in _BRACKETS and all(category(sign)[0] == "P" for sign in word)
 
 
-def _check_words(gold: Tree, gold_places: list[int], predicted: Tree, own_places: list[int]) -> None:
-    if len(gold_places) != len(own_places):
+def _check_words(gold: Tree, gold_tokens: list[int], predicted: Tree, predicted_tokens: list[int]) -> None:
+    if len(gold_tokens) != len(predicted_tokens):
         raise TreeError(
-            f"the gold tree has {len(gold_places)} tokens and the predicted one {len(own_places)} "
+            f"the gold tree has {len(gold_tokens)} tokens and the predicted one {len(predicted_tokens)} "
             f"(empty elements aside); score trees of the same sentence (gold: {' '.join(gold.words[:5])!r} …)"
         )
-    for place, (i, j) in enumerate(zip(gold_places, own_places, strict=True)):
+    for index, (i, j) in enumerate(zip(gold_tokens, predicted_tokens, strict=True)):
         if gold.words[i] != predicted.words[j]:
             raise TreeError(
-                f"token {place} is {gold.words[i]!r} in gold and {predicted.words[j]!r} in the predicted "
+                f"token {index} is {gold.words[i]!r} in gold and {predicted.words[j]!r} in the predicted "
                 "tree; score trees of the same sentence, with words escaped in the same way"
             )
 
 
-def _brackets(tree: Tree, places: list[int], counts: list[bool], convention: Convention) -> Counter:
+def _brackets(tree: Tree, kept_tokens: list[int], counts: list[bool], convention: Convention) -> Counter:
     """Return the multiset of (start, end, label) that count, in indices of counted tokens."""
     counting = [0] * len(tree.words)
-    for i, counted in zip(places, counts, strict=True):
+    for i, counted in zip(kept_tokens, counts, strict=True):
         counting[i] = int(counted)
     before = list(accumulate(counting, initial=0))  # number of counted tokens before each position
     brackets: Counter = Counter()
-    for start, end, written in zip(tree.starts, tree.ends, tree.labels, strict=True):
-        label = base_label(written)
+    for start, end, raw_label in zip(tree.starts, tree.ends, tree.labels, strict=True):
+        label = base_label(raw_label)
         if label not in TOP_LABELS and before[start] < before[end]:
             brackets[before[start], before[end], convention.equal.get(label, label)] += 1
     return brackets

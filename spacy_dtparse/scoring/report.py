@@ -27,9 +27,9 @@ def _counts(matched: int, gold: int, predicted: int) -> dict[str, int]:
     return {"matched": matched, "gold": gold, "predicted": predicted}
 
 
-def ratio(part: int, whole: int) -> float:
-    """Return part / whole, 0 if `whole` is 0."""
-    return part / whole if whole else 0.0
+def ratio(part: int, total: int) -> float:
+    """Return part / whole, 0 if `total` is 0."""
+    return part / total if total else 0.0
 
 
 @dataclass
@@ -58,9 +58,9 @@ class Totals:
         self.no_crossing += score.crossing == 0
         self.two_or_less_crossing += score.crossing <= 2
         for label, counts in score.by_label.items():
-            mine = self.by_label.setdefault(label, [0, 0, 0])
-            for place, count in enumerate(counts):
-                mine[place] += count
+            sums = self.by_label.setdefault(label, [0, 0, 0])
+            for k, count in enumerate(counts):
+                sums[k] += count
 
     def to_dict(self) -> dict[str, Any]:
         """Return rates in [0, 1], `crossing` per sentence, and counts; labels by descending gold count."""

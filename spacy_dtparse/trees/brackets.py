@@ -53,21 +53,21 @@ def read_trees(
         raise ConfigError(f"on_error={on_error!r}; allowed are 'raise' and 'skip'")
     if isinstance(source, str | os.PathLike):
         path = Path(source)
-        return _read_path(path, _Reader(str(path), top, on_error == "skip", errors), encoding)
+        return _read_path(path, _BracketParser(str(path), top, on_error == "skip", errors), encoding)
     name = getattr(source, "name", None)
-    reader = _Reader(name if isinstance(name, str) else None, top, on_error == "skip", errors)
-    return reader.trees(_decoded(cast("Iterable[Any]", source), encoding))
+    parser = _BracketParser(name if isinstance(name, str) else None, top, on_error == "skip", errors)
+    return parser.trees(_decode(cast("Iterable[Any]", source), encoding))
 
 
-def _read_path(path: Path, reader: _Reader, encoding: str) -> Iterator[Tree]:
+def _read_path(path: Path, parser: _BracketParser, encoding: str) -> Iterator[Tree]:
     with path.open("rb") as file:
-        lines = _decoded(file, encoding)
-        yield from reader.trees(plain_lines(lines) if path.suffix == SUFFIX else lines)
+        lines = _decode(file, encoding)
+        yield from parser.trees(plain_lines(lines) if path.suffix == SUFFIX else lines)
 
 
 def parse_trees(string: str, *, top: str | None = TOP) -> list[Tree]:
     """Parse all trees of `string`. Raises TreeFormatError with line and column."""
-    return list(_Reader(None, top, False, None).trees(string.split("\n")))
+    return list(_BracketParser(None, top, False, None).trees(string.split("\n")))
 
 
 def parse_tree(string: str, *, top: str | None = TOP) -> Tree:
@@ -78,7 +78,7 @@ def parse_tree(string: str, *, top: str | None = TOP) -> Tree:
     return trees[0]
 
 
-def _decoded(lines: Iterable[Any], encoding: str) -> Iterator[str]:
+def _decode(lines: Iterable[Any], encoding: str) -> Iterator[str]:
     """Decode each line; undecodable bytes become lone surrogates, which the parser reports."""
     try:
         for line in lines:
@@ -94,15 +94,15 @@ class _Problem(Exception):
     """Describes an error in a tree."""
 
 
-class _Reader:
+class _BracketParser:
     """State of one parse: the tree under construction as flat lists, and the stack of its open brackets."""
 
     def __init__(self, path: str | None, top: str | None, skip: bool, errors: list[TreeFormatError] | None):
         self.path, self.top, self.skip, self.errors = path, top, skip, errors
         self.skipping = 0  # open brackets of a malformed tree that is being dropped
         self.stray = False  # text outside of trees was reported already
-        self.own_line = False  # an earlier tree was never closed: a bracket in column 1 begins a tree
-        self.place = (0, 0)  # line and column of the current match
+        self.tree_per_line = False  # an earlier tree was never closed: a bracket in column 1 begins a tree
+        self.location = (0, 0)  # line and column of the current match
         self._clear()
 
     def _clear(self) -> None:
@@ -112,35 +112,35 @@ class _Reader:
         self.starts: list[int] = []
         self.ends: list[int] = []
         self.stack: list[int] = []
-        self.places: list[tuple[int, int]] = []  # line and column of each open bracket
+        self.locations: list[tuple[int, int]] = []  # line and column of each open bracket
         self.unlabelled = False  # the innermost open bracket has no label yet
         self.word: str | None = None  # the word of a leaf whose bracket is still open
-        self.again: list[tuple[int, str]] = []  # lines to parse again if this tree is never closed
+        self.repeated: list[tuple[int, str]] = []  # lines to parse again if this tree is never closed
 
     def trees(self, lines: Iterable[str]) -> Iterator[Tree]:
         """Iterate over the trees of `lines`."""
-        for number, text in enumerate(lines, 1):
-            yield from self._line(number, text.removeprefix(_BYTE_ORDER_MARK) if number == 1 else text)
+        for line_number, text in enumerate(lines, 1):
+            yield from self._line(line_number, text.removeprefix(_BYTE_ORDER_MARK) if line_number == 1 else text)
         if self.stack:
-            again = self.again
-            self._unclosed()
-            self.own_line = True
-            for number, text in again:
-                yield from self._line(number, text)
+            repeated = self.repeated
+            self._report_unclosed()
+            self.tree_per_line = True
+            for line_number, text in repeated:
+                yield from self._line(line_number, text)
             if self.stack:
-                self._unclosed()
+                self._report_unclosed()
 
-    def _line(self, number: int, text: str) -> list[Tree]:
+    def _line(self, line_number: int, text: str) -> list[Tree]:
         """Parse one line; return the trees that it completes."""
         if self.skip:
-            self._next_line(number, text)
+            self._next_line(line_number, text)
         decoded = text.isascii() or _UNDECODED.search(text) is None
         done: list[Tree] = []
         for match in _TOKEN.finditer(text):
             if self.skipping:
                 self._pass_over(match)
                 continue
-            depth, self.place = len(self.stack), (number, match.start() + 1)
+            depth, self.location = len(self.stack), (line_number, match.start() + 1)
             try:
                 bad = None if decoded else _UNDECODED.search(match[0])
                 if bad is not None:
@@ -153,15 +153,15 @@ class _Reader:
                 self._recover(match, depth, problem)
         return done
 
-    def _next_line(self, number: int, text: str) -> None:
+    def _next_line(self, line_number: int, text: str) -> None:
         """In "skip" mode, check whether a bracket in column 1 begins the next tree."""
         in_column_1 = text.startswith("(")
         if in_column_1:
             self.skipping = 0
-            if self.stack and self.own_line:
-                self._unclosed()
-        if self.stack and (self.again or in_column_1):
-            self.again.append((number, text))
+            if self.stack and self.tree_per_line:
+                self._report_unclosed()
+        if self.stack and (self.repeated or in_column_1):
+            self.repeated.append((line_number, text))
 
     def _pass_over(self, match: re.Match) -> None:
         """Count the brackets of the tree that is being dropped."""
@@ -172,12 +172,12 @@ class _Reader:
 
     def _recover(self, match: re.Match, depth: int, problem: _Problem) -> None:
         """Report a problem and drop the tree; `depth`: its number of open brackets before the match."""
-        again, kind, (line, column) = self.again, match.lastindex, self.place
+        repeated, kind, (line, column) = self.repeated, match.lastindex, self.location
         self._clear()
         self._report(str(problem), line, column)
         if kind == _OPEN and column == 1 and depth:  # the next tree
             self._open(match[3], True)
-            self.again = again[-1:]
+            self.repeated = repeated[-1:]
         elif kind == _CLOSE:
             self.skipping = max(depth - len(match[0]), 0)
         else:
@@ -191,7 +191,7 @@ class _Reader:
             return
         self.unlabelled = False
         if kind == _LEAF:
-            self._check_uncrowded()
+            self._check_no_word()
             self.tags.append(match[1])
             self.words.append(match[2])
             self.stray = False
@@ -200,14 +200,14 @@ class _Reader:
         elif kind == _OPEN:
             self._open(match[3], bool(match[3]) or match.string[match.end() :].strip() != "")
         else:
-            line, column = self.place
-            for place in range(column, column + len(match[4])):
-                self.place = line, place
+            line, column = self.location
+            for location in range(column, column + len(match[4])):
+                self.location = line, location
                 self._close(done)
 
     def _open(self, label: str, certain: bool) -> None:
         """Process an opening bracket; `certain` is false if its label may still come on the next line."""
-        self._check_uncrowded()
+        self._check_no_word()
         if self.stack and certain:
             self._check_inner(label)
         self.unlabelled = not label
@@ -216,15 +216,15 @@ class _Reader:
         self.labels.append(label)
         self.starts.append(len(self.words))
         self.ends.append(-1)
-        self.places.append(self.place)
+        self.locations.append(self.location)
 
     def _check_inner(self, label: str) -> None:
         """Raise _Problem for a top label inside a tree: the outer tree was not closed."""
-        if self.top is None or label not in TOP_LABELS or (not label and self.place[1] > 1):
+        if self.top is None or label not in TOP_LABELS or (not label and self.location[1] > 1):
             return
         if len(self.stack) == 1 and len(self.labels) == 1 and not self.words and self.labels[0] in TOP_LABELS:
             return
-        raise _Problem(f"'({label}' begins a tree inside a tree; {self._begun()}")
+        raise _Problem(f"'({label}' begins a tree inside a tree; {self._start_hint()}")
 
     def _text(self, text: str) -> None:
         if not self.stack:
@@ -243,7 +243,7 @@ class _Reader:
         else:
             self.word = text
 
-    def _check_uncrowded(self) -> None:
+    def _check_no_word(self) -> None:
         if self.word is not None:
             raise _Problem(
                 f"'({self.labels[-1]} {self.word} (…' contains a word and a bracket; a leaf is written (TAG word), "
@@ -253,7 +253,7 @@ class _Reader:
     def _close(self, done: list[Tree]) -> None:
         if not self.stack:
             raise _Problem("')' closes nothing; remove it, or add the bracket that it should close")
-        top, (line, column) = self.stack[-1], self.places[-1]
+        top, (line, column) = self.stack[-1], self.locations[-1]
         if self.word is not None:
             self.starts.pop()
             self.ends.pop()
@@ -270,7 +270,7 @@ class _Reader:
                     raise _Problem(f"the bracket of line {line}, column {column} has no label; give it one")
                 del self.labels[top], self.starts[top], self.ends[top]
         self.stack.pop()
-        self.places.pop()
+        self.locations.pop()
         if not self.stack:
             self._finish(done)
 
@@ -290,18 +290,20 @@ class _Reader:
             labels.insert(0, self.top)
             starts.insert(0, 0)
             ends.insert(0, len(self.words))
-        done.append(Tree.trusted(self.words, self.tags, labels, starts, ends))
+        done.append(Tree.unchecked(self.words, self.tags, labels, starts, ends))
         self._clear()
 
-    def _begun(self) -> str:
-        line, column = self.places[0]
+    def _start_hint(self) -> str:
+        line, column = self.locations[0]
         return f"is a ')' missing in the tree that begins in line {line}, column {column}?"
 
-    def _unclosed(self) -> None:
+    def _report_unclosed(self) -> None:
         # A later bracket in column 1 is probably the next tree: the error is before it.
-        inner = next((i for i, place in enumerate(self.places) if i and place[1] == 1), len(self.places)) - 1
-        line, column = self.places[inner]
-        label, begun = self.labels[self.stack[inner]], self._begun()
+        inner = (
+            next((i for i, location in enumerate(self.locations) if i and location[1] == 1), len(self.locations)) - 1
+        )
+        line, column = self.locations[inner]
+        label, begun = self.labels[self.stack[inner]], self._start_hint()
         self._clear()
         self._report(f"the bracket '({label}' is never closed; {begun}", line, column)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError
-from ..symbols import Remembered
+from ..symbols import Memo
 from . import head_tables
 from .labels import base_label
 from .tree import Tree
@@ -43,11 +43,11 @@ class HeadRules:
     no_coordination: frozenset[str] = frozenset()
     punctuation: frozenset[str] = frozenset()
 
-    _head_of: Remembered[tuple[str, tuple[str, ...]], int] = field(init=False, repr=False, compare=False)
+    _head_of: Memo[tuple[str, tuple[str, ...]], int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         set_field = object.__setattr__
-        set_field(self, "_head_of", Remembered(self._found_head))
+        set_field(self, "_head_of", Memo(self._find_head))
         set_field(self, "rules", {label: _rule(label, rule) for label, rule in self.rules.items()})
         set_field(self, "default", _rule("default", self.default))
         set_field(self, "candidate", _rule("candidate", self.candidate))
@@ -106,7 +106,7 @@ class HeadRules:
             raise ConfigError(f"a constituent {label!r} without children has no head")
         return self._head_of[label, tuple(child_labels)]
 
-    def _found_head(self, constituent: tuple[str, tuple[str, ...]]) -> int:
+    def _find_head(self, constituent: tuple[str, tuple[str, ...]]) -> int:
         label, child_labels = constituent
         children = [base_label(child) for child in child_labels]
         head = self._scan(self.rule(label), children)
@@ -119,17 +119,17 @@ class HeadRules:
         return head
 
     def _scan(self, rule: Rule, children: list[str]) -> int:
-        places = range(len(children))
+        indices = range(len(children))
         for mode, labels in rule:
-            order = places[::-1] if starts_right(mode) else places
+            order = indices[::-1] if starts_right(mode) else indices
             if mode in ("first", "last"):
                 order = order[:1]
             for wanted in [(label,) for label in labels] if mode in ("left", "right") else [labels]:
-                for place in order:
-                    if children[place] in wanted:
-                        return place
-        order = places[::-1] if resort_is_right(rule) else places
-        return next((place for place in order if children[place] not in self.punctuation), order[0])
+                for index in order:
+                    if children[index] in wanted:
+                        return index
+        order = indices[::-1] if resort_is_right(rule) else indices
+        return next((index for index in order if children[index] not in self.punctuation), order[0])
 
     def heads(self, tree: Tree) -> tuple[int, ...]:
         """Return the head token of each constituent (m ints), in linear time."""
@@ -149,30 +149,30 @@ class HeadRules:
     def links(self, tree: Tree) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
         """Convert a constituent tree to dependencies: (heads, own, upper), each a tuple of n ints.
 
-        `heads`: the head of each token, -1 for the sentence's head. `own`: the largest constituent that the token
-        heads, -1 if it heads none; `upper`: the parent of `own` (or of the token), whose head token is the token's
+        `heads`: the head of each token, -1 for the sentence's head. `headed`: the largest constituent that the token
+        heads, -1 if it heads none; `upper`: the parent of `headed` (or of the token), whose head token is the token's
         head, -1 for the root.
         """
         n = len(tree.words)
-        heads, own, upper = [-1] * n, [-1] * n, [-1] * n
+        heads, headed, upper = [-1] * n, [-1] * n, [-1] * n
         child_lists = tree.child_lists()
         tokens = self._heads(tree, child_lists)
-        own[tokens[0]] = 0
+        headed[tokens[0]] = 0
         for k, children in enumerate(child_lists):
             for child in children:
                 token = tokens[child] if child >= 0 else ~child
                 if token != tokens[k]:
-                    heads[token], own[token], upper[token] = tokens[k], max(child, -1), k
-        return tuple(heads), tuple(own), tuple(upper)
+                    heads[token], headed[token], upper[token] = tokens[k], max(child, -1), k
+        return tuple(heads), tuple(headed), tuple(upper)
 
 
 def tree_guide(tree: Tree, rules: HeadRules) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Return the dependencies of a constituent tree: heads from 0, -1 for the root, and labels, such as "NP<VP" for a
     token that heads an NP and depends on the head of a VP (its tag if it heads no constituent), and "root"."""
-    heads, own, upper = rules.links(tree)
+    heads, headed, upper = rules.links(tree)
     labels = tuple(
-        f"{tree.labels[mine] if mine >= 0 else tree.tags[token]}<{tree.labels[above]}" if above >= 0 else "root"
-        for token, (mine, above) in enumerate(zip(own, upper, strict=True))
+        f"{tree.labels[below] if below >= 0 else tree.tags[token]}<{tree.labels[above]}" if above >= 0 else "root"
+        for token, (below, above) in enumerate(zip(headed, upper, strict=True))
     )
     return heads, labels
 

@@ -35,21 +35,21 @@ def noun_phrases(tree: Tree, rules: HeadRules) -> list[tuple[int, int]]:
     while stack:
         k = stack.pop()
         children = child_lists[k]
-        kept = range(0)
+        included = range(0)
         if labels[k] in NOUN_PHRASES:
             names = [labels[child] if child >= 0 else tree.tags[~child] for child in children]
             named = names[:-1] if len(names) > 1 and names[-1] == _POSSESSIVE else names  # *'s* is not a noun
-            kept = _around_head(tree, rules.head_child(labels[k], named), children, labels, holds)
+            included = _around_head(tree, rules.head_child(labels[k], named), children, labels, holds)
             edges = rules.punctuation | {_CONJUNCTION}
-            while len(kept) > 1 and children[kept[0]] < 0 and names[kept[0]] in edges:
-                kept = kept[1:]
-            while len(kept) > 1 and children[kept[-1]] < 0 and names[kept[-1]] in edges:
-                kept = kept[:-1]
-        if kept:
-            first, last = children[kept[0]], children[kept[-1]]
+            while len(included) > 1 and children[included[0]] < 0 and names[included[0]] in edges:
+                included = included[1:]
+            while len(included) > 1 and children[included[-1]] < 0 and names[included[-1]] in edges:
+                included = included[:-1]
+        if included:
+            first, last = children[included[0]], children[included[-1]]
             start = tree.starts[first] if first >= 0 else ~first
             found.append((start, tree.ends[last] if last >= 0 else ~last + 1))
-        stack += [child for place, child in enumerate(children) if child >= 0 and place not in kept]
+        stack += [child for index, child in enumerate(children) if child >= 0 and index not in included]
     return sorted(found)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from ..text import escape_token
 
 SUFFIX = ".psd"
-BESIDE = frozenset(
+METADATA_LABELS = frozenset(
     {"META", "METADATA", "COMMENT", "CODE", "ID", "lemma", "LEMMA", "exp_seg", "exp_abbrev", "exp_lemma"}
 )
 """Labels of brackets in a tree that contain metadata instead of words."""
@@ -22,19 +22,19 @@ def plain_lines(lines: Iterable[str]) -> Iterator[str]:
     number of lines does not change, so error messages name the right line."""
     depth = 0  # number of open brackets inside a skipped bracket
     for line in lines:
-        kept: list[str] = []
+        parts: list[str] = []
         for part in _PART.finditer(line):
             text = part[0]
             if depth:
                 depth += text.startswith("(") - (text == ")")
             elif text.startswith("("):
-                depth = int(part[1] in BESIDE)
-                kept.append(" " if depth else text)
+                depth = int(part[1] in METADATA_LABELS)
+                parts.append(" " if depth else text)
             elif text == ")" or text.isspace():
-                kept.append(text)
+                parts.append(text)
             else:
-                kept.append(_word(text))
-        yield _NOTHING.sub(" ", "".join(kept))
+                parts.append(_word(text))
+        yield _NOTHING.sub(" ", "".join(parts))
 
 
 def _word(text: str) -> str:

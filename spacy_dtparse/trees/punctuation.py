@@ -28,7 +28,7 @@ def lower_punctuation(tree: Tree, movable: Collection[int] | None = None) -> Tre
     lowering.edges()
     lowering.parentheticals()
     lowering.pairs()
-    return Tree.trusted(tree.words, tree.tags, tree.labels, lowering.starts, lowering.ends)
+    return Tree.unchecked(tree.words, tree.tags, tree.labels, lowering.starts, lowering.ends)
 
 
 class _Lowering:
@@ -43,9 +43,9 @@ class _Lowering:
         """Move sentence-initial and sentence-final punctuation into the neighbouring child of the root."""
         n = len(self.tree.words)
         first, last = 0, n
-        while last > 0 and self._hangs(last - 1, 0):
+        while last > 0 and self._is_movable_child(last - 1, 0):
             last -= 1
-        while first < last and self._hangs(first, 0):
+        while first < last and self._is_movable_child(first, 0):
             first += 1
         if first == last:
             return
@@ -58,20 +58,24 @@ class _Lowering:
                 continue
             if last < n and after[k] == last and self.ends[above] == n:
                 self.ends[k] = n
-                self._hang(range(last, n), k)
+                self._attach(range(last, n), k)
             if first > 0 and before[k] == first and self.starts[above] == 0:
                 self.starts[k] = 0
-                self._hang(range(first), k)
+                self._attach(range(first), k)
 
     def parentheticals(self) -> None:
         """Move a pair of commas or dashes around a PRN into it."""
         for k, label in enumerate(self.tree.labels):
             left, right, above = self.starts[k] - 1, self.ends[k], self.parents[k]
-            if label != "PRN" or above < 0 or not (self._hangs(left, above) and self._hangs(right, above)):
+            if (
+                label != "PRN"
+                or above < 0
+                or not (self._is_movable_child(left, above) and self._is_movable_child(right, above))
+            ):
                 continue
             if self.tree.tags[left] == self.tree.tags[right] and self.tree.tags[left] in _PAIRED_TAGS:
                 self.starts[k], self.ends[k] = left, right + 1
-                self._hang((left, right), k)
+                self._attach((left, right), k)
 
     def pairs(self) -> None:
         """Move second commas of appositions and closing quotation marks, from left to right."""
@@ -91,7 +95,7 @@ class _Lowering:
             elif tag == ",":
                 nominals = (k for k in ending.get(i, ()) if self.tree.labels[k] in _NOMINALS)
                 target = next((k for k in nominals if inner[k, ","] == 1 and not inner[k, "CC"]), -1)
-            if target < 0 or i not in self.movable or not self._hangs(i, self._above(target, i)):
+            if target < 0 or i not in self.movable or not self._is_movable_child(i, self._above(target, i)):
                 continue
             inner[self.token_parents[i], tag] -= 1
             inner[target, tag] += 1
@@ -100,18 +104,18 @@ class _Lowering:
                 self.ends[k] = i + 1
             ending[i] = [k for k in ending[i] if k > target]
             ending[i + 1] = sorted(ending.get(i + 1, []) + grown)
-            self._hang((i,), target)
+            self._attach((i,), target)
 
-    def _above(self, k: int, place: int) -> int:
-        """Return the lowest ancestor of k that does not end at `place`."""
-        while self.ends[k] == place:
+    def _above(self, k: int, position: int) -> int:
+        """Return the lowest ancestor of k that does not end at `position`."""
+        while self.ends[k] == position:
             k = self.parents[k]
         return k
 
-    def _hangs(self, i: int, k: int) -> bool:
+    def _is_movable_child(self, i: int, k: int) -> bool:
         """Whether token i may be moved and is a child of constituent k."""
         return 0 <= i < len(self.token_parents) and i in self.movable and self.token_parents[i] == k
 
-    def _hang(self, tokens: Collection[int], k: int) -> None:
+    def _attach(self, tokens: Collection[int], k: int) -> None:
         for i in tokens:
             self.token_parents[i] = k

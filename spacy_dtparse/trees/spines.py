@@ -29,7 +29,7 @@ def spines(tree: Tree, rules: HeadRules = COLLINS) -> list[Spine]:
     return [tuple(labels) for labels in found]
 
 
-def write_spine(spine: Sequence[str]) -> str:
+def format_spine(spine: Sequence[str]) -> str:
     """Format a spine: "NP", "VP+S", "-" if it is empty.
 
     Raises TreeError for a label that is empty, is "-", contains "+" or white space, or begins or ends with a RESERVED
@@ -41,20 +41,20 @@ def write_spine(spine: Sequence[str]) -> str:
                 f"label {label!r} cannot be written in a spine; rename it to one that is not empty and not "
                 f"{EMPTY_SPINE!r}, without {SEPARATOR!r} and white space"
             )
-        begins, ends = RESERVED
-        if label[0] in begins or label[-1] in ends:
+        first_characters, last_characters = RESERVED
+        if label[0] in first_characters or label[-1] in last_characters:
             raise TreeError(
                 f"label {label!r} cannot be written in a spine; rename it to one that does not begin with one of "
-                f"{begins} nor end with one of {ends}"
+                f"{first_characters} nor end with one of {last_characters}"
             )
     return SEPARATOR.join(spine) or EMPTY_SPINE
 
 
-def read_spine(text: str) -> Spine:
-    """Parse a spine: the inverse of `write_spine`. Raises TreeError for any other text."""
+def parse_spine(text: str) -> Spine:
+    """Parse a spine: the inverse of `format_spine`. Raises TreeError for any other text."""
     spine = () if text == EMPTY_SPINE else tuple(text.split(SEPARATOR))
     try:
-        write_spine(spine)
+        format_spine(spine)
     except TreeError as error:
         raise TreeError(
             f"{text!r} is not a spine; give labels with {SEPARATOR!r} between them, or {EMPTY_SPINE!r} ({error})"

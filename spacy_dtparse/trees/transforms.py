@@ -3,7 +3,7 @@ undone on parses.
 
 A step is a function of trees. Its inverse is applied to a different tree, a parse of the transformed sentence, so it
 cannot undo the step exactly; it restores every token and follows the treebank's conventions. The tokens that a step
-removes depend on tags alone (`_KEPT`), so they are the same for a tree and for a raw sentence. A step that
+removes depend on tags alone (`_TOKEN_FILTERS`), so they are the same for a tree and for a raw sentence. A step that
 would remove all tokens of a sentence removes none.
 """
 
@@ -28,7 +28,7 @@ def strip_empty(tree: Tree) -> Tree:
 
     The inverse restores empty elements at their positions, but not in their old constituents; function tags are lost.
     """
-    stripped = keep_tokens(tree, _KEPT["strip_empty"](tree.tags))
+    stripped = keep_tokens(tree, _TOKEN_FILTERS["strip_empty"](tree.tags))
     return stripped.with_labels([base_label(label) for label in stripped.labels])
 
 
@@ -48,12 +48,12 @@ def split_prt(tree: Tree) -> Tree:
 
 def remove_quotes(tree: Tree) -> Tree:
     """Remove tokens whose tag is a quotation mark's."""
-    return keep_tokens(tree, _KEPT["remove_quotes"](tree.tags))
+    return keep_tokens(tree, _TOKEN_FILTERS["remove_quotes"](tree.tags))
 
 
 def remove_edge_punctuation(tree: Tree) -> Tree:
     """Remove the punctuation at the beginning and the end of the sentence."""
-    return keep_tokens(tree, _KEPT["remove_edge_punctuation"](tree.tags))
+    return keep_tokens(tree, _TOKEN_FILTERS["remove_edge_punctuation"](tree.tags))
 
 
 def raise_punctuation(tree: Tree) -> Tree:
@@ -83,22 +83,22 @@ def keep_tokens(tree: Tree, kept: Sequence[int]) -> Tree:
     """Restrict `tree` to the tokens `kept` (ascending, at least one); constituents without any of them are removed."""
     if len(kept) == len(tree.words):
         return tree
-    place = [bisect_left(kept, i) for i in range(len(tree.words) + 1)]  # number of kept tokens before i
-    spans = [(place[s], place[e], label) for s, e, label in tree.spans() if place[s] < place[e]]
+    new_index = [bisect_left(kept, i) for i in range(len(tree.words) + 1)]  # number of kept tokens before i
+    spans = [(new_index[s], new_index[e], label) for s, e, label in tree.spans() if new_index[s] < new_index[e]]
     return _tree([tree.words[i] for i in kept], [tree.tags[i] for i in kept], spans)
 
 
 def _tree(words: Sequence[str], tags: Sequence[str], spans: Sequence[tuple[int, int, str]]) -> Tree:
     """Build a tree from spans that are known to nest and to be in pre-order."""
     starts, ends, labels = zip(*spans, strict=True)
-    return Tree.trusted(words, tags, labels, starts, ends)
+    return Tree.unchecked(words, tags, labels, starts, ends)
 
 
-def _without(tags: Sequence[str], left_out: Collection[str]) -> list[int]:
+def _other_tokens(tags: Sequence[str], left_out: Collection[str]) -> list[int]:
     return [i for i, tag in enumerate(tags) if tag not in left_out] or list(range(len(tags)))
 
 
-def _without_edges(tags: Sequence[str]) -> list[int]:
+def _inner_tokens(tags: Sequence[str]) -> list[int]:
     inner = [i for i, tag in enumerate(tags) if tag not in PUNCTUATION_TAGS] or [0, len(tags) - 1]
     return list(range(inner[0], inner[-1] + 1))
 
@@ -109,10 +109,10 @@ _STEPS: dict[str, Callable[[Tree], Tree]] = {
         strip_empty, merge_prt, remove_quotes, remove_edge_punctuation, raise_punctuation, drop_repeated_unary,
     )
 }  # fmt: skip
-_KEPT: dict[str, Callable[[Sequence[str]], list[int]]] = {
-    "strip_empty": partial(_without, left_out=(EMPTY_TAG,)),
-    "remove_quotes": partial(_without, left_out=QUOTE_TAGS),
-    "remove_edge_punctuation": _without_edges,
+_TOKEN_FILTERS: dict[str, Callable[[Sequence[str]], list[int]]] = {
+    "strip_empty": partial(_other_tokens, left_out=(EMPTY_TAG,)),
+    "remove_quotes": partial(_other_tokens, left_out=QUOTE_TAGS),
+    "remove_edge_punctuation": _inner_tokens,
 }
 STEPS = tuple(_STEPS)
 """Names of all steps, in the order in which they are applied."""
@@ -162,8 +162,8 @@ class Recipe:
             raise TreeError(f"{len(words)} words and {len(tags)} tags; a sentence needs one tag for each of its words")
         kept = list(range(len(words)))
         for step in self.steps:
-            if step in _KEPT:
-                kept = [kept[i] for i in _KEPT[step]([tags[i] for i in kept])]
+            if step in _TOKEN_FILTERS:
+                kept = [kept[i] for i in _TOKEN_FILTERS[step]([tags[i] for i in kept])]
         return Removal(tuple(words), tuple(tags), tuple(kept))
 
     def restore(self, tree: Tree, record: Removal) -> Tree:
@@ -185,7 +185,7 @@ class Recipe:
         movable = set(range(len(words))).difference(kept)
         if "raise_punctuation" in self.steps:
             movable.update(i for i, tag in enumerate(tags) if tag in PUNCTUATION_TAGS)
-        tree = lower_punctuation(Tree.trusted(words, tags, tree.labels, starts, ends), movable)
+        tree = lower_punctuation(Tree.unchecked(words, tags, tree.labels, starts, ends), movable)
         return split_prt(tree) if "merge_prt" in self.steps else tree
 
 

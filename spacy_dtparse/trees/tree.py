@@ -12,7 +12,7 @@ TOP = "TOP"
 """The label of the root."""
 
 Strings = Iterable[str]
-Numbers = Iterable[int]
+Integers = Iterable[int]
 
 
 @dataclass(init=False, repr=False, slots=True, unsafe_hash=True)
@@ -34,12 +34,12 @@ class Tree:
     starts: tuple[int, ...]
     ends: tuple[int, ...]
 
-    def __init__(self, words: Strings, tags: Strings, labels: Strings, starts: Numbers, ends: Numbers):
+    def __init__(self, words: Strings, tags: Strings, labels: Strings, starts: Integers, ends: Integers):
         self._fill(tuple(words), tuple(tags), tuple(labels), tuple(map(int, starts)), tuple(map(int, ends)))
         self._validate()
 
     @classmethod
-    def trusted(cls, words: Strings, tags: Strings, labels: Strings, starts: Numbers, ends: Numbers) -> Tree:
+    def unchecked(cls, words: Strings, tags: Strings, labels: Strings, starts: Integers, ends: Integers) -> Tree:
         """Build a tree from parts that are well formed by construction; nothing is checked or converted."""
         tree = cls.__new__(cls)
         tree._fill(tuple(words), tuple(tags), tuple(labels), tuple(starts), tuple(ends))
@@ -71,11 +71,11 @@ class Tree:
         if m == 0:
             raise TreeError("a tree has no constituent; a tree needs at least a root that covers all tokens")
         for kind, strings in (("word", self.words), ("tag", self.tags), ("label", self.labels)):
-            for place, string in enumerate(strings):
+            for index, string in enumerate(strings):
                 if not isinstance(string, str):
-                    raise TreeError(f"{kind} {place} is {string!r}; words, tags and labels are strings")
+                    raise TreeError(f"{kind} {index} is {string!r}; words, tags and labels are strings")
                 if kind == "word" and not string:
-                    raise TreeError(f"word {place} is empty; every token needs some text")
+                    raise TreeError(f"word {index} is empty; every token needs some text")
         if self.starts[0] != 0 or self.ends[0] != n:
             raise TreeError(
                 f"constituent 0 ({self.labels[0]!r}) covers [{self.starts[0]}, {self.ends[0]}); "
@@ -107,7 +107,7 @@ class Tree:
         raise AttributeError(f"a Tree is immutable; {name!r} cannot be deleted")
 
     def __reduce__(self) -> tuple:
-        return Tree.trusted, (self.words, self.tags, self.labels, self.starts, self.ends)
+        return Tree.unchecked, (self.words, self.tags, self.labels, self.starts, self.ends)
 
     def __copy__(self) -> Tree:
         return self
@@ -165,8 +165,8 @@ class Tree:
                 lists[parent] += (~i for i in range(listed[parent], start))
                 lists[parent].append(k)
                 listed[parent] = end
-        for children, place, end in zip(lists, listed, self.ends, strict=True):
-            children += (~i for i in range(place, end))
+        for children, index, end in zip(lists, listed, self.ends, strict=True):
+            children += (~i for i in range(index, end))
         return lists
 
     def depths(self) -> list[int]:
@@ -180,4 +180,4 @@ class Tree:
         """Return the same tree with other labels. Raises TreeError if their number differs."""
         if len(labels) != len(self.labels):
             raise TreeError(f"{len(labels)} labels for a tree of {len(self.labels)} constituents; give one for each")
-        return Tree.trusted(self.words, self.tags, labels, self.starts, self.ends)
+        return Tree.unchecked(self.words, self.tags, labels, self.starts, self.ends)

@@ -21,7 +21,7 @@ _PALETTE = {
     "light": ("#1d5fa8", "#b0341f", "#1f7a3a", "#6d28d9", "#a8206f", "#00707a", "#8a5a00", "#4a5568"),
     "dark": ("#79b8ff", "#ff9d8a", "#7ddc97", "#c4a7ff", "#ff9bd0", "#63d4de", "#f0c36a", "#b6c2d1"),
 }
-_PLACES = {
+_PALETTE_LABELS = {
     0: ("NP", "WHNP", "NX", "NML", "NAC"),
     1: ("VP",),
     2: ("PP", "WHPP"),
@@ -31,7 +31,7 @@ _PLACES = {
     6: ("ADJP", "WHADJP", "QP"),
     7: ("TOP", "ROOT"),
 }
-_KNOWN = {label: place for place, labels in _PLACES.items() for label in labels}
+_INDEX_OF_LABEL = {label: index for index, labels in _PALETTE_LABELS.items() for label in labels}
 
 
 def check_theme(theme: str) -> None:
@@ -59,10 +59,10 @@ def check_colors(colors: object) -> None:
         )
 
 
-def place_of(label: str) -> int:
+def palette_index(label: str) -> int:
     """The index of a label in the palette. Anything after - or = (function tags) is ignored."""
     plain = re.split("[-=|]", label)[0] or label
-    return _KNOWN.get(plain, crc32(plain.encode()) % len(_PALETTE["light"]))
+    return _INDEX_OF_LABEL.get(plain, crc32(plain.encode()) % len(_PALETTE["light"]))
 
 
 def color_class(label: str, colors: Colors, kind: str = "label", style: str = "") -> str:
@@ -73,7 +73,7 @@ def color_class(label: str, colors: Colors, kind: str = "label", style: str = ""
     if isinstance(colors, Mapping) and label in colors:
         style = f"--own:{colors[label]};fill:{colors[label]};{style}"
     elif colors is not False:
-        kind = f"{kind} c{place_of(label)}"
+        kind = f"{kind} c{palette_index(label)}"
     return f'class="{kind}" style="{style}"' if style else f'class="{kind}"'
 
 
@@ -86,8 +86,8 @@ def color_rules(theme: str, scope: str, rules: str, labels: Iterable[str], color
     if theme == "auto":
         light, dark = (color_rules(name, scope, rules, labels, colors) for name in ("light", "dark"))
         return f"{light}@media (prefers-color-scheme:dark){{{dark}}}"
-    places = sorted({place_of(label) for label in labels}) if colors is not False else []
+    indices = sorted({palette_index(label) for label in labels}) if colors is not False else []
     palette = _PALETTE[theme]
     # the class twice: a later drawing's rule for all labels must not win on a page with several
-    own = "".join(f"{scope} .c{place}.c{place}{{fill:{palette[place]};--own:{palette[place]}}}" for place in places)
+    own = "".join(f"{scope} .c{index}.c{index}{{fill:{palette[index]};--own:{palette[index]}}}" for index in indices)
     return rules.format(scope=scope, **PLAIN[theme]) + own

@@ -14,7 +14,7 @@ from ..trees.tree import Tree
 from .colors import PLAIN
 from .spans import WIDTH, spans_html
 from .svg import Look, Scores, check_look, legal, svg_trees
-from .text import LEAST_WIDTH, check_text, text_tree
+from .text import MIN_WIDTH, check_text, text_tree
 
 STYLES = ("tree", "spans", "text")
 OPTIONS: dict[str, tuple[str, str]] = {
@@ -25,7 +25,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "background": ("tree, spans", "a CSS colour, or 'none'"),
     "direction": ("tree, spans", "'ltr' or 'rtl'"),
     "layout": ("tree, text", "'down', 'side', or 'auto' (down where it fits)"),
-    "width": ("spans, text", f"columns of a line, a whole number from {LEAST_WIDTH}"),
+    "width": ("spans, text", f"columns of a line, a whole number from {MIN_WIDTH}"),
     "ascii": ("text", "True or False: | + - instead of box characters"),
 }
 """Each option of `draw` with the styles that accept it, and a description of its values."""
@@ -71,7 +71,7 @@ class Drawing(str):
         return path
 
 
-class _Checked(NamedTuple):
+class _Options(NamedTuple):
     look: Look
     scores: bool
     width: int | None
@@ -99,10 +99,10 @@ def draw(
         columns = shutil.get_terminal_size((100, 24)).columns if width is None else width
         drawn = [
             text_tree(
-                tree, ascii_only=ascii_only, tags=look.tags, width=max(columns, LEAST_WIDTH), layout=look.layout,
-                scores=None if shown is None else shown[place],
+                tree, ascii_only=ascii_only, tags=look.tags, width=max(columns, MIN_WIDTH), layout=look.layout,
+                scores=None if shown is None else shown[index],
             )
-            for place, tree in enumerate(trees)
+            for index, tree in enumerate(trees)
         ]  # fmt: skip
         text = "\n\n".join(drawn)
         html = f'<pre style="line-height:1.2;overflow-x:auto">{escape(legal(text))}</pre>\n'
@@ -110,18 +110,18 @@ def draw(
         text = html = spans_html(trees, look, shown, WIDTH if width is None else width)
     else:
         text = svg_trees(trees, look, shown)
-        alone = [text]
+        drawings = [text]
         if len(trees) != 1:
-            alone = [
-                svg_trees([tree], look, None if shown is None else [shown[place]]) for place, tree in enumerate(trees)
+            drawings = [
+                svg_trees([tree], look, None if shown is None else [shown[index]]) for index, tree in enumerate(trees)
             ]
-        html = "".join(_figure(svg) for svg in alone)
+        html = "".join(_figure(svg) for svg in drawings)
     if page:
         text = _page(trees, look, style, html)
     return Drawing(text, style, html)
 
 
-def check_options(style: str, options: Mapping[str, Any] | None) -> _Checked:
+def check_options(style: str, options: Mapping[str, Any] | None) -> _Options:
     """Check the options. Raises ConfigError that names the value and the allowed ones."""
     if style not in STYLES:
         raise ConfigError(f"style={style!r}; allowed are {', '.join(map(repr, STYLES))}")
@@ -141,12 +141,12 @@ def check_options(style: str, options: Mapping[str, Any] | None) -> _Checked:
             )
         if name in ("scores", "tags", "ascii") and not isinstance(value, bool):
             raise ConfigError(f"{name}={value!r}; allowed are True and False")
-    given = {name: value for name, value in options.items() if name in Look._fields}
-    look = Look(**{"layout": "auto", **given})
+    look_options = {name: value for name, value in options.items() if name in Look._fields}
+    look = Look(**{"layout": "auto", **look_options})
     check_look(look)
     width = options.get("width")
     check_text(look.layout, width)
-    return _Checked(look, options.get("scores", False), width, options.get("ascii", False))
+    return _Options(look, options.get("scores", False), width, options.get("ascii", False))
 
 
 def _figure(svg: str) -> str:

@@ -52,10 +52,10 @@ def spans_html(trees: Sequence[Tree], look: Look, scores: Sequence[Scores] | Non
     style = _FORM.format(scope=scope) + color_rules(look.theme, scope, _RULES, labels, look.colors)
     ground = "" if look.background is None else f' style="background:{look.background}"'
     parts = [f'<div class="dtparse-{look.theme} spans" dir="{look.direction}"{ground}>', f"<style>{style}</style>"]
-    for place, tree in enumerate(trees):
-        own = (None,) * len(tree) if scores is None else scores[place]
-        for start, end in cut_lines(tree, width, look.tags, own):
-            parts.append(_line(tree, start, end, look, own))
+    for index, tree in enumerate(trees):
+        tree_scores = (None,) * len(tree) if scores is None else scores[index]
+        for start, end in cut_lines(tree, width, look.tags, tree_scores):
+            parts.append(_line(tree, start, end, look, tree_scores))
     return "\n".join([*parts, "</div>"]) + "\n"
 
 

@@ -14,7 +14,7 @@ from ..trees.tree import Tree
 from .colors import PLAIN, Colors, check_color, check_colors, check_theme, color_class, color_rules
 
 LAYOUTS = ("auto", "down", "side")
-MOST_DOWN = 25
+MAX_DOWN_TOKENS = 25
 """Maximum number of tokens for which the layout "auto" is "down"."""
 
 Scores = Sequence[float | None]
@@ -100,13 +100,15 @@ def svg_trees(
     """
     check_look(look)
     shapes, x, y = [], 0.0, 0.0
-    for place, tree in enumerate(trees):
+    for index, tree in enumerate(trees):
         draw = _down if is_down(tree, look.layout) else _side
-        shapes.append(draw(tree, look, (None,) * len(tree) if scores is None else scores[place]))
+        shapes.append(draw(tree, look, (None,) * len(tree) if scores is None else scores[index]))
     parts = []
     for shape in shapes:
-        moved = y > 0 and len(shapes) > 1
-        parts += [f'<g transform="translate(0 {_number(y)})">', *shape.parts, "</g>"] if moved else shape.parts
+        is_shifted = y > 0 and len(shapes) > 1
+        parts += (
+            [f'<g transform="translate(0 {_format_number(y)})">', *shape.parts, "</g>"] if is_shifted else shape.parts
+        )
         x, y = max(x, shape.width), y + shape.height + _BETWEEN
     width, height = x or 2 * _MARGIN, y - _BETWEEN if shapes else 2 * _MARGIN
     label = " ".join(word for tree in trees for word in tree.words) if title is None else title
@@ -114,8 +116,8 @@ def svg_trees(
     labels = {name for tree in trees for name in tree.labels}
     style = _FORM.format(scope=scope, size=_TEXT) + color_rules(look.theme, scope, _COLORS, labels, look.colors)
     head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="dtparse-{look.theme}" width="{_number(width)}" '
-        f'height="{_number(height)}" viewBox="0 0 {_number(width)} {_number(height)}" role="img" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="dtparse-{look.theme}" width="{_format_number(width)}" '
+        f'height="{_format_number(height)}" viewBox="0 0 {_format_number(width)} {_format_number(height)}" role="img" '
         f"aria-label={quoteattr(legal(label))}>"
     )
     return "\n".join([head, f"<style>{style}</style>", *_ground(look), *parts, "</svg>"]) + "\n"
@@ -135,7 +137,7 @@ def check_look(look: Look) -> None:
 
 def is_down(tree: Tree, layout: str) -> bool:
     """Whether this layout places a tree's words in one row."""
-    return layout == "down" or (layout == "auto" and tree.n_tokens <= MOST_DOWN)
+    return layout == "down" or (layout == "auto" and tree.n_tokens <= MAX_DOWN_TOKENS)
 
 
 def _ground(look: Look) -> list[str]:
@@ -171,11 +173,13 @@ def _down(tree: Tree, look: Look, scores: Scores) -> _Shape:
         for to_x, to_level in places:
             foot = _MARGIN - 3 + to_level * level
             if is_wide:  # down, across, down
-                across = f"V{_number(int((top + knee) / 2) + 0.5)}H{_number(to_x)}"
-                line = f"M{_number(x[k])} {_number(top)}{across}V{_number(foot)}"
+                across = f"V{_format_number(int((top + knee) / 2) + 0.5)}H{_format_number(to_x)}"
+                line = f"M{_format_number(x[k])} {_format_number(top)}{across}V{_format_number(foot)}"
             else:  # slanted for one level, then straight down
-                down = f"V{_number(foot)}" if foot > knee else ""
-                line = f"M{_number(x[k])} {_number(top)}L{_number(to_x)} {_number(knee)}{down}"
+                down = f"V{_format_number(foot)}" if foot > knee else ""
+                line = (
+                    f"M{_format_number(x[k])} {_format_number(top)}L{_format_number(to_x)} {_format_number(knee)}{down}"
+                )
             parts.append(f'<path class="edge" d="{line}"/>')
     for k in range(m):
         y = _MARGIN + _TEXT + depths[k] * level
@@ -202,7 +206,7 @@ def _side(tree: Tree, look: Look, scores: Scores) -> _Shape:
         row = len(texts)
         x, y = _MARGIN + depth * _INDENT, _MARGIN + _TEXT + row * _ROW
         if above >= 0:
-            edges.append(f"M{_number(sign * (x - 14))} {_number(y - 5)}h{sign * 10}")
+            edges.append(f"M{_format_number(sign * (x - 14))} {_format_number(y - 5)}h{sign * 10}")
             lowest[above] = x - 14, row
         parts, size = [], 0.0
         while node >= 0:
@@ -224,13 +228,15 @@ def _side(tree: Tree, look: Look, scores: Scores) -> _Shape:
             size += _width(tree.words[~node])
         else:
             todo += [(child, depth + 1, row) for child in reversed(child_lists[node])]
-        texts.append(f'<text x="{_number(sign * x)}" y="{_number(y)}">{"".join(parts)}</text>')
+        texts.append(f'<text x="{_format_number(sign * x)}" y="{_format_number(y)}">{"".join(parts)}</text>')
         width = max(width, x + size)
     for above, (x, row) in lowest.items():
         top, foot = _MARGIN + _TEXT + above * _ROW + 6, _MARGIN + _TEXT + row * _ROW - 5
-        edges.append(f"M{_number(sign * x)} {_number(top)}V{_number(foot)}")
+        edges.append(f"M{_format_number(sign * x)} {_format_number(top)}V{_format_number(foot)}")
     width += _MARGIN
-    opening = '<g class="side">' if sign > 0 else f'<g class="side rtl" transform="translate({_number(width)} 0)">'
+    opening = (
+        '<g class="side">' if sign > 0 else f'<g class="side rtl" transform="translate({_format_number(width)} 0)">'
+    )
     lines = [f'<path class="edge" d="{"".join(edges)}"/>'] if edges else []
     return _Shape(width, 2 * _MARGIN + len(texts) * _ROW, [opening, *lines, *texts, "</g>"])
 
@@ -244,14 +250,14 @@ def _columns(tree: Tree, child_lists: list[list[int]], tags: bool, scores: Score
     widths = [max(_width(word), _width(tag) if tags else 0.0) for word, tag in zip(tree.words, tree.tags, strict=True)]
     for k in range(len(tree.labels) - 1, -1, -1):
         start, end = tree.starts[k], tree.ends[k]
-        share = max(_label_width(tree.labels[k]), 0.0 if scores[k] is None else _SMALL * 4) / (end - start)
-        if share > _CHARACTER:
-            widths[start:end] = [max(width, share) for width in widths[start:end]]
-    middles, place = [], _MARGIN
+        part = max(_label_width(tree.labels[k]), 0.0 if scores[k] is None else _SMALL * 4) / (end - start)
+        if part > _CHARACTER:
+            widths[start:end] = [max(width, part) for width in widths[start:end]]
+    middles, x = [], _MARGIN
     for width in widths:
-        middles.append(place + width / 2)
-        place += width + _GAP
-    return middles, place - _GAP + _MARGIN
+        middles.append(x + width / 2)
+        x += width + _GAP
+    return middles, x - _GAP + _MARGIN
 
 
 def score_text(score: float | None) -> str:
@@ -284,7 +290,7 @@ def _word_about(i: int, look: Look) -> str:
 
 
 def _text(about: str, x: float, y: float, text: str) -> str:
-    return f'<text {about} x="{_number(x)}" y="{_number(y)}">{escape(legal(text))}</text>'
+    return f'<text {about} x="{_format_number(x)}" y="{_format_number(y)}">{escape(legal(text))}</text>'
 
 
 def _part(about: str, text: str) -> str:
@@ -292,5 +298,5 @@ def _part(about: str, text: str) -> str:
     return f"<tspan {about}>{escape(legal(text))}</tspan>"
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")

@@ -9,7 +9,7 @@ from .upright import upright_tree
 
 MAX_INDENT = 200
 """Column at which deeper constituents are not indented any further."""
-LEAST_WIDTH = 20
+MIN_WIDTH = 20
 """Minimum number of columns of a text tree."""
 LAYOUTS = ("auto", "down", "side")
 
@@ -50,18 +50,18 @@ def text_tree(
             return drawn
     leaves = [f"{tag}  {word}" if tag else word for tag, word in zip(above, words, strict=True)]
     lines = _side(tree, labels, leaves, _BOXES[ascii_only], MAX_INDENT)
-    if width is not None and max(columns(first) + columns(own) for first, _, own in lines) > width:
+    if width is not None and max(columns(first) + columns(content) for first, _, content in lines) > width:
         lines = _side(tree, labels, leaves, _NARROW[ascii_only], min(MAX_INDENT, width // 2))
-        return "\n".join(part for line in lines for part in _broken(*line, width))
-    return "\n".join(first + own for first, _, own in lines)
+        return "\n".join(part for line in lines for part in _break_line(*line, width))
+    return "\n".join(first + content for first, _, content in lines)
 
 
 def check_text(layout: str, width: int | None) -> None:
     """Raise ConfigError for a value that is not allowed."""
     if layout not in LAYOUTS:
         raise ConfigError(f"layout={layout!r}; allowed are {', '.join(map(repr, LAYOUTS))}")
-    if width is not None and (isinstance(width, bool) or not isinstance(width, int) or width < LEAST_WIDTH):
-        raise ConfigError(f"width={width!r}; give the columns of a line, a whole number from {LEAST_WIDTH}, or None")
+    if width is not None and (isinstance(width, bool) or not isinstance(width, int) or width < MIN_WIDTH):
+        raise ConfigError(f"width={width!r}; give the columns of a line, a whole number from {MIN_WIDTH}, or None")
 
 
 def columns(text: str) -> int:
@@ -73,7 +73,7 @@ def columns(text: str) -> int:
 
 
 def _side(
-    tree: Tree, labels: list[str], leaves: list[str], boxes: tuple[str, str, str, str], most: int
+    tree: Tree, labels: list[str], leaves: list[str], boxes: tuple[str, str, str, str], max_indent: int
 ) -> list[tuple[str, str, str]]:
     """Each line as its prefix, the prefix of its continuation lines, and its text."""
     tee, corner, bar, line = boxes
@@ -92,26 +92,26 @@ def _side(
             continue
         lines.append((first, rest + bar, line.join([*parts, labels[node]])))
         children = child_lists[node]
-        for place in range(len(children) - 1, -1, -1):
-            is_last = place == len(children) - 1
-            below = rest if len(rest) >= most else rest + (" " * len(bar) if is_last else bar)
-            todo.append((children[place], rest + (corner if is_last else tee), below))
+        for index in range(len(children) - 1, -1, -1):
+            is_last = index == len(children) - 1
+            below = rest if len(rest) >= max_indent else rest + (" " * len(bar) if is_last else bar)
+            todo.append((children[index], rest + (corner if is_last else tee), below))
     return lines
 
 
-def _broken(first: str, rest: str, own: str, width: int) -> list[str]:
+def _break_line(first: str, rest: str, content: str, width: int) -> list[str]:
     """A line as lines of `width` columns, broken at blanks if there are any."""
     done, start = [], first
-    while columns(start) + columns(own) > width:
-        room = max(width - columns(start), 1)
-        end = room
-        while columns(own[:end]) > room and end > 1:
+    while columns(start) + columns(content) > width:
+        available = max(width - columns(start), 1)
+        end = available
+        while columns(content[:end]) > available and end > 1:
             end -= 1
-        blank = own.rfind(" ", 1, end + 1)
+        blank = content.rfind(" ", 1, end + 1)
         end = blank if blank > 0 else end
-        done.append(f"{start}{own[:end]}".rstrip())
-        own, start = own[end:].lstrip(), f"{rest}  "
-    return [*done, start + own]
+        done.append(f"{start}{content[:end]}".rstrip())
+        content, start = content[end:].lstrip(), f"{rest}  "
+    return [*done, start + content]
 
 
 def _plain(text: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from ..trees.tree import Tree
 
 _GAP = 2
-_MOST_CELLS = 1_000_000
+_MAX_CELLS = 1_000_000
 
 # Bits 1, 2, 4, 8: a line goes right, left, up, down from a cell.
 _BOX = {3: "─", 12: "│", 11: "┬", 7: "┴", 15: "┼", 9: "┌", 10: "┐", 8: "│", 4: "│", 12 + 1: "├", 12 + 2: "┤"}
@@ -29,12 +29,12 @@ def upright_tree(
     bottom = max(depths) + 1
     sizes = _sizes(tree, labels, tags, words, columns)
     total = sum(sizes) + _GAP * (len(sizes) - 1)
-    if (width is not None and total > width) or total * bottom > _MOST_CELLS:
+    if (width is not None and total > width) or total * bottom > _MAX_CELLS:
         return None
-    token_x, place = [], 0
+    token_x, column_start = [], 0
     for size in sizes:
-        token_x.append(place + (size - 1) // 2)
-        place += size + _GAP
+        token_x.append(column_start + (size - 1) // 2)
+        column_start += size + _GAP
     x = [0] * len(labels)
     for k in range(len(labels) - 1, -1, -1):
         first, last = (x[c] if c >= 0 else token_x[~c] for c in (child_lists[k][0], child_lists[k][-1]))
@@ -53,17 +53,17 @@ def upright_tree(
             for lower in range(row + 1, 2 * (depths[child] if child >= 0 else bottom)):
                 ways[lower][column] |= 12
     chars = _ASCII if ascii_only else _BOX
-    for own, row_ways in zip(rows, ways, strict=True):
+    for cells, row_ways in zip(rows, ways, strict=True):
         for column, way in enumerate(row_ways):
             if way:
-                own[column] = chars.get(way, "+")
-    written = [(2 * depths[k], x[k], labels[k]) for k in range(len(labels))]
+                cells[column] = chars.get(way, "+")
+    texts = [(2 * depths[k], x[k], labels[k]) for k in range(len(labels))]
     for i, word in enumerate(words):
         if has_tags:
-            written.append((2 * bottom, token_x[i], tags[i]))
-        written.append((2 * bottom + has_tags, token_x[i], word))
-    for row, middle, text in written:
-        _write(rows[row], middle, text, columns)
+            texts.append((2 * bottom, token_x[i], tags[i]))
+        texts.append((2 * bottom + has_tags, token_x[i], word))
+    for row, middle, text in texts:
+        _write_centred(rows[row], middle, text, columns)
     return "\n".join("".join(row).rstrip() for row in rows)
 
 
@@ -75,13 +75,13 @@ def _sizes(
     for k in range(len(labels) - 1, -1, -1):
         start, end = tree.starts[k], tree.ends[k]
         needed = columns(labels[k])
-        share = -(-needed // (end - start))
-        if share > 1:
-            sizes[start:end] = [max(size, share) for size in sizes[start:end]]
+        part = -(-needed // (end - start))
+        if part > 1:
+            sizes[start:end] = [max(size, part) for size in sizes[start:end]]
     return sizes
 
 
-def _write(row: list[str], middle: int, text: str, columns: Callable[[str], int]) -> None:
+def _write_centred(row: list[str], middle: int, text: str, columns: Callable[[str], int]) -> None:
     """Write a text centred at a column of a row; a wide character takes two columns."""
     column = max(min(middle - (columns(text) - 1) // 2, len(row) - columns(text)), 0)
     for c in text:

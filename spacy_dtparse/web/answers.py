@@ -9,32 +9,32 @@ from typing import Any
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..checks import Setting, one_of, truth, whole_number
+from ..checks import Setting, boolean, integer, one_of
 from ..errors import ConfigError, DtparseError
 from ..parsers.base import KBestParser
-from ..parsers.calibration import Calibrated
+from ..parsers.calibration import ResultCalibrator
 from ..pipeline.attributes import constituents, sentence_infos
 from ..pipeline.component import ConstituentPipe
-from ..pipeline.drawings import drawn_trees
-from ..pipeline.explain import explain
+from ..pipeline.drawings import trees_with_probabilities
+from ..pipeline.explain_constituent import explain
 from ..text import check_text
 from ..trees.tree import TOP, Tree
 from ..viz import draw
 
-MOST_CHARACTERS = 5000
+MAX_CHARACTERS = 5000
 """Maximum length of a text."""
-MOST_ALTERNATIVES = 15
-MOST_RULES = 12
-MOST_TREES = 20
+MAX_ALTERNATIVES = 15
+MAX_RULES = 12
+MAX_TREES = 20
 
-_LOOK: dict[str, Setting] = {
+_DRAW_OPTIONS: dict[str, Setting] = {
     "style": one_of("tree", "spans"),
     "layout": one_of("auto", "down", "side"),
     "theme": one_of("light", "dark", "auto"),
-    "scores": truth(),
-    "k": whole_number(1, MOST_TREES),
+    "scores": boolean(),
+    "k": integer(1, MAX_TREES),
 }
-_USUAL = {"style": "tree", "layout": "auto", "theme": "light", "scores": True, "k": 5}
+_DEFAULTS = {"style": "tree", "layout": "auto", "theme": "light", "scores": True, "k": 5}
 
 _MARGIN = {True: "constituents that are expected to be right", False: "in minus logarithms of probabilities"}
 """The meaning of margins, by whether they come from a chart of spans."""
@@ -63,54 +63,56 @@ class Answers:
         return {
             "pipeline": f"{meta['lang']}_{meta['name']}",
             "parser": f"{self.component.name} ({parser.name})",
-            "most_characters": MOST_CHARACTERS,
+            "most_characters": MAX_CHARACTERS,
             "has_k_best": isinstance(parser, KBestParser),
         }
 
-    def parse(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """Parse and draw the sentences of a text. `asked`: `text`, how to draw it (`style`, `layout`, `theme`,
+    def parse(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Parse and draw the sentences of a text. `request`: `text`, how to draw it (`style`, `layout`, `theme`,
         `scores`), and `k`, the number of best trees.
 
         Raises ConfigError for a text that is empty or too long, or a value that is not allowed.
         """
-        text = asked.get("text")
+        text = request.get("text")
         if not isinstance(text, str) or not text.strip():
             raise ConfigError("there is no text; type a sentence")
-        if len(text) > MOST_CHARACTERS:
+        if len(text) > MAX_CHARACTERS:
             raise ConfigError(
-                f"the text has {len(text):,} characters; the page takes {MOST_CHARACTERS:,} at most. For longer ones: "
+                f"the text has {len(text):,} characters; the page takes {MAX_CHARACTERS:,} at most. For longer ones: "
                 "dtparse parse FILE"
             )
         check_text(text)
-        look = {**_USUAL, **{name: asked[name] for name in _LOOK if asked.get(name) is not None}}
-        for name, allowed in _LOOK.items():
-            if not allowed.fits(look[name]):
-                raise ConfigError(f"{name} is {look[name]!r}; it must be {allowed.allowed}")
+        options = {**_DEFAULTS, **{name: request[name] for name in _DRAW_OPTIONS if request.get(name) is not None}}
+        for name, allowed in _DRAW_OPTIONS.items():
+            if not allowed.fits(options[name]):
+                raise ConfigError(f"{name} is {options[name]!r}; it must be {allowed.allowed}")
         with self._lock:
             doc = self.nlp(text)
             key = self.component.spans_key
             infos = [info for info in sentence_infos(doc, key) if info["status"] != "empty"]
-            pairs = drawn_trees(doc, key)
+            pairs = trees_with_probabilities(doc, key)
             return {
                 "sentences": [
-                    self._sentence(tree, costs, info.get("status", ""), look)
+                    self._sentence(tree, costs, info.get("status", ""), options)
                     for (tree, costs), info in zip(pairs, infos, strict=True)
                 ]
             }
 
-    def _sentence(self, tree: Tree, decisions: list[float | None], status: str, look: dict[str, Any]) -> dict[str, Any]:
+    def _sentence(
+        self, tree: Tree, decisions: list[float | None], status: str, draw_options: dict[str, Any]
+    ) -> dict[str, Any]:
         probabilities, note = self._probabilities(tree, decisions)
         if tree.labels[0] == TOP:
             probabilities = [None, *probabilities[1:]]
-        options = {"theme": look["theme"], "scores": look["scores"]}
-        if look["style"] == "tree":
-            options["layout"] = look["layout"]
-        drawn = draw([tree], look["style"], options=options, scores=[probabilities], numbered=True)
-        trees, k_note = self._best(tree, look["k"])
+        options = {"theme": draw_options["theme"], "scores": draw_options["scores"]}
+        if draw_options["style"] == "tree":
+            options["layout"] = draw_options["layout"]
+        drawing = draw([tree], draw_options["style"], options=options, scores=[probabilities], numbered=True)
+        trees, k_note = self._best(tree, draw_options["k"])
         return {
             "words": tree.words,
             "tags": tree.tags,
-            "drawing": drawn,
+            "drawing": drawing,
             "brackets": str(tree),
             "status": status,
             "probabilities": note,
@@ -127,11 +129,11 @@ class Answers:
         if not isinstance(self.component.configured_parser, KBestParser):
             return [], f"A parser of kind {parser.name!r} gives only its best tree."
         try:
-            found = parser.parse_k(tree.words, tree.tags, k)
+            found = parser.parse_k_best(tree.words, tree.tags, k)
         except DtparseError as error:
             return [], str(error)
         if getattr(parser, "calibration", None) is not None:
-            found = Calibrated(parser).ranked(tree.words, tree.tags, found)
+            found = ResultCalibrator(parser).with_tree_probabilities(tree.words, tree.tags, found)
         chart = parser.name == "span"
         listed = [
             {
@@ -148,24 +150,26 @@ class Answers:
         """The calibrated probabilities of a tree's constituents, or `decisions` if the parser has no calibration; and a
         note that explains them."""
         try:
-            each, whole = Calibrated(self.component.configured_parser).probabilities(tree.words, tree.tags, tree)
+            probabilities, tree_probability = ResultCalibrator(self.component.configured_parser).probabilities(
+                tree.words, tree.tags, tree
+            )
         except DtparseError as error:
             return decisions, f"The numbers are those of the decisions that built the tree: {error}."
-        return [*each], (
-            f"The whole tree is right with a probability of {whole:.2f}. The numbers are the probabilities "
+        return [*probabilities], (
+            f"The whole tree is right with a probability of {tree_probability:.2f}. The numbers are the probabilities "
             "that a constituent is right, calibrated; a click shows the parser's own."
         )
 
-    def ask(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """The details of a constituent, in the format of `Explanation.to_dict`. `asked`: `words`, `tags`, and its
+    def explain_constituent(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """The details of a constituent, in the format of `Explanation.to_dict`. `request`: `words`, `tags`, and its
         `start`, `end` and `label`.
 
         Raises ConfigError if `words` and `tags` are no sentence or the tree has no such constituent.
         """
-        words, tags = _strings(asked, "words"), _strings(asked, "tags")
+        words, tags = _strings(request, "words"), _strings(request, "tags")
         if len(words) != len(tags):
             raise ConfigError(f"{len(words)} words and {len(tags)} tags; give a tag for each word")
-        wanted: Any = asked.get("start"), asked.get("end"), asked.get("label")
+        wanted: Any = request.get("start"), request.get("end"), request.get("label")
         with self._lock:
             starts: list[Any] = [word == 0 for word in range(len(words))]
             doc = self.component(Doc(self.nlp.vocab, words=words, tags=tags, sent_starts=starts))
@@ -175,8 +179,8 @@ class Answers:
                 return {"decided": "The root, which every tree has.", "alternatives": [], "groups": [], "rules": []}
             if span is None:
                 raise ConfigError(f"the tree has no constituent {wanted}; parse the text again")
-            told = explain(self.component, span).to_dict(rules=MOST_RULES)
-            return {**told, "alternatives": told["alternatives"][:MOST_ALTERNATIVES]}
+            explanation = explain(self.component, span).to_dict(rules=MAX_RULES)
+            return {**explanation, "alternatives": explanation["alternatives"][:MAX_ALTERNATIVES]}
 
 
 def _difference(tree: Tree, other: Tree) -> list[str]:
@@ -186,10 +190,10 @@ def _difference(tree: Tree, other: Tree) -> list[str]:
     return [f"{sign} {label}: {' '.join(tree.words[start:end])}" for sign, (start, end, label) in signed]
 
 
-def _strings(asked: Mapping[str, Any], name: str) -> list[str]:
-    value = asked.get(name)
+def _strings(request: Mapping[str, Any], name: str) -> list[str]:
+    value = request.get(name)
     if not isinstance(value, list) or not value or not all(isinstance(one, str) and one.strip() for one in value):
         raise ConfigError(f"{name} is {str(value)[:60]!r}; give a list of texts")
-    if sum(map(len, value)) > MOST_CHARACTERS:
-        raise ConfigError(f"{name} has more than {MOST_CHARACTERS:,} characters")
+    if sum(map(len, value)) > MAX_CHARACTERS:
+        raise ConfigError(f"{name} has more than {MAX_CHARACTERS:,} characters")
     return value

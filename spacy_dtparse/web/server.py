@@ -15,12 +15,12 @@ from typing import Any
 
 from spacy.language import Language
 
-from ..checks import whole_number
+from ..checks import integer
 from ..errors import ConfigError, DtparseError
 from ..pipeline.embedded import load_embedded
 from .answers import Answers
 
-MOST_BYTES = 200_000
+MAX_BYTES = 200_000
 """Maximum size of a request."""
 
 _HERE = Path(__file__).parent
@@ -60,7 +60,7 @@ class PageServer(ThreadingHTTPServer):
             _logger.exception("a request from %s failed", client_address)
 
 
-class _Problem(Exception):
+class _RequestError(Exception):
     """A request that cannot be answered: status and message."""
 
     def __init__(self, status: HTTPStatus, message: str):
@@ -99,9 +99,9 @@ class PageHandler(BaseHTTPRequestHandler):
         try:
             self._check_host()
             kind, content = find()
-        except _Problem as problem:
+        except _RequestError as problem:
             status, (kind, content) = problem.status, _json({"error": str(problem)})
-            self._skip()
+            self._discard_content()
         except DtparseError as error:
             status, (kind, content) = HTTPStatus.BAD_REQUEST, _json({"error": str(error)})
         except (ConnectionError, TimeoutError):
@@ -118,53 +118,53 @@ class PageHandler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(content)
 
-    def _skip(self) -> None:
+    def _discard_content(self) -> None:
         """Read the rest of the client's data; otherwise it would see a broken connection instead of the answer."""
         length = self.headers.get("Content-Length", "")
-        if not self._was_read and length.isascii() and length.isdigit() and int(length) <= 20 * MOST_BYTES:
+        if not self._was_read and length.isascii() and length.isdigit() and int(length) <= 20 * MAX_BYTES:
             self.rfile.read(int(length))
 
     def _check_host(self) -> None:
         """Refuse other host names: another site's page may have a name that leads to this machine."""
         name = self.headers.get("Host", "").rpartition(":")[0] or self.headers.get("Host", "")
         if self.server.local and not is_local(name.strip("[]")):
-            raise _Problem(HTTPStatus.FORBIDDEN, f"this server only answers localhost, not {name!r}")
+            raise _RequestError(HTTPStatus.FORBIDDEN, f"this server only answers localhost, not {name!r}")
 
     def _get(self) -> tuple[str, bytes]:
         path = self.path.partition("?")[0]
         if path == "/about":
             return _json(self.server.answers.about())
         if path not in _FILES:
-            raise _Problem(HTTPStatus.NOT_FOUND, f"there is nothing at {path!r}; the page is at /")
+            raise _RequestError(HTTPStatus.NOT_FOUND, f"there is nothing at {path!r}; the page is at /")
         name, kind = _FILES[path]
         return kind, (_HERE / name).read_bytes()
 
     def _post(self) -> tuple[str, bytes]:
-        answers = {"/parse": self.server.answers.parse, "/ask": self.server.answers.ask}
+        answers = {"/parse": self.server.answers.parse, "/ask": self.server.answers.explain_constituent}
         if self.path not in answers:
-            raise _Problem(HTTPStatus.NOT_FOUND, f"there is nothing at {self.path!r}; allowed are /parse and /ask")
+            raise _RequestError(HTTPStatus.NOT_FOUND, f"there is nothing at {self.path!r}; allowed are /parse and /ask")
         if self.headers.get_content_type() != "application/json":
-            raise _Problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "send JSON, with Content-Type application/json")
+            raise _RequestError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "send JSON, with Content-Type application/json")
         length = self.headers.get("Content-Length", "")
         if not (length.isascii() and length.isdigit()):
-            raise _Problem(HTTPStatus.LENGTH_REQUIRED, "send the length of the content as Content-Length")
-        if int(length) > MOST_BYTES:
-            raise _Problem(
-                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"{int(length):,} bytes; a request has at most {MOST_BYTES:,}"
+            raise _RequestError(HTTPStatus.LENGTH_REQUIRED, "send the length of the content as Content-Length")
+        if int(length) > MAX_BYTES:
+            raise _RequestError(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"{int(length):,} bytes; a request has at most {MAX_BYTES:,}"
             )
         try:
             self._was_read = True
-            asked = json.loads(self.rfile.read(int(length)))
+            request = json.loads(self.rfile.read(int(length)))
         except (ValueError, RecursionError) as error:
-            raise _Problem(HTTPStatus.BAD_REQUEST, f"the request is no JSON: {error}") from None
-        if not isinstance(asked, dict):
-            raise _Problem(HTTPStatus.BAD_REQUEST, "the request is no JSON object, {…}")
-        return _json(answers[self.path](asked))
+            raise _RequestError(HTTPStatus.BAD_REQUEST, f"the request is no JSON: {error}") from None
+        if not isinstance(request, dict):
+            raise _RequestError(HTTPStatus.BAD_REQUEST, "the request is no JSON object, {…}")
+        return _json(answers[self.path](request))
 
 
 def make_server(nlp: Language | None = None, port: int = 5000, host: str = "localhost") -> PageServer:
     """Create a server that is bound to its port and not running yet; see `serve`."""
-    if not whole_number(0, 65535).fits(port):
+    if not integer(0, 65535).fits(port):
         raise ConfigError(f"port={port!r}; give a whole number from 0 (any free port) to 65535")
     if not isinstance(host, str) or not host:
         raise ConfigError(f"host={host!r}; give the name or address of this machine, such as 'localhost'")

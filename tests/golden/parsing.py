@@ -89,7 +89,7 @@ def _parser_entries(name: str, component: Any, docs: Sequence[Doc]) -> Iterator[
     if getattr(parser, "reads_spines", False):
         told = []
         for one in short:
-            best = parser.parse_k(*one, 3)
+            best = parser.parse_k_best(*one, 3)
             told.append(project.told_of(parser.parse(*one, project.spine_texts(best))))
         yield same(f"{name}/with spines", [first for first, _ in told])
         yield bits(f"{name}/with spines, numbers", [second for _, second in told])

@@ -19,19 +19,21 @@ from spacy_dtparse.pipeline.dependencies import BpmParser
 from spacy_dtparse.pipeline.explanation import Explanation
 from spacy_dtparse.pipeline.recurrent_tagger import RecurrentTaggerPipe
 from spacy_dtparse.trees.bracket_writer import write_tree
-from spacy_dtparse.trees.spines import spines, write_spine
+from spacy_dtparse.trees.spines import format_spine, spines
 from tests.teacher_shards import made_shard
 
 NETWORK = "en_span"
 """The pipeline whose parser is a network alone."""
 
 SETTINGS = {
-    "budget": "budget", "most tokens": "max_tokens", "confident": "confident", "gate": "gate", "trust": "trust",
-    "sure": "sure", "whole": "whole", "betas": "betas", "networks": "networks", "penalty": "penalty", "prune": "prune",
+    "budget": "budget", "most tokens": "max_tokens", "confident": "shift_threshold",
+    "gate": "window_filter", "trust": "marginal_weight", "sure": "commit_threshold", "whole": "attach_unattached", "betas": "betas", "networks": "networks", "penalty": "penalty", "prune": "prune",
     "beam": "beam", "tags": "tags", "decoder": "decoder", "candidates": "candidates_n", "stages": "stages",
     "heads": "heads", "probabilities": "probabilities", "constraints": "constraints_key",
 }  # fmt: skip
-"""Our names of settings, and those of the project."""
+"""{word in the names of entries: setting}; the words stay as they were when the entries were written."""
+SPAN_SETTINGS = {**SETTINGS, "confident": "ensemble_threshold"}
+"""The same of the span parser."""
 
 _VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
     "en_dtparse": (
@@ -83,7 +85,8 @@ def tagger_of(nlp: Language) -> Any:
 def parser_of(component: Any, **changes: Any) -> Any:
     """The parser of a component, with its settings and then those of `changes`, by our names."""
     parser = component.configured_parser
-    return parser.with_settings(**{SETTINGS[name]: value for name, value in changes.items()}) if changes else parser
+    names = SPAN_SETTINGS if parser.name == "span" else SETTINGS
+    return parser.with_settings(**{names[name]: value for name, value in changes.items()}) if changes else parser
 
 
 def variants_of(name: str) -> dict[str, dict[str, Any]]:
@@ -107,7 +110,7 @@ def constraints_key(component: Any) -> str:
 
 def spine_texts(results: Sequence[ParseResult]) -> list[list[tuple[str, float]]]:
     """Spines for each word, those of some trees of a sentence, the first the likeliest."""
-    columns = [[write_spine(spine) for spine in spines(one.tree)] for one in results]
+    columns = [[format_spine(spine) for spine in spines(one.tree)] for one in results]
     offered = []
     for texts in zip(*columns, strict=True):
         kept = list(dict.fromkeys(texts))
@@ -119,7 +122,7 @@ def told_of(result: ParseResult) -> tuple[list[Any], list[Any]]:
     """What a parse says: tree and status, and the numbers of it."""
     numbers = [
         result.cost, result.scores, result.n_states, result.n_scored, result.greedy_optimal, result.n_searches,
-        result.ambiguity, result.margin, result.probabilities, rounded(result.tree_probability), result.deadline_struck,
+        result.ambiguity, result.margin, result.probabilities, rounded(result.tree_probability), result.deadline_exceeded,
     ]  # fmt: skip
     return [write_tree(result.tree), result.status], numbers
 
@@ -149,12 +152,12 @@ def told_of_explanation(one: Explanation) -> tuple[list[Any], list[Any], str]:
 
 def sentences_of(component: Any, doc: Doc) -> list[tuple[Sequence[str], Sequence[str]]]:
     """Words and tags of the sentences of a Doc that have words, as the component reads them."""
-    return [(one.words, one.tags) for one in component.begin(doc).sentences if one.words]
+    return [(one.words, one.tags) for one in component.read_doc(doc).sentences if one.words]
 
 
 def columns_of(component: Any, doc: Doc) -> list[Any]:
     """The sentences of a Doc as the parser of heads takes them."""
-    return [columns for columns in component.begin(doc).columns if columns is not None]
+    return [columns for columns in component.read_doc(doc).columns if columns is not None]
 
 
 def group_of(doc: Doc, component: Any) -> Any:

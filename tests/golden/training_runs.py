@@ -27,11 +27,11 @@ SAMPLE = ROOT / "assets" / "sample"
 TRAIN, DEV = f"{SAMPLE}/train.mrg,limit=40", f"{SAMPLE}/dev.mrg,limit=6"
 TEXT, LINKS = f"{SAMPLE}/plain.txt", f"{SAMPLE}/dependencies.conllu"
 RECIPE = {
-    "min_word_sentences": 2, "min_atom_count": 3, "atom_table_bits": 16, "gate_bits": 10, "n_workers": 1,
+    "min_word_sentences": 2, "min_atom_count": 3, "atom_table_bits": 16, "filter_bits": 10, "n_workers": 1,
     "learner": {"sample_size": 1000},
     "path": {"max_levels": 4, "max_trees_per_level": 6, "lambda_start": 10.0, "decay": 0.5, "quiet": True},
 }  # fmt: skip
-NETWORK = ["epochs=1", "batch=200", "warm=5", "shape.layers=1", "shape.width=16"]
+NETWORK = ["epochs=1", "batch_tokens=200", "warmup_steps=5", "shape.layers=1", "shape.width=16"]
 TAGGER = [part for one in ("network.width=16", "network.layers=1", "fit.epochs=0.3") for part in ("--set", one)]
 LINK_MEMBERS = ["members=2", "epochs=2", "folds=2", "guide_members=1", "label_members=1", "label_epochs=1"]
 

@@ -18,8 +18,8 @@ from spacy_dtparse.kernels.trees.pruning import LEVELS
 from spacy_dtparse.model.pcfg.latent_part import Emissions, LatentPart
 from spacy_dtparse.model.pcfg.model import TAG, PcfgGrammar, PcfgModel
 from spacy_dtparse.model.span.model import SpanModel
-from spacy_dtparse.model.trees.gate import Gate
 from spacy_dtparse.model.trees.model import DtreeModel, hash_table
+from spacy_dtparse.model.trees.window_filter import WindowFilter
 from spacy_dtparse.parsers.dependency import DependencyParser
 from spacy_dtparse.parsers.dtree import DtreeParser
 from spacy_dtparse.parsers.pcfg import PcfgParser
@@ -38,10 +38,10 @@ SAMPLE = Path(__file__).resolve().parents[2] / "assets" / "sample" / "train.mrg"
 
 def bases() -> dict[str, bytes]:
     """Model files by name: the kind, and what is special after a dash."""
-    gate = Gate(np.random.default_rng(0).integers(-90, 90, 64).astype(np.int16), (0.001, 0.01), (-200, 100))
+    gate = WindowFilter(np.random.default_rng(0).integers(-90, 90, 64).astype(np.int16), (0.001, 0.01), (-200, 100))
     plain = pcfg()
     parsers = {
-        "dtree": DtreeParser(replace(hand_made("shift_reduce", seed=1).model, gate=gate)),
+        "dtree": DtreeParser(replace(hand_made("shift_reduce", seed=1).model, window_filter=gate)),
         "dtree-bottom": DtreeParser(hand_made("bottom_up", seed=2, table="standard").model),
         "dtree-reader": DtreeParser(with_reader()),
         "span": SpanParser(with_aliases(span_models.with_bare(span_models.random_model(2)))),

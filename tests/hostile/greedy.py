@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from spacy_dtparse.features.trees.lexicon import Lexicon
-from spacy_dtparse.features.trees.templates import GROUPS, Place, Templates, compile_templates
+from spacy_dtparse.features.trees.templates import GROUPS, Position, Templates, compile_templates
 from spacy_dtparse.kernels.trees.atoms import AtomMap
 from spacy_dtparse.kernels.trees.features import PARTS_WIDTH
 from spacy_dtparse.model.container import container_from_bytes
@@ -18,8 +18,8 @@ from spacy_dtparse.model.packing import pack
 from spacy_dtparse.model.pcfg.latent_part import Emissions, LatentPart
 from spacy_dtparse.model.pcfg.model import PHRASE, TAG, PcfgGrammar, PcfgModel
 from spacy_dtparse.model.span.model import PackedNetwork, SpanModel
-from spacy_dtparse.model.trees.gate import Gate
 from spacy_dtparse.model.trees.model import DtreeModel, hash_table
+from spacy_dtparse.model.trees.window_filter import WindowFilter
 from spacy_dtparse.parsers.dependency import DependencyParser
 from spacy_dtparse.parsers.dtree import DtreeParser
 from spacy_dtparse.parsers.pcfg import PcfgParser
@@ -58,8 +58,8 @@ def greedy() -> dict[str, bytes]:
 def long_proofs(parser: StoredParser) -> bytes:
     """Its bytes with as many and as long proofs as may be."""
     words, tags = ["cat"] * 20, ["NN"] * 20
-    prover = parser._prover()
-    return parser.FORMAT[1](parser.model, [{"words": words, "tags": tags, **prover._proof(words, tags)}] * 8)
+    prover = parser._with_test_settings()
+    return parser.FORMAT[1](parser.model, [{"words": words, "tags": tags, **prover._golden_outputs(words, tags)}] * 8)
 
 
 def changed(kind: str, more: list[list[object]] = [], **fields: object) -> bytes:  # noqa: B006 (never changed)
@@ -124,7 +124,7 @@ def places() -> DtreeModel:
     """Thousands of deep templates over thousands of tags, and many labels."""
     labels, tags = [*(f"L{k}" for k in range(511)), TOP], [*(f"t{k}" for k in range(4095)), "NN"]
     n_atoms, rng = 1000, random.Random(0)
-    deep: list[Place] = [
+    deep: list[Position] = [
         ("child", a, ("child", b, ("child", c, ("item", where, k))))
         for a in ("first", "head", "last") for b in ("first", "head", "last") for c in ("first", "head")
         for where in ("left", "right", "start") for k in range(60)
@@ -141,5 +141,5 @@ def places() -> DtreeModel:
     return DtreeModel(
         lexicon, templates, COLLINS, "shift_reduce", 64, True, (),
         AtomMap(direct, *hash_table(none, none), np.array([n_atoms, 0, 0])), np.zeros((n_atoms, PARTS_WIDTH), np.int32),
-        tuple(flatten(own, rng) for own in trees), {}, gate=Gate(weights, (0.001,), (-(2**30),)),
+        tuple(flatten(own, rng) for own in trees), {}, window_filter=WindowFilter(weights, (0.001,), (-(2**30),)),
     )  # fmt: skip

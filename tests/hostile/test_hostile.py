@@ -9,7 +9,7 @@ import pytest
 
 from spacy_dtparse.errors import ModelFormatError
 from spacy_dtparse.model.container import container_kind
-from spacy_dtparse.parsers.kinds import KINDS, read_as
+from spacy_dtparse.parsers.kinds import KINDS, parser_from_bytes
 
 from .bases import bases
 from .greedy import REFUSED_AT_ONCE, greedy
@@ -33,7 +33,7 @@ def test_hostile_files_end_in_errors_or_trees() -> None:
 def test_greedy_files_take_little() -> None:
     for name, data in greedy().items():
         assert len(data) < 3_000_000, name
-        began, read = time.perf_counter(), partial(read_as, data, KINDS[container_kind(data)].builds)
+        began, read = time.perf_counter(), partial(parser_from_bytes, data, KINDS[container_kind(data)].builds)
         if name in REFUSED_AT_ONCE:
             with pytest.raises(ModelFormatError):
                 read()

@@ -27,12 +27,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from training.runs.alone import LOCK_FILE
+from training.runs.lock import LOCK_FILE
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "assets" / "sample"
 RECIPE = {
-    "min_word_sentences": 2, "min_atom_count": 3, "atom_table_bits": 16, "gate_bits": 10, "n_workers": 1,
+    "min_word_sentences": 2, "min_atom_count": 3, "atom_table_bits": 16, "filter_bits": 10, "n_workers": 1,
     "learner": {"sample_size": 1000},
     "path": {"max_levels": 2, "max_trees_per_level": 2, "lambda_start": 20.0, "save_seconds": 0.001, "quiet": True},
 }  # fmt: skip
@@ -60,16 +60,16 @@ class Kind:
         trees, few = f"{SAMPLE}/train.mrg,limit=50", f"{SAMPLE}/dev.mrg,limit=6"
         links = str(SAMPLE / "dependencies.conllu")
         out = ["--out", str(self.out), "--workdir", str(self.work)]
-        span = ["epochs=1", "batch=200", "warm=5", "judge_every=0.2", "shape.layers=1", "shape.width=16"]
+        span = ["epochs=1", "batch_tokens=200", "warmup_steps=5", "eval_every=0.2", "shape.layers=1", "shape.width=16"]
         members = ["members=3", "epochs=2", "folds=2", "guide_members=1", "label_members=1", "label_epochs=2"]
         tagger = ["network.width=16", "network.layers=1", "fit.epochs=0.2"]
         self.arguments: list[str] = {
-            "fit": ["fit", "--recipe", str(folder / "recipe.json"), "--train", trees, "--dev", few, *out],
-            "span": ["span", "--train", trees, "--dev", few, "--seeds", "0", "--workers", "1", "--set", *span, *out],
+            "fit": ["train-boosted", "--recipe", str(folder / "recipe.json"), "--train", trees, "--dev", few, *out],
+            "span": ["train-span", "--train", trees, "--dev", few, "--seeds", "0", "--workers", "1", "--set", *span, *out],
             "pcfgla": ["pcfgla", "--train", trees, "--cycles", "3", "--iterations", "2", "--threads", "1", *out],
             "bpm": ["bpm", "--train", links, "--workers", "1", "--set", *members, *out],
             "jackknife": [
-                "jackknife", "--treebank", str(SAMPLE), "--folds", "3", "--out", str(self.work),
+                "jackknife-tags", "--treebank", str(SAMPLE), "--folds", "3", "--out", str(self.work),
                 *[part for setting in tagger for part in ("--set", setting)],
             ],
             "tagger": [

@@ -14,7 +14,7 @@ import numpy as np
 from spacy_dtparse.errors import DtparseError, ModelFormatError
 from spacy_dtparse.features.linear.linkparts import TokenColumns
 from spacy_dtparse.model.container import container_from_bytes, container_kind
-from spacy_dtparse.parsers.kinds import KINDS, read_as
+from spacy_dtparse.parsers.kinds import KINDS, parser_from_bytes
 from spacy_dtparse.trees.brackets import parse_trees
 from spacy_dtparse.trees.tree import Tree
 
@@ -49,7 +49,7 @@ class Trier:
     def __init__(self, bases: dict[str, bytes], seed: int):
         self._seed, self._bases = seed, bases
         self._parts = {name: container_from_bytes(data, container_kind(data)) for name, data in bases.items()}
-        self._parses = {name: parses(read_as(data, KINDS[name.split("-")[0]].builds)) for name, data in bases.items()}
+        self._parses = {name: parses(parser_from_bytes(data, KINDS[name.split("-")[0]].builds)) for name, data in bases.items()}
 
     def make(self, name: str, number: int) -> tuple[bytes, str, bool]:
         """(A file, what is changed in it, whether its author also made fingerprint and proofs anew.)"""
@@ -74,7 +74,7 @@ class Trier:
         try:
             for _ in range(3):
                 try:
-                    parser = parser_class.from_bytes(data, prove=False)
+                    parser = parser_class.from_bytes(data, self_test=False)
                     break
                 except ModelFormatError as error:
                     found = re.search(r"the model has (fingerprint|digest) (\w+), but", str(error))
@@ -82,7 +82,7 @@ class Trier:
                         return data
                     meta[found[1]] = found[2]
                     data = container(kind, meta, arrays)
-            meta["proofs"] = parser.prove()
+            meta["proofs"] = parser.make_golden_parses()
         except DtparseError:
             return data
         return container(kind, meta, arrays)
@@ -95,7 +95,7 @@ class Trier:
             data, changes, anew = self.make(name, number)
             changes += "; signed anew" if anew else ""
             started = time.perf_counter()
-            found = parses(read_as(data, KINDS[name.split("-")[0]].builds))
+            found = parses(parser_from_bytes(data, KINDS[name.split("-")[0]].builds))
         except DtparseError as error:
             said = str(error)
             what = REFUSED if len(said) < 2000 and said.isprintable() else FAULT

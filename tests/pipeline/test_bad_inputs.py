@@ -22,7 +22,7 @@ NEED_MODEL = ("text", "Doc", "constraints", "model file", "command line")
 
 def table() -> str:
     """The rows of docs/bad_inputs.md."""
-    rows = ["| what | kind | what it gets |", "|---|---|---|"]
+    rows = ["| input | kind | result |", "|---|---|---|"]
     rows += [f"| {case.area} | {case.name} | {case.gets} |" for case in CASES]
     return "\n".join(rows)
 

@@ -313,14 +313,14 @@ def test_docs_are_read_and_written_in_the_calling_thread(shared, monkeypatch):
         calls.append((name, threading.get_ident(), len(given[0])))
         return real(*given)
 
-    for name in ("begin", "write", "parse_read"):
+    for name in ("read_doc", "set_annotations", "predict"):
         monkeypatch.setattr(component, name, partial(watched, name, getattr(component, name)))
     docs = [tagged(shared.vocab, "she sat . it sat .", "PRP VBD . PRP VBD .", {0, 3}) for _ in range(9)]
     assert list(component.pipe(docs, batch_size=4)) == docs
     here = threading.get_ident()
-    assert all((thread == here) == (name != "parse_read") for name, thread, _ in calls) and here not in threads
-    assert [n for name, _, n in calls if name == "parse_read"] == [4, 4, 1]
-    assert [name for name, _, _ in calls].count("write") == 9
+    assert all((thread == here) == (name != "predict") for name, thread, _ in calls) and here not in threads
+    assert [n for name, _, n in calls if name == "predict"] == [4, 4, 1]
+    assert [name for name, _, _ in calls].count("set_annotations") == 9
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -109,7 +109,7 @@ def test_where_only_tags_or_constituents_are_wanted_it_is_not_run(model_file, tm
 
 @pytest.fixture
 def output(capsys, monkeypatch):
-    monkeypatch.setattr("spacy_dtparse.kernels.warmup.kernels_compiled", lambda: True)
+    monkeypatch.setattr("spacy_dtparse.kernels.cache_state.are_kernels_compiled", lambda: True)
 
     def run(*arguments):
         code = main([str(argument) for argument in arguments])

@@ -181,7 +181,7 @@ def test_settings_that_are_not_there(model_file, factory):
         make_nlp(model_file, factory, foo=1)
     with pytest.raises(ConfigValidationError, match="max_tokens"):
         make_nlp(model_file, factory, max_tokens="many")
-    other = {"dtparse": "tags", "span_parser": "gate", "pcfgla": "budget"}[factory]
+    other = {"dtparse": "tags", "span_parser": "window_filter", "pcfgla": "budget"}[factory]
     with pytest.raises(ConfigError, match=f"there is no setting {other}; allowed are model, .*max_tokens.*, spans_key"):
         COMPONENTS[factory](**{other: 1})
 

@@ -11,7 +11,7 @@ from spacy.tokens import Doc
 
 from spacy_dtparse import sentence_infos
 from spacy_dtparse.cli.pipelines import load_pipeline
-from spacy_dtparse.pipeline.dependencies import DEADLINE_STRUCK, BpmParser
+from spacy_dtparse.pipeline.dependencies import DEADLINE_EXCEEDED, BpmParser
 from tests.dependency_models import SENTENCES, random_model
 
 from .conftest import make_nlp
@@ -42,13 +42,13 @@ def test_the_record_says_so(nlp):
     short, long = "The cat sat.", "the old cat , " * 40 + "sleeps ."
     plain = spacy.blank("en").from_config(nlp.config)
     docs = list(nlp.pipe([short, long, short]))
-    struck = [[info.get("deadline_struck") for info in sentence_infos(doc)] for doc in docs]
+    struck = [[info.get("deadline_exceeded") for info in sentence_infos(doc)] for doc in docs]
     assert struck == [[None], [True], [None]]
     assert [span.label_ for span in docs[0]._.constituents] == [span.label_ for span in docs[2]._.constituents]
     (info,) = sentence_infos(docs[1])
     assert info["status"] == "fallback" and 0 < len(docs[1]._.constituents) < 100
     again = Doc(nlp.vocab).from_bytes(docs[1].to_bytes())
-    assert sentence_infos(again)[0]["deadline_struck"] is True
+    assert sentence_infos(again)[0]["deadline_exceeded"] is True
     assert plain.get_pipe("dtparse").deadline == SECONDS
     assert pickle.loads(pickle.dumps(plain.get_pipe("dtparse"))).deadline == SECONDS
 
@@ -80,7 +80,7 @@ def test_links_have_a_list(monkeypatch):
     words, tags = list(columns.words) * 30, list(columns.tags) * 30
     starts = [k in (0, 5) for k in range(len(words))]
     doc = pipe(Doc(vocab, words=words, tags=tags, pos=list(columns.pos) * 30, sent_starts=starts))
-    assert doc.user_data[DEADLINE_STRUCK] == [[5, len(words)]]
+    assert doc.user_data[DEADLINE_EXCEEDED] == [[5, len(words)]]
     assert [sent.start for sent in doc.sents] == [0, 5]
     doc = pipe(Doc(vocab, words=words[:5], tags=tags[:5], pos=(list(columns.pos) * 30)[:5]))
-    assert DEADLINE_STRUCK not in doc.user_data
+    assert DEADLINE_EXCEEDED not in doc.user_data

@@ -15,7 +15,7 @@ import spacy_dtparse
 from spacy_dtparse.errors import ConfigError, NonConstituentError, NotParsedError
 from spacy_dtparse.parsers.base import ParseResult
 from spacy_dtparse.pipeline.constituents import ParsedSentence, write_constituents
-from spacy_dtparse.pipeline.drawings import drawn_trees, in_notebook, render
+from spacy_dtparse.pipeline.drawings import in_notebook, render, trees_with_probabilities
 from spacy_dtparse.trees import parse_tree
 from spacy_dtparse.viz import Drawing, draw
 
@@ -65,9 +65,9 @@ def test_scores_are_probabilities(nlp):
     text = render(doc, style="text", options={"scores": True, "layout": "side"})
     assert text.split("\n")[0] == "TOP ── S 1.00"
     assert "NP 0.50" in text and "VP 0.25" in text and "ADVP 0.90" in text and "NP ── " in text
-    ((drawn, probabilities),) = drawn_trees(doc[1:4])
+    ((drawn, probabilities),) = trees_with_probabilities(doc[1:4])
     assert drawn.labels == ("VP", "NP", "ADVP") and probabilities[:2] == [pytest.approx(0.25), None]
-    ((drawn, probabilities),) = drawn_trees(doc[1:3])
+    ((drawn, probabilities),) = trees_with_probabilities(doc[1:3])
     assert drawn.labels == ("TOP", "NP") and probabilities == [None, None]
 
 

@@ -12,7 +12,7 @@ import spacy_dtparse
 from spacy_dtparse import Explanation, explain, explanations
 from spacy_dtparse.cli import main
 from spacy_dtparse.errors import DtparseError, NonConstituentError, NotParsedError, OtherPipelineError
-from spacy_dtparse.pipeline.explanation import MOST_LINES
+from spacy_dtparse.pipeline.explanation import MAX_LINES
 
 TEXT = "The old man saw the dog with the telescope in the garden. Visiting relatives can be boring."
 
@@ -36,7 +36,7 @@ def test_every_constituent_is_explained(nlp, doc):
     ]
     for one, span in zip(found, doc._.constituents, strict=True):
         assert isinstance(one, Explanation) and one.method == "rules" and one.text == span.text
-        assert len(str(one).splitlines()) <= MOST_LINES and str(one).startswith(f"{one.label} “")
+        assert len(str(one).splitlines()) <= MAX_LINES and str(one).startswith(f"{one.label} “")
         assert one.probability == pytest.approx(nlp.get_pipe("dtparse").parser.span_posteriors(*_sentence(span))[
             span.start - span.sent.start, span.end - span.sent.start, span.label_
         ])  # fmt: skip
@@ -123,7 +123,7 @@ def test_what_cannot_be_explained(nlp, doc):
         token.tag_ = "NN"
     with pytest.raises(OtherPipelineError, match=r"this pipeline.s parse of the sentence differs from"):
         explain(nlp, changed[0:3])
-    alike = spacy_dtparse.load("en_dtparse", config={"components": {"dtparse": {"trust": 0.6}}})
+    alike = spacy_dtparse.load("en_dtparse", config={"components": {"dtparse": {"marginal_weight": 0.6}}})
     assert [(s.label_, s.text) for s in alike(TEXT)._.constituents] == [(s.label_, s.text) for s in doc._.constituents]
     assert explain(alike, doc[0:3]).label == "NP"  # its sentence has no doubts that trust weighs
     with pytest.raises(OtherPipelineError, match=r"differs from the Doc.s tree or scores"):
@@ -164,7 +164,7 @@ def test_dtparse_explain(capsys):
 
     code, out, _ = run("explain", TEXT, "--span", "The old man")
     assert code == 0 and out.startswith("NP “The old man”: probability above 0.999, rules +")
-    assert len(out.splitlines()) <= MOST_LINES
+    assert len(out.splitlines()) <= MAX_LINES
     code, out, _ = run("explain", TEXT, "--label", "PP", "--rules", "2")
     assert code == 0 and out.count("PP “") >= 2 and " if " in out
     code, out, _ = run("explain", TEXT, "--label", "NP", "--json")

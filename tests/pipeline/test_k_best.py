@@ -35,8 +35,8 @@ def test_a_sentence_has_its_best_trees(nlp):
     chances = [one.probability for one in found]
     assert chances == sorted(chances, reverse=True) and chances[0] > chances[-1] >= 0 and sum(chances) <= 1
     for one in found:
-        assert [doc[place].text for place in one.places] == list(one.tree.words) and "\n" not in one.brackets
-        assert one.constituents[0][1:] == (0, 9) and doc[4].is_space and 4 not in one.places
+        assert [doc[place].text for place in one.positions] == list(one.tree.words) and "\n" not in one.brackets
+        assert one.constituents[0][1:] == (0, 9) and doc[4].is_space and 4 not in one.positions
         assert str(parse_tree(one.brackets)) == one.brackets == str(one.tree)
         assert str(one) == f"{one.rank}. ({one.probability:.2f}, {one.margin:.3f}) {one.brackets}"
         assert one.cost == one.result.cost and one.status == one.result.status
@@ -47,7 +47,7 @@ def test_a_sentence_has_its_best_trees(nlp):
     saw = {one.tree.spans().count((2, 7, "NP")) for one in found[:2]}
     assert saw == {0, 1}, "the man, or what I saw with"
     again = k_best(nlp, second[1:3], 3)
-    assert again[0].tree == to_tree(second) and again[0].places[0] == second.start
+    assert again[0].tree == to_tree(second) and again[0].positions[0] == second.start
     assert again == k_best(nlp, second, 3)
     assert [one.tree for one in k_best(nlp, second.text, 3)] == [one.tree for one in again]
     assert len(k_best(nlp, "Yes.")) >= 1

@@ -15,7 +15,7 @@ from spacy_dtparse.errors import NonConstituentError, NotParsedError, TreeError
 from spacy_dtparse.parsers.dependency import DependencyResult
 from spacy_dtparse.pipeline import constituents, dependencies
 from spacy_dtparse.pipeline.constituents import read_constituents, read_spans
-from spacy_dtparse.pipeline.dependencies import DEADLINE_STRUCK, BpmParser, LinksRead, read_guide
+from spacy_dtparse.pipeline.dependencies import DEADLINE_EXCEEDED, BpmParser, DependencyInput, read_guide
 from spacy_dtparse.pipeline.sentences import read_words
 from spacy_dtparse.trees import COLLINS, HeadRules, Tree
 from spacy_dtparse.trees.heads import LEFTMOST, MODES, tree_guide
@@ -125,17 +125,17 @@ def test_guides_are_those_of_trees(vocab, no_slow_way, seed):
     for rules in (COLLINS, LEFTMOST, random_rules(rng), random_rules(rng)):
         heads, labels = read_guide(doc, "constituents", words, sentences, tags, TextGuide(rules))
         found = [
-            ([heads[k] for k in one.places], [labels[k] for k in one.places]) if one.places else () for one in sentences
+            ([heads[k] for k in one.positions], [labels[k] for k in one.positions]) if one.positions else () for one in sentences
         ]
         assert found == [tuple(map(list, one)) for one in slow_guide(doc, rules)]
     for lang, rules in (("en", COLLINS), ("de", LEFTMOST)):
         if any(words) and any(token.tag_ for token in doc if not token.is_space):
-            read = BpmParser(parser=Guided(lang)).begin(doc)
+            read = BpmParser(parser=Guided(lang)).read_doc(doc)
             for sentence, columns, guide in zip(read.sentences, read.columns, slow_guide(doc, rules), strict=True):
-                assert (columns is None) == (not sentence.places)
+                assert (columns is None) == (not sentence.positions)
                 if columns is not None:
-                    assert columns.words == tuple(doc[place].text for place in sentence.places)
-                    assert columns.tags == tuple(doc[place].tag_ for place in sentence.places)
+                    assert columns.words == tuple(doc[place].text for place in sentence.positions)
+                    assert columns.tags == tuple(doc[place].tag_ for place in sentence.positions)
                     assert (columns.guide_heads, columns.guide_labels) == guide and columns.pos == ()
 
 
@@ -151,7 +151,7 @@ def test_long_guides(vocab, no_slow_way):
     ):
         doc = Doc(vocab, words=["a"] * n, tags=["NN", "CC", ","] * (n // 3), sent_starts=[True] + [False] * (n - 1))
         doc.spans["constituents"] = [Span(doc, *span) for span in spans]
-        (columns,) = BpmParser(parser=Guided()).begin(doc).columns
+        (columns,) = BpmParser(parser=Guided()).read_doc(doc).columns
         assert [(columns.guide_heads, columns.guide_labels)] == slow_guide(doc, COLLINS)
 
 
@@ -176,20 +176,20 @@ def made(vocab, words, spans, starts=(0,)):
 def test_what_is_no_tree_is_refused_as_by_the_slow_way(vocab, spans, error, message):
     doc = made(vocab, "a b c d e f \n g", spans, {0, 4})
     with pytest.raises(error, match=message):
-        BpmParser(parser=Guided()).begin(doc)
+        BpmParser(parser=Guided()).read_doc(doc)
 
 
 def test_constituents_over_several_sentences_are_no_part_of_any(vocab):
     doc = made(vocab, "a b c d e f", [(0, 6, "TEXT"), (0, 3, "S"), (1, 3, "VP"), (3, 6, "S")], {0, 3})
     without = made(vocab, "a b c d e f", [(0, 3, "S"), (1, 3, "VP"), (3, 6, "S")], {0, 3})
     component = BpmParser(parser=Guided())
-    assert component.begin(doc).columns == component.begin(without).columns
+    assert component.read_doc(doc).columns == component.read_doc(without).columns
 
 
 def test_sentences_of_a_hook_may_overlap_and_leave_tokens_out(vocab):
     doc = made(vocab, "a b c d e f", [(0, 2, "NP"), (3, 5, "VP")])
     doc.user_hooks["sents"] = lambda doc: iter([doc[0:3], doc[2:5]])
-    first, second = BpmParser(parser=Guided()).begin(doc).columns
+    first, second = BpmParser(parser=Guided()).read_doc(doc).columns
     assert first.words == ("a", "b", "c") and second.words == ("c", "d", "e")
     assert len(first.guide_heads) == len(second.guide_labels) == 3
 
@@ -198,7 +198,7 @@ def test_sentences_of_a_hook_may_overlap_and_leave_tokens_out(vocab):
 @pytest.mark.parametrize("seed", range(6))
 def test_spans_of_a_group_in_any_order(vocab, monkeypatch, few, seed):
     """By their bytes, and one by one."""
-    monkeypatch.setattr(constituents, "_FEW", few)
+    monkeypatch.setattr(constituents, "_MAX_SPAN_OBJECTS", few)
     rng = random.Random(seed)
     doc = random_doc(rng, vocab, [15, 40, 1, 7])
     spans = list(doc.spans["constituents"])
@@ -218,7 +218,7 @@ def test_spans_of_a_group_in_any_order(vocab, monkeypatch, few, seed):
 
 @pytest.mark.parametrize("few", [0, 10**9])
 def test_spans_beyond_the_end_are_stale(vocab, monkeypatch, few):
-    monkeypatch.setattr(constituents, "_FEW", few)
+    monkeypatch.setattr(constituents, "_MAX_SPAN_OBJECTS", few)
     doc = made(vocab, "a b c d", [(0, 4, "S"), (2, 4, "NP")])
     with doc.retokenize() as retokenizer:
         retokenizer.merge(doc[2:4])
@@ -229,11 +229,11 @@ def test_spans_beyond_the_end_are_stale(vocab, monkeypatch, few):
 def test_many_spans_are_read_by_their_bytes(vocab):
     doc = made(vocab, " ".join(["a"] * 600), [(k, k + 1, "NP") for k in range(600)])
     group = doc.spans["constituents"]
-    (starts, ends), labels, hashes = constituents._stored_columns(group)
+    (starts, ends), labels, hashes = constituents._columns_from_bytes(group)
     assert starts.tolist() == list(range(600)) and ends.tolist() == list(range(1, 601))
     assert set(labels.tolist()) == {0} and hashes == [vocab.strings["NP"]]
     group.attrs["mine"] = object()
-    assert constituents._stored_columns(group) is None
+    assert constituents._columns_from_bytes(group) is None
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -248,7 +248,7 @@ def test_heads_and_labels_are_written(vocab, seed):
         order = rng.sample(range(n), n)
         above = dict(zip(order, [-1, *(rng.choice(order[:k]) for k in range(1, n))], strict=True)) if n else {}
         labels = tuple(rng.choice(("x", "y", "é")) for _ in range(n)) if rng.random() < 0.8 else ()
-        parse = DependencyResult(tuple(above[k] for k in range(n)), labels, 0.0, deadline_struck=rng.random() < 0.3)
+        parse = DependencyResult(tuple(above[k] for k in range(n)), labels, 0.0, deadline_exceeded=rng.random() < 0.3)
         parses.append(parse if n else None)
         for k, place in enumerate(places):
             root = above[k] < 0
@@ -260,12 +260,12 @@ def test_heads_and_labels_are_written(vocab, seed):
             heads[place] = heads[place] if place in places else before
         if not n:
             deps[start] = "ROOT"
-    BpmParser(parser=Chain()).write(doc, LinksRead(sentences, [], 0.0), parses)
+    BpmParser(parser=Chain()).set_annotations(doc, DependencyInput(sentences, [], 0.0), parses)
     assert (doc.to_array([HEAD]).reshape(-1).astype(np.int64) + np.arange(len(doc))).tolist() == heads
     assert [vocab.strings[label] for label in doc.to_array([DEP]).reshape(-1)] == deps
     ends = zip(sentences, parses, strict=True)
-    struck = [[one.start, one.end] for one, parse in ends if parse is not None and parse.deadline_struck]
-    assert doc.user_data.get(DEADLINE_STRUCK, []) == struck
+    struck = [[one.start, one.end] for one, parse in ends if parse is not None and parse.deadline_exceeded]
+    assert doc.user_data.get(DEADLINE_EXCEEDED, []) == struck
     assert [(sent.start, sent.end) for sent in doc.sents] == [(one.start, one.end) for one in sentences]
 
 
@@ -274,7 +274,7 @@ def test_a_tree_of_another_length_is_refused(vocab):
     _, sentences = read_words(doc)
     parse = DependencyResult((-1, 0), ("x", "x"), 0.0)
     with pytest.raises(ValueError):
-        BpmParser(parser=Chain()).write(doc, LinksRead(sentences, [], 0.0), [parse])
+        BpmParser(parser=Chain()).set_annotations(doc, DependencyInput(sentences, [], 0.0), [parse])
 
 
 def test_the_parser_is_told_what_reading_took(vocab):
@@ -288,7 +288,7 @@ def test_the_parser_is_told_what_reading_took(vocab):
 
     component = BpmParser(parser=Chain(), deadline=1.0)
     component._timed = Timed()
-    read = component.begin(made(vocab, "a b c d e \n", [], {0, 4, 5}))
+    read = component.read_doc(made(vocab, "a b c d e \n", [], {0, 4, 5}))
     assert read.seconds > 0
-    component.parse_read([read])
+    component.predict([read])
     assert told == [4 * read.seconds, read.seconds]

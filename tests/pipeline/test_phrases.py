@@ -14,7 +14,7 @@ import spacy_dtparse
 from spacy_dtparse import clauses, head, noun_chunks, phrases
 from spacy_dtparse.errors import ConfigError, NonConstituentError, NotParsedError
 from spacy_dtparse.pipeline.extensions import register_extensions
-from spacy_dtparse.pipeline.phrases import NounChunks, rules_of
+from spacy_dtparse.pipeline.phrases import NounChunks, head_rules_for
 from spacy_dtparse.trees.heads import COLLINS, LEFTMOST, HeadRules
 
 from .conftest import both_factories, make_nlp
@@ -116,7 +116,7 @@ class TestRules:
 
     def test_of_the_language(self, english):
         doc = gold_doc(LONG, vocab=english)
-        assert rules_of(doc) == COLLINS and rules_of(gold_doc(LONG)) == LEFTMOST
+        assert head_rules_for(doc) == COLLINS and head_rules_for(gold_doc(LONG)) == LEFTMOST
         assert head(doc[:]).text == "knows" and head(doc[:], rules=LEFTMOST).text == "the"
 
     def test_of_the_parser(self, model_file, monkeypatch):
@@ -126,12 +126,12 @@ class TestRules:
         own = HeadRules.from_dict({"default": [["right", []]]})
         monkeypatch.setattr(type(parser), "head_rules", own, raising=False)
         doc = nlp("The cat sat")
-        assert rules_of(doc) == own and head(doc[0:2]).text == "cat" and head(doc[:]).text == "sat"
+        assert head_rules_for(doc) == own and head(doc[0:2]).text == "cat" and head(doc[:]).text == "sat"
         (copy,) = DocBin().from_bytes(DocBin(docs=[doc], store_user_data=True).to_bytes()).get_docs(Vocab())
-        assert rules_of(copy) == own
+        assert head_rules_for(copy) == own
         monkeypatch.setattr(type(parser), "head_rules", None)
         monkeypatch.setattr(type(parser), "meta", {"lang": "xx"})
-        assert rules_of(nlp("The cat sat")) == LEFTMOST
+        assert head_rules_for(nlp("The cat sat")) == LEFTMOST
 
 
 CHUNKS = ["The old cat", "the mat", "She"]

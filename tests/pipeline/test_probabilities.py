@@ -13,7 +13,7 @@ from spacy.tokens import Doc, DocBin
 import spacy_dtparse
 from spacy_dtparse.cli import main
 from spacy_dtparse.errors import DtparseError
-from spacy_dtparse.parsers.calibration import CALIBRATION, Calibrated, Calibration
+from spacy_dtparse.parsers.calibration import CALIBRATION, Calibration, ResultCalibrator
 from spacy_dtparse.parsers.span.parser import SpanParser
 from spacy_dtparse.pipeline.component import SpanParse
 from tests.span_models import SENTENCES, random_model
@@ -47,7 +47,7 @@ def test_a_doc_has_them_where_they_are_asked_for(model, tmp_path):
     nlp = pipeline(model, probabilities=True)
     doc, bare = nlp(two_sentences(nlp.vocab)), doc
     assert [*doc.spans["constituents"].attrs["scores"]] == [*bare.spans["constituents"].attrs["scores"]]
-    parser = Calibrated(nlp.get_pipe("span_parser").configured_parser)
+    parser = ResultCalibrator(nlp.get_pipe("span_parser").configured_parser)
     for sentence, (words, tags) in zip(doc.sents, SENTENCES[:2], strict=True):
         tree = spacy_dtparse.to_tree(sentence)
         each, whole = parser.probabilities(words, tags, tree)

@@ -126,14 +126,14 @@ def test_batches_give_the_same(nlp):
 
 def test_a_bad_doc_goes_alone(nlp, monkeypatch):
     component = nlp.get_pipe("recurrent_tagger")
-    write = RecurrentTaggerPipe._write
+    write = RecurrentTaggerPipe._set_annotations
 
     def fails(self, doc, *rest):
         if doc.text == "bad":
             raise ValueError("no")
         write(self, doc, *rest)
 
-    monkeypatch.setattr(RecurrentTaggerPipe, "_write", fails)
+    monkeypatch.setattr(RecurrentTaggerPipe, "_set_annotations", fails)
     seen = []
     component.set_error_handler(lambda name, _, docs, error: seen.append((name, [d.text for d in docs], str(error))))
     docs = list(nlp.pipe(["cat", "bad", "dog", "bad", "mat"]))

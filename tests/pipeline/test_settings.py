@@ -46,9 +46,9 @@ def test_they_reach_the_parser(model_file):
     words, tags = zip(("The", "DT"), ("cat", "NN"), ("sat", "VBD"), strict=True)
     plain = SpanParser(random_model()).with_settings(**CHOSEN).parse(words, tags)
     assert nlp.get_pipe("span_parser").configured_parser.parse(words, tags) == plain
-    trees = spacy.blank("en").add_pipe("dtparse", config={"betas": [0.2], "gate": 0.01, "confident": 3, "budget": 9})
+    trees = spacy.blank("en").add_pipe("dtparse", config={"betas": [0.2], "window_filter": 0.01, "shift_threshold": 3, "budget": 9})
     settings = trees.configured_parser.settings
-    assert (settings.betas, settings.gate, settings.confident, settings.budget) == ((0.2,), 0.01, 3, 9)
+    assert (settings.betas, settings.window_filter, settings.shift_threshold, settings.budget) == ((0.2,), 0.01, 3, 9)
 
 
 def test_they_are_saved_with_the_pipeline(model_file, tmp_path):
@@ -78,12 +78,12 @@ def test_a_model_that_the_config_names_takes_the_place_of_the_saved_one(model_fi
 @pytest.mark.parametrize(
     ("factory", "settings", "message"),
     [
-        ("span_parser", {"gate": 0.1}, "gate"),
+        ("span_parser", {"window_filter": 0.1}, "window_filter"),
         ("dtparse", {"penalty": 0.1}, "penalty"),
         ("span_parser", {"budget": 0}, "budget"),
         ("span_parser", {"networks": 0}, "networks = 0; it is a whole number from 1, or None"),
         ("span_parser", {"penalty": 1.5}, "penalty = 1.5; it is a number from 0 to below 1"),
-        ("span_parser", {"confident": -1}, "confident = -1; it is a number from 0"),
+        ("span_parser", {"ensemble_threshold": -1}, "ensemble_threshold = -1; it is a number from 0"),
         ("dtparse", {"betas": [0.1, 2]}, r"betas = \[0.1, 2\]; it is a list of numbers from 0 to 1"),
         ("pcfgla", {"candidates_n": 0}, "candidates_n = 0; it is a whole number from 1"),
     ],
@@ -93,7 +93,7 @@ def test_what_is_not_allowed_is_refused_at_once(factory, settings, message):
         spacy.blank("en").add_pipe(factory, config=settings)
 
 
-@pytest.mark.parametrize(("setting", "value"), [("penalty", "much"), ("whole", "no"), ("networks", 2.5)])
+@pytest.mark.parametrize(("setting", "value"), [("penalty", "much"), ("attach_unattached", "no"), ("networks", 2.5)])
 def test_values_of_another_type(setting, value):
     with pytest.raises(ConfigError, match=f"span_parser: {setting} = {value!r}; it is "):
         SpanParse(**{setting: value})

@@ -24,9 +24,9 @@ from spacy_dtparse.pipeline import attributes
 from spacy_dtparse.pipeline.corpus import convert_brackets, create_bracket_corpus, guess_spaces, read_docs
 from spacy_dtparse.pipeline.spines import spine, spines
 from spacy_dtparse.trees import COLLINS, Recipe
-from spacy_dtparse.trees.sided import CATEGORIES, written_categories
+from spacy_dtparse.trees.directional import CATEGORIES, category_writer
 from training.data.corpus import read_treebank
-from training.data.spines import categorised
+from training.data.spines import categorise
 
 from .conftest import both_factories
 
@@ -70,11 +70,11 @@ def test_corpus_reader(treebank, nlp):
 @pytest.mark.parametrize("categories", CATEGORIES)
 def test_categories_are_those_that_taggers_learn(treebank, nlp, tmp_path, categories):
     (tmp_path / "repeated.mrg").write_text("(TOP (NP (NP (NN cat))))\n")
-    label = written_categories(categories, COLLINS)
+    label = category_writer(categories, COLLINS)
     wanted = [
         [token.category for token in sentence]
         for file in (treebank, tmp_path / "repeated.mrg")
-        for sentence in categorised(read_treebank(file), Recipe.PLAIN, label)
+        for sentence in categorise(read_treebank(file), Recipe.PLAIN, label)
     ]
     found = list(create_bracket_corpus(tmp_path, categories=categories, spines_key="mine")(nlp))
     assert [[spine(token, "mine") for token in example.reference] for example in found] == wanted

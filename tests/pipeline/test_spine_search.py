@@ -21,7 +21,7 @@ from spacy_dtparse.parsers.dtree import DtreeParser
 from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.pipeline.component import DtParse
 from spacy_dtparse.pipeline.sentences import read_sentences
-from spacy_dtparse.pipeline.spines import read_offers, write_spines
+from spacy_dtparse.pipeline.spines import read_supertags, write_spines
 
 from ..tagger_models import random_tagger
 from ..unit.kernels.harness import SLOW, hand_made
@@ -79,9 +79,9 @@ def record(doc):
 def direct(parser, doc, **settings):
     """The parser's own results of the sentences, given what the tagger wrote."""
     searching = parser.with_settings(budget=BUDGET, **settings)
-    offers = read_offers(doc)
+    offers = read_supertags(doc)
     sentences, _ = read_sentences(doc)
-    return [searching.parse(s.words, s.tags, [offers[k] for k in s.places]) for s in sentences if s.words]
+    return [searching.parse(s.words, s.tags, [offers[k] for k in s.positions]) for s in sentences if s.words]
 
 
 def test_the_search_gets_the_spines_of_the_doc(models, parser):
@@ -164,7 +164,7 @@ def test_white_space_and_words_without_spines(models, parser):
     doc = nlp("The old \n cat sat on the mat. She sleeps.")
     assert [info["ambiguity"] is not None for info in sentence_infos(doc)] == [True, True]
     assert [to_tree(s) for s in doc.sents] == [result.tree for result in direct(parser, doc)]
-    offers = read_offers(doc)
+    offers = read_supertags(doc)
     del offers[1]
     write_spines(doc, list(offers), list(offers.values()))
     again = nlp.get_pipe(models.factory)(doc)
@@ -212,7 +212,7 @@ def test_parsers_that_read_no_spines_see_none(models):
     component = DtParse(parser=RuleParser("blind"))
     with nlp.select_pipes(disable=[models.factory]):
         doc = component(nlp(TEXTS[0]))
-    assert doc.spans["constituents"] and component.offers(doc) == {} != read_offers(doc)
+    assert doc.spans["constituents"] and component.supertags(doc) == {} != read_supertags(doc)
     assert [(info["n_searches"], info["ambiguity"]) for info in sentence_infos(doc)] == [(1, None)] * 2
 
 

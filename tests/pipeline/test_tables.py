@@ -96,8 +96,8 @@ def test_a_bad_text_takes_no_other_along(folder):
 def test_a_process_loads_once_and_its_memory_does_not_grow(tmp_path, model_file, monkeypatch):
     make_nlp(model_file).to_disk(tmp_path / "pipeline")
     folder, loaded, load = str(tmp_path / "pipeline"), [], tables.load_named
-    monkeypatch.setattr(tables, "_loaded", tables.cache(lambda name: loaded.append(load(name)) or loaded[-1]))
-    monkeypatch.setattr(tables, "TEXTS", 3)
+    monkeypatch.setattr(tables, "_load_once", tables.cache(lambda name: loaded.append(load(name)) or loaded[-1]))
+    monkeypatch.setattr(tables, "MAX_TEXTS", 3)
     texts = [[(key, f"The {word}{key} sleeps .") for key in range(20)] for word in ("cat", "dog", "mat")]
     with ThreadPoolExecutor(3) as pool:
         rows = list(pool.map(lambda part: list(parse_rows(part, folder)), texts))

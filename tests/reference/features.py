@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from spacy_dtparse.features.trees.templates import Place, Templates
+from spacy_dtparse.features.trees.templates import Position, Templates
 
 from .states import Node, Rules, State
 from .states import node as make_node
@@ -32,7 +32,7 @@ LIMITS = (0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.98, 0.
 
 
 @dataclass
-class Beliefs:
+class SpanMarginals:
     """`spans[i, j]`: (mass, names of the two likeliest chains, their chances); the second name may be missing."""
 
     spans: dict[Span, tuple[float, tuple[str, ...], tuple[float, ...]]]
@@ -78,10 +78,10 @@ class Reader:
     model knows them (rare words as one)."""
 
     def __init__(
-        self, templates: Templates, rules: Rules, columns: dict[str, list[str]], beliefs: Beliefs | None = None
+        self, templates: Templates, rules: Rules, columns: dict[str, list[str]], beliefs: SpanMarginals | None = None
     ):
         self.templates, self.rules, self.columns = templates, rules, columns
-        self.beliefs = beliefs or Beliefs({})
+        self.beliefs = beliefs or SpanMarginals({})
         self.n = len(columns["word"])
 
     def value(self, node: Node, attribute: str) -> str:
@@ -126,7 +126,7 @@ class Reader:
             found.append("labels = " + " ".join(node.label for node in state.frontier[i:j]))
         return found
 
-    def _believed(self, place: Place, state: State, i: int, j: int) -> Span | None:
+    def _believed(self, place: Position, state: State, i: int, j: int) -> Span | None:
         frontier = state.frontier
         right = frontier[j] if j < len(frontier) else None
         first, last = frontier[i].start, frontier[j - 1].end
@@ -136,7 +136,7 @@ class Reader:
         }[place[1]]  # fmt: skip
         return span if span in self.beliefs.spans else None
 
-    def _one(self, find: Callable[[Place], Any], place: Place, attribute: str) -> tuple[str, bool]:
+    def _one(self, find: Callable[[Position], Any], place: Position, attribute: str) -> tuple[str, bool]:
         node = find(place)
         if place[0] == "believed":
             value = "nothing" if node is None else self.beliefs.value(attribute, node)
@@ -144,7 +144,7 @@ class Reader:
         value = "nothing" if node is None else self.value(node, attribute)
         return f"{place_name(place)} {attribute} = {value}", node is not None and value != "nothing"
 
-    def _finder(self, state: State, i: int, j: int, head: int) -> Callable[[Place], Any]:
+    def _finder(self, state: State, i: int, j: int, head: int) -> Callable[[Position], Any]:
         frontier = state.frontier
         items = {
             "start": ([*range(i, j)], 0), "end": ([*range(j - 1, i - 1, -1)], 0),
@@ -160,7 +160,7 @@ class Reader:
             "head": (every, frontier[head].head),
         }  # fmt: skip
 
-        def find(place: Place) -> Any:
+        def find(place: Position) -> Any:
             kind, where, offset = place
             if kind == "believed":
                 return self._believed(place, state, i, j)
@@ -198,7 +198,7 @@ class Reader:
         return [state.frontier[k] for k in places]
 
 
-def place_name(place: Place) -> str:
+def place_name(place: Position) -> str:
     kind, where, offset = place
     if kind == "child":
         return f"{where} child of {place_name(offset)}"

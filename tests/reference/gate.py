@@ -36,23 +36,23 @@ SEED = 0xA0761D6478BD642F
 
 
 def keys(state: State, i: int, j: int, lexicon: Lexicon, words: Sequence[str], tags: Sequence[str], entries: int):
-    """The entries of the window [i, j), in the order of `kernels.trees.gate.gate_keys`."""
+    """The entries of the window [i, j), in the order of `kernels.trees.window_filter.window_keys`."""
     line, arity = state.frontier, j - i
 
     def at(k: int, lo: int = 0, hi: int | None = None) -> Node | None:
         return line[k] if lo <= k < (len(line) if hi is None else hi) else None
 
     def symbol(node: Node | None) -> int:
-        return -1 if node is None else lexicon.symbols.number(node.label)
+        return -1 if node is None else lexicon.symbols.id_of(node.label)
 
     def word(node: Node | None) -> int:
-        return -1 if node is None else lexicon.words.number(normal_word(words[node.head]), 0)
+        return -1 if node is None else lexicon.words.id_of(normal_word(words[node.head]), 0)
 
     def tag(node: Node | None) -> int:
-        return -1 if node is None else lexicon.symbols.number(tags[node.head])
+        return -1 if node is None else lexicon.symbols.id_of(tags[node.head])
 
     def kind(node: Node | None) -> int:
-        return -1 if node is None else lexicon.classes.number(tag_class(tags[node.head]))
+        return -1 if node is None else lexicon.classes.id_of(tag_class(tags[node.head]))
 
     first, last, left, left2, right, right2 = line[i], line[j - 1], at(i - 1), at(i - 2), at(j), at(j + 1)
     inner_first = symbol(first.children[0]) if first.children else -1

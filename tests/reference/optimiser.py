@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 
-def adam(values, slopes, means, squares, rate, keep, keep_square, step):
+def adam(values, gradients, means, squares, rate, keep, keep_square, step):
     """(values, means, squares) after step `step`, from 1, of Adam (Kingma & Ba 2015, algorithm 1)."""
     new_values, new_means, new_squares = [], [], []
-    for value, slope, mean, square in zip(values, slopes, means, squares, strict=True):
+    for value, slope, mean, square in zip(values, gradients, means, squares, strict=True):
         mean = keep * mean + (1 - keep) * slope
         square = keep_square * square + (1 - keep_square) * slope**2
         unbiased, unbiased_square = mean / (1 - keep**step), square / (1 - keep_square**step)
@@ -27,6 +27,6 @@ def add_rows(table, numbers, rows):
     return found
 
 
-def follow(averages, values, share):
+def update_mean(averages, values, share):
     """Averages that move by a share towards values."""
     return [(1 - share) * average + share * value for average, value in zip(averages, values, strict=True)]

@@ -68,7 +68,7 @@ def is_bare(node: Node, tag: int, never: np.ndarray) -> bool:
     return any(never[node.label, beside, tag] for beside in (-1, *(child.label for child in node.constituents)))
 
 
-def place_of_bare(items: Sequence[Item], n: int, tags: Sequence[int], never: np.ndarray, first: int = 0) -> int:
+def first_unattached(items: Sequence[Item], n: int, tags: Sequence[int], never: np.ndarray, first: int = 0) -> int:
     """The first such token from `first` on, -1 if there is none."""
     root = nested(items, [0.0] * len(items), n, len(never) - 1)
     return next((t for t in range(first, n) if is_bare(path_to(root, t)[-1], tags[t], never)), -1)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import NamedTuple
 
-SIDES, PLACES = ("", "<", ">", "<>"), "(|)."
+SIDES, POSITIONS = ("", "<", ">", "<>"), "(|)."
 Span = tuple[int, int]
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import spacy_dtparse
 from spacy_dtparse.trees import parse_tree
-from spacy_dtparse.trees.orphans import orphans
+from spacy_dtparse.trees.unattached import unattached_tokens
 
 pytestmark = pytest.mark.embedded
 
@@ -89,12 +89,12 @@ def test_blanks_and_line_breaks_do_not_split(nlp) -> None:
 
 def test_orphans_are_told_from_what_is_right() -> None:
     bare = parse_tree("(TOP (S (DT The) (NN dog) (VP (VBZ barks)) (. .)))")
-    assert orphans(bare) == [0, 1]
-    assert orphans(parse_tree("(TOP (S (VB Close) (S (VP (VBG swimming))) (. .)))")) == [0]
+    assert unattached_tokens(bare) == [0, 1]
+    assert unattached_tokens(parse_tree("(TOP (S (VB Close) (S (VP (VBG swimming))) (. .)))")) == [0]
     for right in (
         "(TOP (S (NP (PRP I)) (VP (MD can) (VP (VB go))) (. .)))",
         "(TOP (SQ (MD Can) (NP (PRP I)) (VP (VB go)) (. ?)))",
         "(TOP (NP (DT the) (NN plan) (S (VP (TO to) (VP (VB go))))))",
         "(TOP (NP (DT the) (NN dog)))",
     ):
-        assert orphans(parse_tree(right)) == []
+        assert unattached_tokens(parse_tree(right)) == []

@@ -60,7 +60,7 @@ MUTATIONS = [
         "kernels/trees/features.py", "bound = end + offset, end, highest", "bound = end + 1 + offset, end, highest",
         ("en_trees",),
     ),
-    Mutation("kernels/trees/beliefs.py", "0.9, 0.95, 0.98", "0.9, 0.94, 0.98", ("en_dtparse",)),
+    Mutation("kernels/trees/marginals.py", "0.9, 0.95, 0.98", "0.9, 0.94, 0.98", ("en_dtparse",)),
     Mutation("kernels/trees/features.py", "which == WITH_LEFT:", "which == OF_RIGHT:", ("en_dtparse",)),
     Mutation("kernels/pcfg/latent.py", "ROUNDS = 6", "ROUNDS = 1", ("en_pcfgla",)),
 ]

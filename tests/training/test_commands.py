@@ -24,10 +24,10 @@ from training.data.treebanks import (
     TreebankFile,
     catalogue,
     corpus_files,
-    origin_of,
+    parse_weighted_names,
     provenance,
     text_credits,
-    weighted_names,
+    training_origin,
 )
 from training.data.verify import verify
 
@@ -46,7 +46,7 @@ SETTINGS = ("min_word_sentences=1", "min_atom_count=1", "n_workers=1", "path.lam
 def fit_arguments(root: Path, *extra: str) -> list[str]:
     settings = [part for setting in SETTINGS for part in ("--set", setting)]
     return [
-        "fit", "--recipe", str(RECIPE), "--corpus", str(root / "clean"), "--names", "tiny:2",
+        "train-boosted", "--recipe", str(RECIPE), "--corpus", str(root / "clean"), "--names", "tiny:2",
         "--workdir", str(root / "work"), "--out", str(root / "tiny.model"), *settings, *extra,
     ]  # fmt: skip
 
@@ -104,7 +104,7 @@ def test_fit_goes_on_where_it_stopped(bank, capsys):
     assert (bank / "tiny.model").read_bytes() == before
     assert (bank / "work" / "path" / "log.jsonl").read_text() == log
     assert main(fit_arguments(bank, "--set", "min_atom_count=2")) == 1
-    assert "give the same ones to resume" in capsys.readouterr().err
+    assert "use the same ones to resume" in capsys.readouterr().err
 
 
 def test_verify_reads_what_is_not_listed(bank, capsys):
@@ -139,7 +139,7 @@ def test_verify_fails_with_an_exit_code(tmp_path, capsys):
     (tmp_path / "genia").mkdir()
     (tmp_path / "genia" / "train.mrg").write_text(TREES[0])
     assert main(["verify", str(tmp_path), "genia"]) == 1
-    assert "2 of 2 files are not as they should be" in capsys.readouterr().out
+    assert "2 of 2 files failed" in capsys.readouterr().out
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "train.mrg").write_text("(TOP (NP (NN cat))")
     assert main(["verify", str(tmp_path), "broken"]) == 1
@@ -249,33 +249,33 @@ def test_trees_of_a_teacher_bring_the_credits_of_their_texts(tmp_path):
         if texts:
             (tmp_path / name / "train.texts").write_text(texts)
     files = {name: TreebankFile(tmp_path / name / "train.mrg") for name in ("craft", "silver", "unknown")}
-    origin = origin_of([files["craft"], files["silver"]])
+    origin = training_origin([files["craft"], files["silver"]])
     assert origin["license"] == "CC BY 3.0" and [source["name"][:5] for source in origin["sources"]] == ["CRAFT"]
     assert origin["credits"] == [*provenance(["craft"])["credits"], *text_credits(["wiki", "bio.plos"])]
-    origin = origin_of(list(files.values()))
+    origin = training_origin(list(files.values()))
     assert origin["license"] == "not to be published: see the credits of the raw texts"
     assert origin["credits"][-1] == "Raw text my.letters, whose terms are not known: not to be published"
 
 
-FIT = ["fit", "--recipe", str(RECIPE), "--workdir", "w", "--out", "o"]
+FIT = ["train-boosted", "--recipe", str(RECIPE), "--workdir", "w", "--out", "o"]
 BAD = [
     ([*FIT, "--train", "x", "--recipe", "missing.json"], "cannot read the recipe"),
-    (FIT, "nothing to learn from"),
+    (FIT, "no training data"),
     ([*FIT, "--train", "x.mrg"], "no file x.mrg"),
     ([*FIT, "--train", "x,w=2"], "no option of a treebank"),
     ([*FIT, "--train", "x,weight=0"], "above 0"),
     ([*FIT, "--train", "x,limit=a"], "no number"),
     ([*FIT, "--train", "x,block=3/2"], "give K/N or -K/N with K from 1 to N"),
-    ([*FIT, "--train", "x,share=1.5"], "above 0 and at most 1"),
+    ([*FIT, "--train", "x,fraction=1.5"], "above 0 and at most 1"),
     ([*FIT, "--train", "empty.mrg"], "no tree in it"),
     ([*FIT, "--train", "bad.mrg"], "bad.mrg:1"),
     (["convert", ".", "nothing", "--out", "o"], "no file"),
     (["evaluate", "missing.model", "x.mrg"], "no model file"),
     (["evaluate", "bad.mrg", "x.mrg"], ""),
     (["evaluate", ".", "x.mrg"], "folder without config.cfg"),
-    (["evaluate", "missing.model"], "nothing to score on"),
+    (["evaluate", "missing.model"], "no files to score on"),
     (["assemble", "--tagger", "no", "--model", "no", "--out", "o", "--names", "sample"], "no spaCy pipeline"),
-    (["jackknife", "--names", "sample", "--out", "o"], "--names needs --corpus"),
+    (["jackknife-tags", "--names", "sample", "--out", "o"], "--names needs --corpus"),
 ]  # fmt: skip
 
 
@@ -326,15 +326,15 @@ def test_blocks_of_a_treebank():
     assert second[:20] == everything[10:20] + everything[40:50] and others[:10] == everything[:10]
     assert len(second) + len(others) == len(everything)
     assert TreebankFile.parse(f"{sample},limit=12,block=2/3").read() == second[:12], "the limit is of the block"
-    with pytest.raises(TrainingDataError, match="no tree of 314 is in the block 50/50"):
+    with pytest.raises(TrainingDataError, match="block 50/50 of its 314 trees is empty"):
         TreebankFile.parse(f"{sample},block=50/50").read()
 
 
 def test_weighted_names():
-    assert weighted_names(["craft", "gum:2", "masc:0.5"]) == {"craft": 1.0, "gum": 2.0, "masc": 0.5}
+    assert parse_weighted_names(["craft", "gum:2", "masc:0.5"]) == {"craft": 1.0, "gum": 2.0, "masc": 0.5}
     for names in (["craft", "craft"], ["craft:0"], ["craft:x"], [":2"], ["craft:inf"]):
         with pytest.raises(ConfigError, match="give each treebank once"):
-            weighted_names(names)
+            parse_weighted_names(names)
 
 
 def test_corpus_files(bank):

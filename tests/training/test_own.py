@@ -1,4 +1,5 @@
-"""All the way for a treebank: `python -m training pipeline` and `curve`, and the project's commands for them."""
+"""From a treebank to a pipeline: `python -m training pipeline`, `learning-curve`, and the project's commands for
+them."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ import pytest
 import spacy
 
 from training.cli import build_parser, main
-from training.cli.own import curve_table
+from training.cli.treebank_pipeline import curve_table
 from training.data.sizes import SIZES, sizes_for
 from training.runs.steps import Step, Steps
 
@@ -22,7 +23,7 @@ NOUNS = {
     "hundur": "hund", "köttur": "kött", "kennari": "kennara", "hestur": "hest", "smiður": "smið", "bóndi": "bónda"
 }  # fmt: skip
 VERBS = ["sér", "elskar", "finnur", "þekkir", "málar", "eltir"]
-SMALL = ["--tagger-set", "fit.epochs=6", "--span-set", "epochs=8", "--fit-set", "path.lambda_floor=4", "--workers", "1"]
+SMALL = ["--tagger-set", "fit.epochs=6", "--span-set", "epochs=8", "--boosted-set", "path.lambda_floor=4", "--workers", "1"]
 """Settings that only make training shorter."""
 
 
@@ -96,8 +97,8 @@ def test_what_does_not_go_together(tmp_path, capsys):
     mine = [str(ROOT / "assets" / "sample"), "--out", str(tmp_path)]
     assert main(["pipeline", str(tmp_path / "none"), "--out", str(tmp_path)]) == 1
     assert "there is no folder" in capsys.readouterr().err
-    assert main(["pipeline", *mine, "--reader", "en", "--parser", "span"]) == 1
-    assert "--reader is for --parser read" in capsys.readouterr().err
+    assert main(["pipeline", *mine, "--span-model", "en", "--parser", "span"]) == 1
+    assert "--span-model is for --parser combined" in capsys.readouterr().err
     figures = {"f1": 0.5, "exact_match": 0.25}
     row = {"reader": "en", "trees": 9, "file": "test.mrg", "tags": "predicted", "all": figures, "evalb": figures}
     assert "50.00    50.00  25.00       -        3" in curve_table([{**row, "tag_accuracy": None, "cpu_seconds": 3.2}])
@@ -114,7 +115,7 @@ def test_an_icelandic_treebank_goes_all_the_way(tmp_path, monkeypatch, capsys):
     command += ["--folds", "2", "--license", "CC0 1.0", "--credit", "A. Smiður"]
     assert main(command) == 0
     said = capsys.readouterr().out
-    assert "150 train trees, 30 dev trees" in said and "\nreaders: " in said
+    assert "150 train trees, 30 dev trees" in said and "\njackknife-marginals: " in said
     (gold, predicted) = json.loads((tmp_path / "build" / "mine" / "scores.json").read_text())
     assert gold["all"]["f1"] > 0.95 and predicted["all"]["f1"] > 0.9, "six nouns and six verbs are soon learned"
 

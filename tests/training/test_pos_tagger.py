@@ -17,20 +17,20 @@ from spacy.training import Example
 from spacy_dtparse.errors import ConfigError, TreeFormatError
 from spacy_dtparse.features.recurrent.tokenparts import TokenParts
 from training.cli import main
-from training.data.corpus import fold_numbers
+from training.data.corpus import long_block_folds
 from training.data.evaluate import tag_lists
 from training.data.tokens import add_tokens
 from training.pos_tagger import running as running_module
 from training.pos_tagger.config import AugmentConfig, FitConfig, NetworkConfig, TaggingConfig
 from training.pos_tagger.documents import SPACE_TAG, DocumentSampler, Token, WordSplitter, curly_words, title_words
-from training.pos_tagger.network import TaggerLearner, first_values
-from training.pos_tagger.running import Texts, fit, jackknife, learn_rate, make_pipeline, train_final
-from training.pos_tagger.treebanks import Sentence, Treebank, kept_runs, read_sentences
+from training.pos_tagger.network import TaggerTrainer, init_tagger_values
+from training.pos_tagger.running import TextEncoder, jackknife, make_pipeline, scheduled_rate, train_final, train_tagger
+from training.pos_tagger.treebanks import Sentence, Treebank, consecutive_runs, read_sentences
 
 OFF = AugmentConfig(curly=0, lower=0, title=0, upper=0)
 SMALL = TaggingConfig(
-    network=NetworkConfig(width=16, units=8, layers=1, least=2),
-    fit=FitConfig(epochs=8, batch=60, learn_rate=0.02, warmup_steps=5, average=0.9),
+    network=NetworkConfig(width=16, units=8, layers=1, min_count=2),
+    fit=FitConfig(epochs=8, batch_tokens=60, learning_rate=0.02, warmup_steps=5, ema_decay=0.9),
 )
 NOUNS = ("dog", "teacher", "river", "engine", "letter", "garden", "doctor", "window")
 VERBS = ("sees", "paints", "follows", "repairs", "likes")
@@ -90,7 +90,7 @@ def test_treebank_arguments(tmp_path: Path, treebanks: list[Treebank]) -> None:
 
 @pytest.mark.parametrize(("size", "folds"), [(1, 2), (7, 5), (100, 10), (4014, 10), (18951, 7)])
 def test_folds_are_even_blocks(size: int, folds: int) -> None:
-    numbers = fold_numbers(size, folds)
+    numbers = long_block_folds(size, folds)
     assert len(numbers) == size
     if size >= folds:
         assert set(numbers.tolist()) == set(range(folds))
@@ -99,20 +99,20 @@ def test_folds_are_even_blocks(size: int, folds: int) -> None:
         assert changes <= max(size // 100, 5 * folds)  # blocks, not single sentences
         assert np.bincount(numbers).max() <= 1.4 * size / folds
     with pytest.raises(ValueError, match="2 folds"):
-        fold_numbers(size, 1)
+        long_block_folds(size, 1)
 
 
 def test_each_sentence_is_held_out_once_and_never_learned_from_then(treebanks: list[Treebank]) -> None:
     for treebank in treebanks:
         everything = set(range(len(treebank.train)))
-        numbers = fold_numbers(len(treebank.train), 5)
+        numbers = long_block_folds(len(treebank.train), 5)
         for fold in range(5):
             indices = range(len(treebank.train))
-            learned = list(chain.from_iterable(indices[run] for run in kept_runs(numbers != fold)))
+            learned = list(chain.from_iterable(indices[run] for run in consecutive_runs(numbers != fold)))
             assert len(learned) == len(set(learned))
             assert set(learned) == everything - set(np.flatnonzero(numbers == fold).tolist())
-    assert kept_runs(np.array([True, True, False, True])) == [slice(0, 2), slice(3, 4)]
-    assert kept_runs(np.zeros(3, dtype=bool)) == []
+    assert consecutive_runs(np.array([True, True, False, True])) == [slice(0, 2), slice(3, 4)]
+    assert consecutive_runs(np.zeros(3, dtype=bool)) == []
 
 
 def test_no_tagger_saw_the_sentences_it_tags(
@@ -164,7 +164,7 @@ def test_jackknifed_files_and_resuming(
     # Stop in the middle of the second fold, then go on: the first is kept, the files are the same.
     broken = tmp_path / "broken"
     calls: list[str] = []
-    real_fit = running_module.fit
+    real_fit = running_module.train_tagger
 
     def failing_fit(*args, name, **kwargs):
         calls.append(name)
@@ -172,7 +172,7 @@ def test_jackknifed_files_and_resuming(
             raise KeyboardInterrupt
         return real_fit(*args, name=name, **kwargs)
 
-    monkeypatch.setattr(running_module, "fit", failing_fit)
+    monkeypatch.setattr(running_module, "train_tagger", failing_fit)
     with pytest.raises(KeyboardInterrupt):
         jackknife(treebanks, broken, folds=3, config=SMALL)
     assert not list(broken.glob("*.tags"))
@@ -208,7 +208,7 @@ def test_final_pipeline_is_what_spacy_loads(treebanks: list[Treebank], tmp_path:
 def test_training_goes_on_from_a_pipeline(treebanks: list[Treebank], tmp_path: Path) -> None:
     config = SMALL
     train_final(treebanks, tmp_path / "first", tmp_path / "out", config)
-    still = replace(config, fit=replace(config.fit, epochs=0.01, learn_rate=1e-9))
+    still = replace(config, fit=replace(config.fit, epochs=0.01, learning_rate=1e-9))
     train_final(treebanks, tmp_path / "again", tmp_path / "out", still, start=tmp_path / "first")
     train_final(treebanks, tmp_path / "anew", tmp_path / "out", still)
     made = {name: spacy.load(tmp_path / name) for name in ("first", "again", "anew")}
@@ -233,8 +233,8 @@ def test_command_line(treebanks: list[Treebank], tmp_path: Path, capsys: pytest.
     small = ["network.width=16", "network.layers=1", "fit.epochs=0.5"]
     settings = [part for setting in small for part in ("--set", setting)]
     alpha, out = str(tmp_path / "alpha"), str(tmp_path / "out")
-    assert not main(["jackknife", "--treebank", alpha, "--out", out, "--folds", "2", "--run", "a", *settings])
-    assert not main(["tag", "--treebank", alpha, "--out", out, "--model", f"{out}/new/m", "--no-senter", *settings])
+    assert not main(["jackknife-tags", "--treebank", alpha, "--out", out, "--folds", "2", "--run", "a", *settings])
+    assert not main(["train-tagger", "--treebank", alpha, "--out", out, "--model", f"{out}/new/m", "--no-senter", *settings])
     text = capsys.readouterr().out
     assert "alpha: " in text and "tag_acc_alpha: " in text
     nlp = spacy.load(f"{out}/new/m")
@@ -294,15 +294,15 @@ def test_augmentation_does_what_it_says() -> None:
 
 def test_whitespace_needs_its_tag() -> None:
     with pytest.raises(ValueError, match="_SP"):
-        fit(replace(SMALL, augment=replace(OFF, newline=0.5)), [], ["NN", "VB"], "none")
+        train_tagger(replace(SMALL, augment=replace(OFF, newline=0.5)), [], ["NN", "VB"], "none")
 
 
 def test_schedules() -> None:
-    config = FitConfig(learn_rate=0.1, warmup_steps=10)
-    rates = [learn_rate(config, step, step / 1000) for step in range(1001)]
+    config = FitConfig(learning_rate=0.1, warmup_steps=10)
+    rates = [scheduled_rate(config, step, step / 1000) for step in range(1001)]
     assert rates[0] == pytest.approx(0.01) and max(rates) == pytest.approx(0.0991) and rates[-1] == 0.0
     assert rates[10:] == sorted(rates[10:], reverse=True) and rates[:10] == sorted(rates[:10])
-    short = [learn_rate(replace(config, warmup_steps=100), step, step / 40) for step in range(41)]
+    short = [scheduled_rate(replace(config, warmup_steps=100), step, step / 40) for step in range(41)]
     assert max(short) == short[4] == pytest.approx(0.09), "the warm-up takes a tenth of a short run"
 
 
@@ -312,23 +312,23 @@ def test_derivatives_are_those_of_small_changes() -> None:
     tokens = [Token(word, tag, word in ("The", "A")) for word, tag in zip(words, own, strict=True)]
     counts = dict.fromkeys(words, 1)
     parts = TokenParts.build(counts, 1)
-    batch = [Texts(parts, tags, counts, 0.5).text(part) for part in (tokens, tokens[:2], tokens[3:4])]
+    batch = [TextEncoder(parts, tags, counts, 0.5).encode(part) for part in (tokens, tokens[:2], tokens[3:4])]
     assert batch[0].tags.tolist() == [-1, 0, 1, -1, 2, 0, 1, -1]
     assert batch[0].starts.tolist() == [0, 0, -1, 0, -1, 1, -1, 0]
     assert batch[0].rare.tolist() == pytest.approx([0, 1 / 3, 1 / 3, 0, 1 / 3, 1 / 3, 1 / 3, 0])
-    values = first_values(parts.size, 3, NetworkConfig(width=5, units=4, layers=2), np.random.default_rng(0))
-    learner = TaggerLearner(values, FitConfig(starts=0.7))
+    values = init_tagger_values(parts.size, 3, NetworkConfig(width=5, units=4, layers=2), np.random.default_rng(0))
+    learner = TaggerTrainer(values, FitConfig(start_weight=0.7))
 
     def loss() -> float:
-        of_tags, of_starts = learner.slopes_of(batch, None)[0]
+        of_tags, of_starts = learner.add_gradients(batch, None)[0]
         return of_tags + 0.7 * of_starts
 
     loss()
-    slopes = {name: slope.copy() for name, slope in learner.slopes.items()}
+    gradients = {name: slope.copy() for name, slope in learner.gradients.items()}
     rng = np.random.default_rng(1)
     for name in ("table", "weights0", "weights1", "recurrent", "bias", "outputs", "output_bias"):
         flat = values[name].reshape(-1)
-        places = np.flatnonzero(slopes[name].reshape(-1)) if name == "table" else np.arange(flat.size)
+        places = np.flatnonzero(gradients[name].reshape(-1)) if name == "table" else np.arange(flat.size)
         for place in rng.choice(places, size=5):
             kept, step = flat[place], np.float32(2e-2)
             flat[place] = kept + step
@@ -336,7 +336,7 @@ def test_derivatives_are_those_of_small_changes() -> None:
             flat[place] = kept - step
             below = loss()
             flat[place] = kept
-            assert slopes[name].reshape(-1)[place] == pytest.approx((above - below) / (2 * step), abs=2e-3), name
+            assert gradients[name].reshape(-1)[place] == pytest.approx((above - below) / (2 * step), abs=2e-3), name
 
 
 def test_the_form_of_an_address_or_an_emoji_decides_its_tag(treebanks: list[Treebank]) -> None:
@@ -344,7 +344,7 @@ def test_the_form_of_an_address_or_an_emoji_decides_its_tag(treebanks: list[Tree
         extra = [Sentence(("some", "word"), (tag, "NN")) for tag in more]
         groups = [[*treebanks[0].train, *extra]]
         tags = sorted({tag for sentence in groups[0] for tag in sentence.tags})
-        return make_pipeline(fit(SMALL, groups, tags, "forms")[0], senter=False)
+        return make_pipeline(train_tagger(SMALL, groups, tags, "forms")[0], senter=False)
 
     nlp = tagger("ADD", "NFP", ":")
     addresses = ["https://www.example.org/a?b=c", "www.example.org", "Example.com", "a.b+c@mail.example.org", "@nina_r"]

@@ -117,7 +117,7 @@ def test_train_from_nothing(tmp_path):
     data["path"]["lambda_floor"] = 3
     data["n_workers"] = 1
     recipe.write_text(json.dumps(data))
-    small = "fit.epochs=8 fit.batch=150 fit.average=0.99 network.width=48 network.layers=1"
+    small = "fit.epochs=8 fit.batch_tokens=150 fit.ema_decay=0.99 network.width=48 network.layers=1"
     command = [sys.executable, "-m", "spacy", "project", "run", "train", str(tmp_path), "--vars.folds=2"]
     command += [f"--vars.jackknife_settings={small}", f"--vars.tagger_settings={small}"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
@@ -151,7 +151,7 @@ def test_train_from_nothing(tmp_path):
     assert (out / "dtparse.model").read_bytes() == model
 
     command[command.index("fit")] = "train-span"
-    command += ["--vars.span_seeds=0", "--vars.span_settings=epochs=1 batch=100 warm=10"]
+    command += ["--vars.span_seeds=0", "--vars.span_settings=epochs=1 batch_tokens=100 warmup_steps=10"]
     spans = subprocess.run(command, env=environment, text=True, capture_output=True, timeout=900)
     assert spans.returncode == 0, spans.stdout + spans.stderr
     assert spans.stdout.count("nothing changed") == 2, "convert and tag need not run again"

@@ -8,13 +8,13 @@ from spacy_dtparse.errors import ConfigError
 from training.cli import main
 from training.pos_tagger.config import TaggingConfig
 from training.runs.files import read_lines
-from training.runs.settings import changed, changed_fields
-from training.runs.telling import tell
+from training.runs.metrics_log import log_metrics
+from training.runs.settings import apply_field_settings, apply_settings
 
 
 def test_settings_of_plain_data():
     data = {"seed": 0, "name": "x", "path": {"patience": 5, "lambda_start": None}}
-    assert changed(data, ["path.patience=8", "seed=2", "seed=3", "name=a=b", "path.lambda_start=0.5"]) == {
+    assert apply_settings(data, ["path.patience=8", "seed=2", "seed=3", "name=a=b", "path.lambda_start=0.5"]) == {
         "seed": 3,
         "name": "a=b",
         "path": {"patience": 8, "lambda_start": 0.5},
@@ -22,21 +22,21 @@ def test_settings_of_plain_data():
     assert data["seed"] == 0 and data["path"]["patience"] == 5
     for setting in ("path.nothing=1", "seed.x=1", "seed", "=1"):
         with pytest.raises(ConfigError, match=r"no setting '.*'; allowed are seed, name, path\.patience, path\.lam"):
-            changed(data, [setting])
+            apply_settings(data, [setting])
 
 
 def test_settings_of_dataclasses():
-    config = changed_fields(TaggingConfig(), ["fit.epochs=8", "fit.run_lengths=1,2", "network.width=64"])
+    config = apply_field_settings(TaggingConfig(), ["fit.epochs=8", "fit.run_lengths=1,2", "network.width=64"])
     assert (config.fit.epochs, config.fit.run_lengths, config.network.width) == (8.0, (1, 2), 64)
     assert isinstance(config.fit.epochs, float) and config.fingerprint() != TaggingConfig().fingerprint()
     with pytest.raises(ConfigError, match=r"'fit\.epoch'; allowed are .*fit\.epochs"):
-        changed_fields(config, ["fit.epoch=8"])
+        apply_field_settings(config, ["fit.epoch=8"])
     with pytest.raises(ConfigError, match=r"'many' is no float; give a value like 8\.0"):
-        changed_fields(config, ["fit.epochs=many"])
+        apply_field_settings(config, ["fit.epochs=many"])
     with pytest.raises(ConfigError, match="'3' is no dict"):
-        changed_fields(config, ["fit=3"])
+        apply_field_settings(config, ["fit=3"])
     with pytest.raises(ConfigError, match=r"'fit\.epochs'; allowed are network\.width"):
-        changed_fields(config, ["fit.epochs=3"], but=["fit"])
+        apply_field_settings(config, ["fit.epochs=3"], but=["fit"])
 
 
 def test_the_taggers_command_says_what_is_wrong(tmp_path, capsys):
@@ -44,13 +44,13 @@ def test_the_taggers_command_says_what_is_wrong(tmp_path, capsys):
     for part in ("train", "dev"):
         (tmp_path / "bank" / f"{part}.mrg").write_text("(TOP (NP (NN cat)))\n")
     arguments = ["--treebank", str(tmp_path / "bank"), "--out", str(tmp_path / "out"), "--set", "fit.epochs=many"]
-    assert main(["jackknife", *arguments]) == 1
+    assert main(["jackknife-tags", *arguments]) == 1
     assert "fit.epochs=many: 'many' is no float" in capsys.readouterr().err
 
 
 def test_facts_are_printed_and_kept(tmp_path, capsys):
-    tell(None, step="em", cycle=1, loss=1 / 3)
+    log_metrics(None, step="em", cycle=1, loss=1 / 3)
     for step in (1, 2):
-        tell(tmp_path / "new" / "log.jsonl", step=step)
+        log_metrics(tmp_path / "new" / "log.jsonl", step=step)
     assert capsys.readouterr().out.splitlines() == ["step em, cycle 1: loss 0.333", "step 1", "step 2"]
     assert read_lines(tmp_path / "new" / "log.jsonl") == [{"step": 1}, {"step": 2}]

@@ -7,24 +7,24 @@ from types import SimpleNamespace
 
 import pytest
 
-from spacy_dtparse.checks import check, one_of, optional, real_number, share, shares, truth, whole_number
+from spacy_dtparse.checks import boolean, check, fraction, fractions, integer, one_of, optional, real
 from spacy_dtparse.errors import ConfigError
 
 
 @pytest.mark.parametrize(
     ("setting", "allowed", "good", "bad"),
     [
-        (whole_number(1), "a whole number from 1", [1, 10**30], [0, 1.0, True, "1", None, math.nan]),
-        (whole_number(0, 8), "a whole number from 0 to 8", [0, 8], [-1, 9, False]),
-        (real_number(0), "a number from 0", [0, 0.5, math.inf], [-0.1, math.nan, True, "0", None]),
-        (real_number(0, above=True), "a number above 0", [1e-9, math.inf], [0, 0.0]),
-        (real_number(0, math.inf, above=True, below=True), "a number above 0", [1e9], [0, math.inf]),
-        (real_number(0, 0.05), "a number from 0 to 0.05", [0, 0.05], [0.06]),
-        (share(), "a number from 0 to below 1", [0, 0.999], [1, 1.0, -1]),
-        (shares(), "a list of numbers from 0 to 1", [[], (0.1, 1), [0]], [0.1, [1.1], [True], "0", None]),
+        (integer(1), "a whole number from 1", [1, 10**30], [0, 1.0, True, "1", None, math.nan]),
+        (integer(0, 8), "a whole number from 0 to 8", [0, 8], [-1, 9, False]),
+        (real(0), "a number from 0", [0, 0.5, math.inf], [-0.1, math.nan, True, "0", None]),
+        (real(0, above=True), "a number above 0", [1e-9, math.inf], [0, 0.0]),
+        (real(0, math.inf, above=True, below=True), "a number above 0", [1e9], [0, math.inf]),
+        (real(0, 0.05), "a number from 0 to 0.05", [0, 0.05], [0.06]),
+        (fraction(), "a number from 0 to below 1", [0, 0.999], [1, 1.0, -1]),
+        (fractions(), "a list of numbers from 0 to 1", [[], (0.1, 1), [0]], [0.1, [1.1], [True], "0", None]),
         (one_of("a", "b"), "'a' or 'b'", ["a", "b"], ["c", "", None, 1, ["a"]]),
-        (truth(), "true or false", [True, False], [0, 1, None, "true"]),
-        (optional(whole_number(2)), "a whole number from 2, or None", [None, 2], [1, 2.0]),
+        (boolean(), "true or false", [True, False], [0, 1, None, "true"]),
+        (optional(integer(2)), "a whole number from 2, or None", [None, 2], [1, 2.0]),
     ],
 )
 def test_what_is_allowed(setting, allowed, good, bad):

@@ -10,8 +10,8 @@ from spacy_dtparse.text import (
     escape_token,
     normal_word,
     raw_word,
+    remove_backslashes,
     unescape_token,
-    without_backslashes,
     word_shape,
 )
 from training.data.corpus import read_treebank
@@ -38,7 +38,7 @@ def test_escapes():
 )  # fmt: skip
 def test_a_treebanks_word_is_read_as_it_is_typed(word, typed):
     assert raw_word(word) == typed
-    assert without_backslashes(word) == word.replace("\\/", "/").replace("\\*", "*")
+    assert remove_backslashes(word) == word.replace("\\/", "/").replace("\\*", "*")
 
 
 def test_tagger_and_parser_read_the_same_words(tmp_path):

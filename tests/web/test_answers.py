@@ -10,7 +10,7 @@ import spacy
 
 import spacy_dtparse
 from spacy_dtparse.errors import ConfigError, DtparseError
-from spacy_dtparse.web.answers import MOST_ALTERNATIVES, MOST_CHARACTERS, MOST_RULES, Answers
+from spacy_dtparse.web.answers import MAX_ALTERNATIVES, MAX_CHARACTERS, MAX_RULES, Answers
 
 pytestmark = pytest.mark.slow
 
@@ -26,7 +26,7 @@ def ask(answers, sentence, label, text=None):
     """The answer for a constituent, by its label and words."""
     for one in sentence["constituents"]:
         if one["label"] == label and text in (None, " ".join(sentence["words"][one["start"] : one["end"]])):
-            reply = answers.ask({"words": sentence["words"], "tags": sentence["tags"], **one})
+            reply = answers.explain_constituent({"words": sentence["words"], "tags": sentence["tags"], **one})
             return json.loads(json.dumps(reply, allow_nan=False))
     raise AssertionError(f"no {label} over {text}")
 
@@ -68,7 +68,7 @@ def test_texts_are_escaped(nlp):
         ({}, "there is no text; type a sentence"),
         ({"text": " \n"}, "there is no text"),
         ({"text": ["She"]}, "there is no text"),
-        ({"text": "a" * (MOST_CHARACTERS + 1)}, "the text has 5,001 characters; the page takes 5,000 at most"),
+        ({"text": "a" * (MAX_CHARACTERS + 1)}, "the text has 5,001 characters; the page takes 5,000 at most"),
         ({"text": "She sat.", "style": "text"}, "style is 'text'; it must be 'tree' or 'spans'"),
         ({"text": "She sat.", "theme": "blue"}, "theme is 'blue'; it must be 'light' or 'dark'"),
         ({"text": "She sat.", "k": 21}, "k is 21; it must be a whole number from 1 to 20"),
@@ -96,7 +96,7 @@ def test_bad_requests_to_parse(nlp, asked, message):
 def test_bad_requests_to_ask(nlp, change, message):
     asked = {"words": ["She", "sat"], "tags": ["PRP", "VBD"], "start": 0, "end": 1, "label": "NP", **change}
     with pytest.raises(ConfigError, match=message):
-        Answers(nlp).ask(asked)
+        Answers(nlp).explain_constituent(asked)
 
 
 def test_a_pipeline_without_a_parser():
@@ -114,13 +114,13 @@ def test_trees_over_a_reader_tell_all():
     answer = ask(answers, sentence, "NP", "the man")
     parser = answers.component.parser
     own = np.array(answer["probability"])
-    assert parser.calibration.of_constituents(own) == pytest.approx(sentence["constituents"][4]["probability"])
+    assert parser.calibration.calibrate_constituents(own) == pytest.approx(sentence["constituents"][4]["probability"])
     longer = answer["alternatives"][0]
     assert (longer["relation"], sentence["words"][longer["start"] : longer["end"]][-1]) == ("contains", "telescope")
     assert sum(group["value"] for group in answer["groups"]) == pytest.approx(answer["score"])
-    assert len(answer["rules"]) == MOST_RULES and "network" in answer["decided"]
+    assert len(answer["rules"]) == MAX_RULES and "network" in answer["decided"]
     root = {**sentence["constituents"][0], "words": sentence["words"], "tags": sentence["tags"]}
-    assert root["label"] == "TOP" and answers.ask(root)["decided"] == "The root, which every tree has."
+    assert root["label"] == "TOP" and answers.explain_constituent(root)["decided"] == "The root, which every tree has."
 
 
 @pytest.mark.embedded
@@ -128,7 +128,7 @@ def test_other_parsers_tell_what_they_have():
     network = Answers(spacy_dtparse.load("en_span"))
     answer = ask(network, first_sentence(network), "NP", "the man")
     assert answer["alternatives"] and "no rules" in answer["decided"] and not answer["groups"]
-    assert len(answer["alternatives"]) <= MOST_ALTERNATIVES
+    assert len(answer["alternatives"]) <= MAX_ALTERNATIVES
     trees = Answers(spacy_dtparse.load("en_trees"))
     sentence = first_sentence(trees)
     assert "decisions that built the tree" in sentence["probabilities"] and "NP" in sentence["drawing"]

@@ -19,7 +19,7 @@ from spacy.language import Language
 
 import spacy_dtparse
 from spacy_dtparse.errors import ConfigError, DtparseError
-from spacy_dtparse.web.server import MOST_BYTES, is_local, make_server
+from spacy_dtparse.web.server import MAX_BYTES, is_local, make_server
 
 from ..documents import ROOT
 from .conftest import running
@@ -71,7 +71,7 @@ def test_parse_and_ask(url):
         ("/parse", b"[" * 100_000, {}, 400, "no JSON"),
         ("/parse", [1], {}, 400, "no JSON object"),
         ("/parse", {"text": "a"}, {"Content-Type": "text/plain"}, 415, "Content-Type application/json"),
-        ("/parse", b"x" * (MOST_BYTES + 1), {}, 413, "200,001 bytes; a request has at most 200,000"),
+        ("/parse", b"x" * (MAX_BYTES + 1), {}, 413, "200,001 bytes; a request has at most 200,000"),
         ("/parse", b"x" * 3_000_000, {}, 413, "3,000,000 bytes"),
         ("/other", b"x" * 3_000_000, {}, 404, "allowed are /parse and /ask"),
         ("/other", {"text": "a"}, {}, 404, "allowed are /parse and /ask"),

@@ -10,7 +10,7 @@ from concurrent.futures.process import BrokenProcessPool
 
 from spacy_dtparse.errors import DtparseError
 
-from . import data, own, parsers, pipelines, studies, taggers, teaching, trust  # noqa: F401 (their commands)
+from . import calibrate, data, parsers, pipelines, studies, taggers, teacher, treebank_pipeline  # noqa: F401 (their commands)
 from .declaring import COMMANDS
 
 GROUPS = ("Data", "Taggers", "Parsers", "Whole pipelines", "Studies of the papers")
@@ -74,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.basicConfig(
         level=logging.INFO if options.verbose else logging.WARNING, format="%(name)s: %(message)s", stream=sys.stderr
     )
-    return _guarded(lambda: options.call(options))
+    return _run_guarded(lambda: options.call(options))
 
 
 def run_command(arguments: Sequence[str]) -> None:
@@ -83,7 +83,7 @@ def run_command(arguments: Sequence[str]) -> None:
     options.call(options)
 
 
-def _guarded(call) -> int:  # type: ignore[no-untyped-def]
+def _run_guarded(call) -> int:  # type: ignore[no-untyped-def]
     """Run a command and return its exit code (its return value, or 0). Bad input is reported in one line."""
     try:
         return call() or 0

@@ -9,7 +9,7 @@ from functools import partial
 from spacy_dtparse.errors import ConfigError, DtparseError
 
 from ..runs.files import write_json
-from .declaring import CONVERTING, READ_SPEC, conversion_of, declare, number, option, path
+from .declaring import CONVERTING, READ_SPEC, declare, number, option, parse_conversion, path
 
 command = partial(declare, "Data")
 
@@ -26,9 +26,9 @@ def collect(options: argparse.Namespace) -> int:
     assets/splits.json assigns each document to a part; test parts are left out.
     """
     from training.data.collecting import collect_treebank, layouts
-    from training.data.treebanks import weighted_names
+    from training.data.treebanks import parse_weighted_names
 
-    known, names, failed = layouts(), list(weighted_names(options.names)), []
+    known, names, failed = layouts(), list(parse_weighted_names(options.names)), []
     for name in names:
         try:
             collected = collect_treebank(options.folder, name, options.out, known)
@@ -40,10 +40,10 @@ def collect(options: argparse.Namespace) -> int:
     if failed:
         print(f"{len(failed)} of {len(names)} treebanks not collected: {', '.join(failed)}", file=sys.stderr)
     if len(failed) < len(names):
-        done = " ".join(name for name in names if name not in failed)
+        converted = " ".join(name for name in names if name not in failed)
         print(
             "Checksums differ from the published ones if a project's repository has changed; to compare them: "
-            f"python -m training verify {options.out} {done}"
+            f"python -m training verify {options.out} {converted}"
         )
     return 1 if failed else 0
 
@@ -55,10 +55,10 @@ def collect(options: argparse.Namespace) -> int:
 )
 def verify(options: argparse.Namespace) -> int:
     """Check treebank files: compare them with published checksums, or at least read every tree."""
-    from training.data.treebanks import weighted_names
+    from training.data.treebanks import parse_weighted_names
     from training.data.verify import verify
 
-    checks = verify(options.folder, list(weighted_names(options.names)))
+    checks = verify(options.folder, list(parse_weighted_names(options.names)))
     for check in checks:
         how = "as published" if check.published else "readable; no checksum has been published"
         state = f"FAILED: {check.problem}" if check.problem else f"{check.trees} trees, {how}"
@@ -79,12 +79,12 @@ def verify(options: argparse.Namespace) -> int:
 def convert(options: argparse.Namespace) -> None:
     """Convert treebanks to cleaned bracketed trees for the trainers and to spaCy's binary format for spacy evaluate."""
     from training.data.converting import convert_treebank
-    from training.data.treebanks import weighted_names
+    from training.data.treebanks import parse_weighted_names
 
-    for name in weighted_names(options.names):
-        done = convert_treebank(options.folder, name, options.out, conversion_of(options))
-        print(f"{name}: " + ", ".join(f"{count} {part} trees" for part, count in done.counts.items()))
-        print(*(f"  {line}" for line in done.findings), sep="\n")
+    for name in parse_weighted_names(options.names):
+        converted = convert_treebank(options.folder, name, options.out, parse_conversion(options))
+        print(f"{name}: " + ", ".join(f"{count} {part} trees" for part, count in converted.counts.items()))
+        print(*(f"  {line}" for line in converted.findings), sep="\n")
 
 
 @command(
@@ -117,10 +117,10 @@ def heads(options: argparse.Namespace) -> None:
 
     You can edit the rules and pass them to train-span, train-boosted and spines as --heads.
     """
-    from training.data.heads import learned_head_rules
+    from training.data.heads import learn_head_rules
     from training.data.treebanks import TreebankFile, read_files
 
-    rules = learned_head_rules(s.tree for s in read_files(map(TreebankFile.parse, options.files)))
+    rules = learn_head_rules(s.tree for s in read_files(map(TreebankFile.parse, options.files)))
     write_json(options.out, rules.to_dict())
     for label, ((mode, order), *_) in rules.rules.items():
         print(f"{label:10} {mode:6} {' '.join(order[:12])}{' …' if len(order) > 12 else ''}")
@@ -129,8 +129,8 @@ def heads(options: argparse.Namespace) -> None:
 @command("conventions assets/everyday/train.mrg", path("files", "files of bracketed trees", nargs="+", metavar="FILE"))
 def conventions(options: argparse.Namespace) -> int:
     """List the everyday trees that violate the conventions of assets/everyday/GUIDE.md."""
-    from training.data.conventions import check_file
+    from training.data.conventions import check_conventions
 
-    found = [problem for path in options.files for problem in check_file(path)]
+    found = [problem for path in options.files for problem in check_conventions(path)]
     print("\n".join(found) if found else "all trees follow the conventions")
     return bool(found)

@@ -26,17 +26,17 @@ class Option(NamedTuple):
     """The arguments of `add_argument`: the name, and the keyword arguments."""
 
     name: str
-    facts: dict[str, Any]
+    kwargs: dict[str, Any]
 
 
-def option(name: str, about: str, **facts: Any) -> Option:
+def option(name: str, about: str, **kwargs: Any) -> Option:
     """An option or argument; the other keyword arguments are passed on to `add_argument`."""
-    return Option(name, {"help": about or None, **facts})
+    return Option(name, {"help": about or None, **kwargs})
 
 
-def path(name: str, about: str, **facts: Any) -> Option:
+def path(name: str, about: str, **kwargs: Any) -> Option:
     """An option whose value is the path of a file or a folder."""
-    return option(name, about, type=Path, **facts)
+    return option(name, about, type=Path, **kwargs)
 
 
 def flag(name: str, about: str) -> Option:
@@ -44,52 +44,52 @@ def flag(name: str, about: str) -> Option:
     return option(name, about, action="store_true")
 
 
-def choice(name: str, choices: Sequence[str], about: str, **facts: Any) -> Option:
+def choice(name: str, choices: Sequence[str], about: str, **kwargs: Any) -> Option:
     """An option that takes one of `choices`."""
-    return option(name, about, choices=choices, **facts)
+    return option(name, about, choices=choices, **kwargs)
 
 
-def each(name: str, about: str, **facts: Any) -> Option:
+def each(name: str, about: str, **kwargs: Any) -> Option:
     """An option that may be repeated."""
-    return option(name, about, action="append", **{"default": [], **facts})
+    return option(name, about, action="append", **{"default": [], **kwargs})
 
 
-def number(name: str, default: int | None, about: str, least: int = 0) -> Option:
-    """An option that takes an integer of at least `least`, 0 or 1; the default is added to the help text."""
+def number(name: str, default: int | None, about: str, minimum: int = 0) -> Option:
+    """An option that takes an integer of at least `minimum`, 0 or 1; the default is added to the help text."""
     shown = about if default is None or "(default: " in about else f"{about} (default: {default})".strip()
-    return option(name, shown, type=positive_number if least else natural_number, default=default, metavar="N")
+    return option(name, shown, type=positive_number if minimum else natural_number, default=default, metavar="N")
 
 
 @dataclass
 class Command:
     """A command: its `group`, its help text `about`, the arguments of an `example`, its options, and the function that
-    it calls, or its subcommands `parts`, by name."""
+    it calls, or its subcommands `subcommands`, by name."""
 
     group: str
     about: str
     example: str
     options: tuple[Option, ...] = ()
     call: Run | None = None
-    parts: dict[str, Command] = field(default_factory=dict)
+    subcommands: dict[str, Command] = field(default_factory=dict)
 
     def add_to(self, parser: argparse.ArgumentParser) -> None:
         """Add the options to a parser; it stores the function to call with the parsed ones as `call`."""
-        for name, facts in self.options:
-            parser.add_argument(name, **facts)
+        for name, kwargs in self.options:
+            parser.add_argument(name, **kwargs)
         parser.set_defaults(call=self.call)
-        if self.parts:
-            parts = parser.add_subparsers(metavar="|".join(self.parts), required=True)
-            for name, part in self.parts.items():
-                part.add_to(parts.add_parser(name, help=part.about))
+        if self.subcommands:
+            subcommands = parser.add_subparsers(metavar="|".join(self.subcommands), required=True)
+            for name, subcommand in self.subcommands.items():
+                subcommand.add_to(subcommands.add_parser(name, help=subcommand.about))
 
-    def part(self, *options: Option) -> Callable[[R], R]:
+    def subcommand(self, *options: Option) -> Callable[[R], R]:
         """Decorator: declare a function as a subcommand, named like the function; its docstring is the help text."""
 
-        def declared(call: R) -> R:
-            self.parts[call.__name__] = Command(self.group, about(call), "", options, call)
+        def register(call: R) -> R:
+            self.subcommands[call.__name__] = Command(self.group, about(call), "", options, call)
             return call
 
-        return declared
+        return register
 
 
 COMMANDS: dict[str, Command] = {}
@@ -105,11 +105,11 @@ def declare(group: str, example: str, *options: Option) -> Callable[[R], R]:
     """Decorator: declare a function as a command, with its docstring as help text. `example`: an example's arguments,
     the name of the command first."""
 
-    def declared(call: R) -> R:
+    def register(call: R) -> R:
         COMMANDS[example.split()[0]] = Command(group, about(call), example, options, call)
         return call
 
-    return declared
+    return register
 
 
 CORPUS = path("--corpus", "folder of treebanks: NAME/train.mrg and NAME/dev.mrg are used")
@@ -126,12 +126,12 @@ CONVERTING = (
     option("--lang", "language, for spaCy's tokenizer (default: en)", default="en"),
     path("--scheme", "JSON file that renames labels and tags, such as training/schemes/greynir.json", metavar="FILE"),
     option("--encoding", "encoding of the files (default: utf-8)", default="utf-8"),
-    number("--limit", None, "use only the first N trees of train", least=1),
+    number("--limit", None, "use only the first N trees of train", minimum=1),
     option("--splits", "parts to convert in addition to train and dev: test", nargs="*", default=[], metavar="PART"),
     option("--dev", "if there is no dev file, use every N-th block of ten trees of train, starting with the K-th",
            metavar="K/N"),
 )  # fmt: skip
-"""Options of the commands that convert treebanks; see `conversion_of`."""
+"""Options of the commands that convert treebanks; see `parse_conversion`."""
 
 
 LICENCE = (
@@ -148,33 +148,33 @@ def treebank_spec(tags: bool = True, weight: bool = True) -> str:
 def treebanks(dev: str = "", train: str = "to train on", tags: bool = True, weight: bool = True) -> list[Option]:
     """The options `--train`, `--corpus` and `--names`; `--dev` if `dev` says what its trees are for; `--tags` if
     `tags`."""
-    spec, parts = treebank_spec(tags, weight), "NAME/train.mrg and NAME/dev.mrg" if dev else "NAME/train.mrg"
-    made = [each("--train", f"trees {train}; repeatable", metavar=spec)]
+    spec, files = treebank_spec(tags, weight), "NAME/train.mrg and NAME/dev.mrg" if dev else "NAME/train.mrg"
+    options = [each("--train", f"trees {train}; repeatable", metavar=spec)]
     if dev:
-        made.append(each("--dev", f"trees {dev}; repeatable", metavar=spec))
-    made.append(path("--corpus", f"folder of treebanks: {parts} are used in addition to the files above"))
+        options.append(each("--dev", f"trees {dev}; repeatable", metavar=spec))
+    options.append(path("--corpus", f"folder of treebanks: {files} are used in addition to the files above"))
     names = "NAME[:WEIGHT]" if weight else "NAME"
-    made.append(option("--names", "treebanks of --corpus to use", nargs="+", default=[], metavar=names))
+    options.append(option("--names", "treebanks of --corpus to use", nargs="+", default=[], metavar=names))
     if tags:
-        named = parts.replace(".mrg", ".tags").replace("/", ".")
-        made.append(path("--tags", f"folder with {named} for --corpus (default: gold tags)"))
-    return made
+        named = files.replace(".mrg", ".tags").replace("/", ".")
+        options.append(path("--tags", f"folder with {named} for --corpus (default: gold tags)"))
+    return options
 
 
-def treebanks_of(options: argparse.Namespace) -> tuple[list[TreebankFile], list[TreebankFile]]:
+def parse_treebanks(options: argparse.Namespace) -> tuple[list[TreebankFile], list[TreebankFile]]:
     """(Training files, development files) that the options name. Raises ConfigError if there is no training file."""
     from training.data.treebanks import TreebankFile, corpus_files
 
-    given = {"train": options.train, "dev": getattr(options, "dev", None)}
-    found: dict[str, list[TreebankFile]] = {"train": [], "dev": []}
-    for part, texts in given.items():
+    arguments = {"train": options.train, "dev": getattr(options, "dev", None)}
+    files: dict[str, list[TreebankFile]] = {"train": [], "dev": []}
+    for part, texts in arguments.items():
         if texts is not None:
-            found[part] = list(map(TreebankFile.parse, texts))
+            files[part] = list(map(TreebankFile.parse, texts))
             if options.corpus is not None:
-                found[part] += corpus_files(options.corpus, options.names, part, getattr(options, "tags", None))
-    if not found["train"]:
+                files[part] += corpus_files(options.corpus, options.names, part, getattr(options, "tags", None))
+    if not files["train"]:
         raise ConfigError("no training data; give --train FILE, or --corpus FOLDER with --names")
-    return found["train"], found["dev"]
+    return files["train"], files["dev"]
 
 
 def settings(of: str) -> Option:
@@ -199,13 +199,13 @@ def model_options(
     ]
 
 
-def model_facts(options: argparse.Namespace) -> dict[str, Any]:
+def model_metadata(options: argparse.Namespace) -> dict[str, Any]:
     """The values of the options of `model_options`, for a model's meta."""
     names = {"name": "name", "lang": "lang", "license": "license", "credits": "credit"}
     return {key: getattr(options, option) for key, option in names.items() if hasattr(options, option)}
 
 
-def conversion_of(options: argparse.Namespace) -> Conversion:
+def parse_conversion(options: argparse.Namespace) -> Conversion:
     """The conversion that the options of CONVERTING describe. Raises ConfigError for a scheme that cannot be read."""
     from training.data.converting import Conversion
     from training.data.scheme import Scheme
@@ -218,11 +218,11 @@ def conversion_flags(options: argparse.Namespace) -> list[str]:
     """The options of CONVERTING as command line arguments."""
     flags = {"--lang": options.lang, "--scheme": options.scheme, "--encoding": options.encoding,
              "--limit": options.limit, "--dev": options.dev}  # fmt: skip
-    typed = [part for flag, value in flags.items() if value is not None for part in (flag, str(value))]
+    typed = [argument for flag, value in flags.items() if value is not None for argument in (flag, str(value))]
     return [*typed, *(["--splits", *options.splits] if options.splits else [])]
 
 
-def heads_of(options: argparse.Namespace) -> HeadRules | None:
+def load_heads(options: argparse.Namespace) -> HeadRules | None:
     """The head rules in the file given with --heads; None if none is given. Raises ConfigError, OSError."""
     from spacy_dtparse.trees import HeadRules
 
@@ -234,6 +234,6 @@ def size(path: Path) -> str:
     return f"{path}: {path.stat().st_size / 1e6:.2f} MB"
 
 
-def say(line: str) -> None:
+def log_line(line: str) -> None:
     """Print a line and flush."""
     print(line, flush=True)

@@ -24,18 +24,18 @@ from .declaring import (
     declare,
     each,
     flag,
-    heads_of,
-    model_facts,
+    load_heads,
+    log_line,
+    model_metadata,
     model_options,
     number,
     option,
+    parse_treebanks,
     path,
-    say,
     settings,
     size,
     treebank_spec,
     treebanks,
-    treebanks_of,
 )
 
 LINKS_SPEC = "PATH[,tags=PATH][,limit=N][,block=K/N]"
@@ -64,24 +64,24 @@ command = partial(declare, "Parsers")
     HEADS,
     *model_options("span", credit="credit for the meta, for example for raw texts"),
 )  # fmt: skip
-def span(options: argparse.Namespace) -> None:
+def train_span(options: argparse.Namespace) -> None:
     """Train a span parser.
 
     Repeat the command to resume a run.
     """
-    from training.data.shards import all_shards
+    from training.data.shards import list_shards
     from training.data.treebanks import TreebankFile
-    from training.span.running import fit_span, parse_settings
+    from training.span.running import parse_settings, train_span_parser
 
     if options.workers < 1:
         raise ConfigError("--workers is 0; give 1 or more")
-    train, dev = treebanks_of(options)
-    more = list(map(TreebankFile.parse, options.pretrain_trees))
+    train, dev = parse_treebanks(options)
+    pretrain_files = list(map(TreebankFile.parse, options.pretrain_trees))
     chosen = parse_settings(options.set, tuple(options.seeds))
-    shards = all_shards(options.distill)
-    seconds = fit_span(
-        train, dev, more, chosen, model_facts(options), options.out, options.workdir, options.workers,
-        options.teacher, shards, options.start, options.word_vectors, heads_of(options),
+    shards = list_shards(options.distill)
+    seconds = train_span_parser(
+        train, dev, pretrain_files, chosen, model_metadata(options), options.out, options.workdir, options.workers,
+        options.teacher, shards, options.start, options.word_vectors, load_heads(options),
     )  # fmt: skip
     print(f"{size(options.out)}, {seconds:.0f} s")
 
@@ -98,27 +98,27 @@ def span(options: argparse.Namespace) -> None:
     path("--workdir", "folder for unfinished networks, so that a run can be resumed", required=True),
     path("--out", "folder for NAME.train.beliefs.npz", required=True),
 )
-def readers(options: argparse.Namespace) -> None:
+def jackknife_marginals(options: argparse.Namespace) -> None:
     """Compute jackknifed span marginals of the trees that train-boosted learns from.
 
     Repeat the command to resume a run.
     """
-    from training.span.readers import jackknifed_beliefs
+    from training.span.jackknife import jackknifed_marginals
     from training.span.running import parse_settings
 
     chosen = parse_settings(options.set, tuple(options.seeds))
-    written = jackknifed_beliefs(treebanks_of(options)[0], options.folds, chosen, options.workdir, options.out,
+    files = jackknifed_marginals(parse_treebanks(options)[0], options.folds, chosen, options.workdir, options.out,
                                  options.start, options.workers)  # fmt: skip
-    for file in written:
+    for file in files:
         print(size(file))
 
 
 @command(
     "clusters --text assets/sample/plain.txt --n 16 --min-count 2 --out build/clusters.txt",
     option("--text", "UTF-8 text, one paragraph per line", nargs="+", required=True, metavar=TEXT_SPEC),
-    number("--n", 200, "number of clusters", least=1),
-    number("--min-count", 8, "cluster only words that occur at least N times", least=1),
-    number("--rounds", 12, "passes over the words", least=1),
+    number("--n", 200, "number of clusters", minimum=1),
+    number("--min-count", 8, "cluster only words that occur at least N times", minimum=1),
+    number("--rounds", 12, "passes over the words", minimum=1),
     option("--lang", "language, for spaCy's tokenizer (default: en)", default="en"),
     path("--out", "file for the clusters, one per line", required=True),
 )
@@ -131,7 +131,7 @@ def clusters(options: argparse.Namespace) -> None:
     from training.data.text import text_files
 
     learn_clusters(text_files(options.text), options.n, options.min_count, options.rounds, options.out, options.lang,
-                   say)  # fmt: skip
+                   log_line)  # fmt: skip
     print(size(options.out))
 
 
@@ -156,38 +156,38 @@ def clusters(options: argparse.Namespace) -> None:
     path("--meta", "JSON file with further metadata for the model"),
     settings("the recipe (path.patience=8 max_arity=5)"),
 )  # fmt: skip
-def fit(options: argparse.Namespace) -> None:
+def train_boosted(options: argparse.Namespace) -> None:
     """Train an ensemble of boosted decision trees.
 
     Repeat the command to resume a run.
     """
-    from training.dtree.fit import fit_model, open_reader
+    from training.dtree.fit import load_span_parser, train_boosted_parser
     from training.dtree.recipe import FitRecipe
-    from training.runs.settings import changed
+    from training.runs.settings import apply_settings
 
-    recipe = FitRecipe.from_dict(changed(FitRecipe.from_json(options.recipe).to_dict(), options.set))
+    recipe = FitRecipe.from_dict(apply_settings(FitRecipe.from_json(options.recipe).to_dict(), options.set))
     extra = {}
     if options.meta is not None:
         try:
             extra = json.loads(options.meta.read_text(encoding="utf8"))
         except (OSError, ValueError) as error:
             raise ConfigError(f"{options.meta}: cannot read it ({error}); give a JSON file") from error
-    train, dev = treebanks_of(options)
+    train, dev = parse_treebanks(options)
     if options.marginals is not None:
-        train = [replace(file, beliefs=options.marginals / f"{file.name}.train.beliefs.npz") for file in train]
-    reader = None if options.span_model is None else open_reader(options.span_model)
-    began = time.perf_counter()
-    facts = {**model_facts(options), **extra}
-    asked = options.span_model_tagger or ("embedded" if str(options.span_model) == "en" else None)
-    result = fit_model(recipe, train, dev, options.workdir, options.out, facts, reader, options.clusters,
-                       heads_of(options), asked)  # fmt: skip
+        train = [replace(file, marginals=options.marginals / f"{file.name}.train.beliefs.npz") for file in train]
+    span_model = None if options.span_model is None else load_span_parser(options.span_model)
+    start = time.perf_counter()
+    metadata = {**model_metadata(options), **extra}
+    tag_pipeline = options.span_model_tagger or ("embedded" if str(options.span_model) == "en" else None)
+    result = train_boosted_parser(recipe, train, dev, options.workdir, options.out, metadata, span_model, options.clusters,
+                       load_heads(options), tag_pipeline)  # fmt: skip
     for note in result.notes:
         print(f"note: {note}", file=sys.stderr)
     best = result.best or {}
     if best.get("f1") is not None:
-        figures = ", ".join(f"{name} {100 * value:.2f}" for name, value in best["scores"].items() if name != "seconds")
-        print(f"best λ {best['lambda']:.4g}: dev {figures}")
-    print(f"{size(options.out)}, {time.perf_counter() - began:.0f} s")
+        scores = ", ".join(f"{name} {100 * value:.2f}" for name, value in best["scores"].items() if name != "seconds")
+        print(f"best λ {best['lambda']:.4g}: dev {scores}")
+    print(f"{size(options.out)}, {time.perf_counter() - start:.0f} s")
 
 
 @command(
@@ -198,7 +198,7 @@ def fit(options: argparse.Namespace) -> None:
     number("--seed", 0, "random seed"),
     path("--out", "the model file to write", required=True),
 )
-def gate(options: argparse.Namespace) -> None:
+def retrain_window_filter(options: argparse.Namespace) -> None:
     """Retrain the window filter of a boosted-tree parser, and measure on dev how many windows it removes.
 
     A window is a run of adjacent frontier items considered as the children of one inference.
@@ -206,29 +206,29 @@ def gate(options: argparse.Namespace) -> None:
     from spacy_dtparse.models import find_model
     from spacy_dtparse.parsers.dtree import DtreeParser
     from training.data.treebanks import read_files
-    from training.dtree.gate import derivations_of, gate_shares, train_gate
+    from training.dtree.window_filter import derivations_of, filter_losses, train_window_filter
     from training.runs.files import write_atomically
-    from training.runs.telling import message
+    from training.runs.metrics_log import format_metrics
 
     if not 2 <= options.bits <= 24:
         raise ConfigError(f"--bits is {options.bits}; it must be from 2 to 24")
-    train, dev = treebanks_of(options)
+    train, dev = parse_treebanks(options)
     parser = DtreeParser.from_disk(find_model(options.model))
     search = parser.compiled.search
 
-    def log(what: str, **facts: float) -> None:
-        print(f"{what}, {message(facts)}", flush=True)
+    def log(what: str, **metrics: float) -> None:
+        print(f"{what}, {format_metrics(metrics)}", flush=True)
 
     derivations, skipped = derivations_of(parser.model, read_files(train))
     if skipped:
         print(f"left out {skipped} trees with labels that the model lacks")
-    gate = train_gate(search.grammar, search.heads, derivations, options.bits, options.seed, log)
+    window_filter = train_window_filter(search.grammar, search.heads, derivations, options.bits, options.seed, log)
     if dev:
         held_out, _ = derivations_of(parser.model, read_files(dev))
         print("filter  margin  gold windows lost  windows scored")
-        for share, found in gate_shares(search.grammar, search.heads, held_out, gate).items():
+        for share, found in filter_losses(search.grammar, search.heads, held_out, window_filter).items():
             print(f"{share:<6g}  {found['margin']:6.2f}  {found['lost']:17.3%}  {found['scored']:14.1%}")
-    write_atomically(options.out, DtreeParser(replace(parser.model, gate=gate)).to_bytes())
+    write_atomically(options.out, DtreeParser(replace(parser.model, window_filter=window_filter)).to_bytes())
     print(size(options.out))
 
 
@@ -266,7 +266,7 @@ def pcfg(options: argparse.Namespace) -> None:
     """Estimate a treebank grammar from relative frequencies, and write its parser."""
     from spacy_dtparse.parsers.pcfg import PcfgParser
     from spacy_dtparse.trees import Recipe
-    from training.data.treebanks import origin_of, read_files
+    from training.data.treebanks import read_files, training_origin
     from training.pcfg import Markov, PcfgOptions, train_pcfg
 
     chosen = PcfgOptions(
@@ -277,9 +277,9 @@ def pcfg(options: argparse.Namespace) -> None:
         options.max_words,
         options.min_word_count,
     )
-    files, _ = treebanks_of(options)
-    began = time.perf_counter()
-    meta = {**model_facts(options), **origin_of(files)}
+    files, _ = parse_treebanks(options)
+    start = time.perf_counter()
+    meta = {**model_metadata(options), **training_origin(files)}
     model = train_pcfg(read_files(files), chosen, meta)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     PcfgParser(model).to_disk(options.out)
@@ -290,7 +290,7 @@ def pcfg(options: argparse.Namespace) -> None:
         )
     left_out = f" ({model.meta['left_out']} longer ones left out)" if model.meta["left_out"] else ""
     print(
-        f"{size(options.out)}, from {model.meta['sentences']} sentences{left_out}, {time.perf_counter() - began:.1f} s"
+        f"{size(options.out)}, from {model.meta['sentences']} sentences{left_out}, {time.perf_counter() - start:.1f} s"
     )
 
 
@@ -325,11 +325,11 @@ def pcfgla(options: argparse.Namespace) -> None:
     Repeat the command to resume a run.
     """
     from spacy_dtparse.parsers.pcfg import PcfgParser
-    from training.data.treebanks import origin_of, read_files
+    from training.data.treebanks import read_files, training_origin
     from training.pcfg import Markov
     from training.pcfg.latent_training import LatentOptions, train_latent
     from training.runs.files import write_atomically
-    from training.runs.telling import tell
+    from training.runs.metrics_log import log_metrics
 
     chosen = LatentOptions(
         markov=Markov(1, options.horizontal, options.binarise, 1),
@@ -343,18 +343,18 @@ def pcfgla(options: argparse.Namespace) -> None:
     )
     if options.threads < 1:
         raise ConfigError("--threads is 0; give 1 or more")
-    files, _ = treebanks_of(options)
-    began = time.perf_counter()
-    meta = {**model_facts(options), **origin_of(files)}
-    model = train_latent(read_files(files), chosen, meta, options.threads, options.workdir, partial(tell, None))
+    files, _ = parse_treebanks(options)
+    start = time.perf_counter()
+    meta = {**model_metadata(options), **training_origin(files)}
+    model = train_latent(read_files(files), chosen, meta, options.threads, options.workdir, partial(log_metrics, None))
     write_atomically(options.out, PcfgParser(model).to_bytes())
     for part in model.latent:
-        n_values, n_numbers = int(part.sizes.sum()), int((part.values > 0).sum())
-        print(f"{n_values} latent values, {len(part.rules)} rules, {n_numbers} probabilities")
+        n_values, n_probabilities = int(part.sizes.sum()), int((part.values > 0).sum())
+        print(f"{n_values} latent values, {len(part.rules)} rules, {n_probabilities} probabilities")
     if model.candidates is not None:
         n_symbols, n_rules = len(model.candidates.names), len(model.candidates.binary) + len(model.candidates.unary)
         print(f"candidates: {n_symbols} symbols, {n_rules} rules")
-    print(f"{size(options.out)}, from {model.meta['sentences']} sentences, {time.perf_counter() - began:.0f} s")
+    print(f"{size(options.out)}, from {model.meta['sentences']} sentences, {time.perf_counter() - start:.0f} s")
 
 
 @command(
@@ -394,9 +394,9 @@ def bpm(options: argparse.Namespace) -> None:
     """
     from spacy_dtparse.features.linear.linkparts import TextRules
     from training.dependency.options import DependencyOptions
-    from training.dependency.running import fit_dependency
-    from training.loglinear_tagger.fitting import jackknifed_tags
-    from training.runs.settings import changed_fields
+    from training.dependency.running import train_dependency_parser
+    from training.loglinear_tagger.fitting import jackknife_tags
+    from training.runs.settings import apply_field_settings
 
     if not options.train:
         raise ConfigError("no training data; give --train FILE …")
@@ -407,19 +407,19 @@ def bpm(options: argparse.Namespace) -> None:
     rules = TextRules(options.source, tuple(options.tag_positions), options.stem, options.numbers,
                       "none" if options.guide is None else "constituents")  # fmt: skip
     start = DependencyOptions(rules=rules, decoder=options.decoder)
-    chosen = changed_fields(start, options.set, but=("rules", "decoder"))
-    seconds = fit_dependency(
+    chosen = apply_field_settings(start, options.set, but=("rules", "decoder"))
+    seconds = train_dependency_parser(
         options.train,
         options.dev,
         chosen,
-        model_facts(options),
+        model_metadata(options),
         options.out,
         options.workdir,
         options.workers,
         options.tagger,
         options.guide,
         options.jackknife,
-        jackknifed_tags if options.jackknife else None,
+        jackknife_tags if options.jackknife else None,
     )
     print(f"{size(options.out)}, {seconds:.0f} s")
 
@@ -439,21 +439,21 @@ def bpm(options: argparse.Namespace) -> None:
 def bpm_evaluate(options: argparse.Namespace) -> None:
     """Compute the attachment scores of a dependency parser on CoNLL-U files or bracketed trees."""
     from spacy_dtparse.parsers import load_dependency_parser, load_parser
-    from training.dependency.fitting import judge
-    from training.dependency.running import find_tagger, guided, read_treebank_file, tagged
+    from training.dependency.fitting import attachment_scores
+    from training.dependency.running import add_guides, find_tagger, read_treebank_file, tag_sentences
 
     parser = load_dependency_parser(options.model)
     parser = parser.with_settings(stages=options.stages, decoder=options.decoder, heads=options.heads)
     sentences = [sentence for file in options.files for sentence in read_treebank_file(file, options.lang)]
     if options.tagger is not None:
-        sentences = tagged(find_tagger(options.tagger), sentences)
+        sentences = tag_sentences(find_tagger(options.tagger), sentences)
     if options.guide is not None:
-        sentences = guided(load_parser(options.guide), sentences, options.lang)
+        sentences = add_guides(load_parser(options.guide), sentences, options.lang)
     for sentence in sentences[:20]:
         parser.parse(sentence.columns)
-    began = time.process_time()
-    report = judge(parser, sentences)
-    seconds = time.process_time() - began
+    start = time.process_time()
+    report = attachment_scores(parser, sentences)
+    seconds = time.process_time() - start
     tokens = sum(len(sentence.heads) for sentence in sentences)
     print(f"{len(sentences)} sentences, {tokens} tokens, {tokens / max(seconds, 1e-9):.0f} tokens per CPU second")
     print(report.line())
@@ -483,7 +483,7 @@ def bpm_evaluate(options: argparse.Namespace) -> None:
     number("--candidates-n", None, "trees that the decoder rerank considers (default: 100)"),
     number("--networks", None, "maximum number of networks of a span parser to use"),
     option(
-        "--confident",
+        "--ensemble-threshold",
         "skip a span parser's other networks if no constituent of the first one's tree has a higher cost, −ln of its "
         "probability; 0: always use all networks",
         type=float,
@@ -494,7 +494,7 @@ def bpm_evaluate(options: argparse.Namespace) -> None:
 )
 def evaluate(options: argparse.Namespace) -> None:
     """Score a parser on treebank files, with gold or predicted tags, with several search budgets."""
-    from training.data.evaluate import evaluate, record_performance, table
+    from training.data.evaluate import evaluate, record_performance, scores_table
     from training.data.treebanks import TreebankFile, corpus_files
 
     files = [TreebankFile.parse(text) for text in options.files]
@@ -502,11 +502,11 @@ def evaluate(options: argparse.Namespace) -> None:
         files += corpus_files(options.corpus, options.names, "dev")
     if not files:
         raise ConfigError("no files to score on; give bracketed files, or --corpus FOLDER with --names")
-    names = ("decoder", "candidates_n", "networks", "confident")
+    names = ("decoder", "candidates_n", "networks", "ensemble_threshold")
     changes = {name: getattr(options, name) for name in names}
     settings = {name: value for name, value in changes.items() if value is not None}
     records = evaluate(options.source, files, options.tags, options.budgets or [None], settings)
-    print(table(records))
+    print(scores_table(records))
     if options.json is not None:
         write_json(options.json, records)
     if options.record:

@@ -10,7 +10,7 @@ from pathlib import Path
 from spacy_dtparse.cli.pipelines import natural_number, positive_number
 from spacy_dtparse.errors import ConfigError
 
-from .declaring import LICENCE, READ_SPEC, TEXT_SPEC, declare, flag, number, option, path, say, settings
+from .declaring import LICENCE, READ_SPEC, TEXT_SPEC, declare, flag, log_line, number, option, path, settings
 
 command = partial(declare, "Whole pipelines")
 
@@ -77,25 +77,25 @@ def assemble(options: argparse.Namespace) -> None:
 )
 def self_train(options: argparse.Namespace) -> None:
     """Parse raw text with a teacher and keep its most confident trees, to train a student on them."""
-    from training.data.reading import Reading, load_tagger
+    from training.data.reading import SentenceSelection, load_tagger
     from training.data.text import text_files
     from training.data.treebanks import TreebankFile
     from training.self_train.selecting import Selection, write_selection
-    from training.self_train.teaching import Teaching, teach
+    from training.self_train.silver import SilverParsing, parse_silver
 
     selection = Selection(options.keep_fraction, options.min_confidence, tuple(options.sizes), options.seed)
-    without = tuple(map(TreebankFile, options.exclude))
-    reading = Reading(options.min_words, options.max_words, options.keep_hyphens, without)
-    teaching = Teaching(options.teacher, text_files(options.text), reading, options.workdir, options.workers)
-    lesson = teach(teaching, load_tagger(options.pipeline), say)
-    report = write_selection(lesson, selection, options.out)
+    excluded = tuple(map(TreebankFile, options.exclude))
+    reading = SentenceSelection(options.min_words, options.max_words, options.keep_hyphens, excluded)
+    parsing = SilverParsing(options.teacher, text_files(options.text), reading, options.workdir, options.workers)
+    silver_trees = parse_silver(parsing, load_tagger(options.pipeline), log_line)
+    report = write_selection(silver_trees, selection, options.out)
     for file in report["files"]:
         why = ", ".join(f"{reason} {count}" for reason, count in file["dropped"].items() if count)
         print(f"{file['name']}: {file['sentences']} sentences, {file['kept']} kept; left out: {why or 'none'}")
     print(f"{options.out / 'teacher.mrg'}: {report['kept']} trees, {report['kept_words']} words")
 
 
-def betas_of(text: str) -> tuple[float, ...]:
+def parse_betas(text: str) -> tuple[float, ...]:
     """The numbers of a comma-separated list. Raises ConfigError for anything else."""
     try:
         return tuple(float(part) for part in text.split(","))
@@ -168,28 +168,28 @@ def adapt(options: argparse.Namespace) -> None:
 
     Trains a tagger on the parser's own trees that predicts which spines the parser will need.
     """
-    from training.data.reading import Reading
+    from training.data.reading import SentenceSelection
     from training.data.text import text_files
     from training.data.treebanks import TreebankFile
     from training.loglinear_tagger.options import SequenceOptions
-    from training.runs.settings import changed_fields
+    from training.runs.settings import apply_field_settings
     from training.supertag_adaptation.running import BETAS, Adaptation, adapt
 
     adaptation = Adaptation(
         options.pipeline,
         text_files(options.text),
-        Reading(options.min_words, options.max_words, limit=options.limit),
+        SentenceSelection(options.min_words, options.max_words, limit=options.limit),
         options.parser,
         tuple(TreebankFile.parse(text) for text in options.treebank),
         tuple(TreebankFile.parse(text) for text in options.dev),
         options.categories,
-        changed_fields(SequenceOptions(options.estimator), options.set, but=("estimator",)),
+        apply_field_settings(SequenceOptions(options.estimator), options.set, but=("estimator",)),
         tuple(options.betas) if options.betas else None,
         tuple(options.sizes) if options.sizes else None,
-        () if options.tune is None else tuple(map(betas_of, options.tune)) or BETAS,
+        () if options.tune is None else tuple(map(parse_betas, options.tune)) or BETAS,
         None if options.annotate_betas is None else tuple(options.annotate_betas),
     )
-    found = adapt(adaptation, options.out, options.workdir, options.workers, say)
+    found = adapt(adaptation, options.out, options.workdir, options.workers, log_line)
     print(found)
     print(f"{options.out}: a pipeline with a spine_tagger before its parser; use it with spacy.load")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from spacy_dtparse.cli.pipelines import natural_number
 from spacy_dtparse.errors import ConfigError
 
-from .declaring import CORPUS, NAMES, declare, flag, number, option, path, say, settings, treebank_spec
+from .declaring import CORPUS, NAMES, declare, flag, log_line, number, option, path, settings, treebank_spec
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "studies"
 SCALE = option("--scale", "fraction of the sentences to use (default: 1)", type=float, default=1.0, metavar="FRACTION")
@@ -59,19 +59,19 @@ def self_train_compare(options: argparse.Namespace) -> None:
     """
     from training.data.treebanks import TreebankFile
     from training.dtree.recipe import FitRecipe
-    from training.runs.settings import changed
-    from training.self_train.students import Experiment, named_file, run_experiment, table
+    from training.runs.settings import apply_settings
+    from training.self_train.students import Experiment, parse_named_file, run_experiment, students_table
 
-    recipe = FitRecipe.from_dict(changed(FitRecipe.from_json(options.recipe).to_dict(), options.set))
-    judges = [named_file(text) for text in options.evaluate]
-    if len({name for name, _ in judges}) < len(judges):
-        raise ConfigError(f"--evaluate: the names {', '.join(name for name, _ in judges)} must differ")
+    recipe = FitRecipe.from_dict(apply_settings(FitRecipe.from_json(options.recipe).to_dict(), options.set))
+    evaluation_files = [parse_named_file(text) for text in options.evaluate]
+    if len({name for name, _ in evaluation_files}) < len(evaluation_files):
+        raise ConfigError(f"--evaluate: the names {', '.join(name for name, _ in evaluation_files)} must differ")
     train, dev = (tuple(map(TreebankFile.parse, texts)) for texts in (options.train, options.dev))
     experiment = Experiment(
-        recipe, options.teacher, tuple(options.sizes), train, dev, dict(judges), options.out,
+        recipe, options.teacher, tuple(options.sizes), train, dev, dict(evaluation_files), options.out,
         options.teacher_weight, options.tree_weight, options.minutes,
     )  # fmt: skip
-    print(table(run_experiment(experiment, say)), end="")
+    print(students_table(run_experiment(experiment, log_line)), end="")
 
 
 @command(
@@ -100,7 +100,7 @@ def reproduce(options: argparse.Namespace) -> None:
     Repeat the command to resume a run. Results are written to OUT/RUN/result.json; `reproduce-report` makes tables and
     plots of them.
     """
-    from training.studies.plans import chosen, run_each
+    from training.studies.plans import run_each, select_runs
     from training.studies.sources import corpus_sources, treebank_sources
     from training.studies.turian2006.running import PLAN, Job, execute
 
@@ -108,7 +108,7 @@ def reproduce(options: argparse.Namespace) -> None:
         for run in PLAN:
             print(f"{run.name:22}{run.minutes:4.0f} min  {run.about}")
         return
-    runs = chosen(PLAN, options.runs)
+    runs = select_runs(PLAN, options.runs)
     if options.minutes is not None and not options.minutes > 0:
         raise ConfigError(f"--minutes {options.minutes}: it must be above 0")
     if (options.corpus is None) == (options.treebank is None):
@@ -121,10 +121,10 @@ def reproduce(options: argparse.Namespace) -> None:
         sources = corpus_sources(options.corpus, options.names, options.tags, options.scale)
     command = ("python", "-m", "training", *sys.argv[1:])
     job = Job(sources, options.out, options.budget, tuple(options.set), options.minutes, options.baseline, command)
-    run_each(runs, lambda run: execute(run, job), _figures)
+    run_each(runs, lambda run: execute(run, job), _format_scores)
 
 
-def _figures(result: dict) -> str:
+def _format_scores(result: dict) -> str:
     """The scores of a result as a phrase that ends in a comma and a space; empty if there are none."""
     words = ""
     if "best" in result:
@@ -176,9 +176,9 @@ def pcfgla_study(options: argparse.Namespace) -> None:
     Repeat the command to resume a run.
     """
     from training.studies.matsuzaki2005 import PLAN, TABLES, Study, execute
-    from training.studies.plans import chosen, fill_blocks, load_results, run_each
+    from training.studies.plans import fill_blocks, load_results, run_each, select_runs
 
-    runs = chosen(PLAN, options.runs)
+    runs = select_runs(PLAN, options.runs)
     if options.list:
         for run in runs:
             print(f"{run.name:26}{run.treebank:8}{', '.join(view.name for view in run.views)}")
@@ -193,10 +193,10 @@ def pcfgla_study(options: argparse.Namespace) -> None:
         raise ConfigError("--threads is 0; give 1 or more")
     command = ("python", "-m", "training", *sys.argv[1:])
     study = Study(options.corpus, options.tags, options.out, options.threads, options.scale, command)
-    run_each(runs, lambda run: execute(run, study), _scores)
+    run_each(runs, lambda run: execute(run, study), _format_view_scores)
 
 
-def _scores(result: dict) -> str:
+def _format_view_scores(result: dict) -> str:
     """The number of parameters and F1 of a result, as a phrase that ends in a comma and a space."""
     f1 = ", ".join(f"{name} {100 * view['all']['f1']:.2f}" for name, view in result["views"].items())
     return f"{result['parameters'][0]} parameters, F1 {f1}, "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from spacy_dtparse.cli.pipelines import positive_number
 from spacy_dtparse.errors import ConfigError
-from spacy_dtparse.trees.sided import written_categories
+from spacy_dtparse.trees.directional import category_writer
 
 from ..runs.files import write_json
 from .declaring import (
@@ -19,7 +19,7 @@ from .declaring import (
     declare,
     each,
     flag,
-    model_facts,
+    model_metadata,
     model_options,
     number,
     option,
@@ -53,14 +53,14 @@ COMMON = (
 def treebanks_and_config(options: argparse.Namespace, start: TaggingConfig) -> tuple[list[Treebank], TaggingConfig]:
     """(Treebanks, configuration) that the options of COMMON describe. Raises ConfigError, TrainingDataError."""
     from training.pos_tagger.treebanks import Treebank
-    from training.runs.settings import changed_fields
+    from training.runs.settings import apply_field_settings
 
     if options.names and options.corpus is None:
         raise ConfigError("--names needs --corpus, the folder of the treebanks")
     named = [*(f"{options.corpus}/{name}" for name in options.names), *options.treebank]
     if not named:
         raise ConfigError("no training data; give --treebank PATH, or --corpus FOLDER with --names")
-    return [Treebank.read(text) for text in named], changed_fields(start, options.set)
+    return [Treebank.read(text) for text in named], apply_field_settings(start, options.set)
 
 
 @command(
@@ -94,7 +94,7 @@ def jackknife(options: argparse.Namespace) -> None:
         metavar="NAME",
     ),
 )
-def tag(options: argparse.Namespace) -> None:
+def train_tagger(options: argparse.Namespace) -> None:
     """Train the tagger and the sentence segmentation of a spaCy pipeline, and tag the dev parts."""
     from training.pos_tagger.config import FINAL
     from training.pos_tagger.running import train_final
@@ -144,39 +144,39 @@ def spines(options: argparse.Namespace) -> int:
     from spacy_dtparse.trees import HeadRules, Recipe, head_rules
     from training.data import spines
     from training.data.treebanks import TreebankFile, read_files
-    from training.loglinear_tagger.corpus import LabelledSentence, write_labelled
+    from training.loglinear_tagger.corpus import LabelledSentence, format_labelled
 
     rules = head_rules(options.lang) if options.heads is None else HeadRules.from_json(options.heads)
     files, held_out = ([TreebankFile.parse(text) for text in texts] for texts in (options.files, options.held_out))
-    categories = written_categories(options.categories, rules)
+    categories = category_writer(options.categories, rules)
     if options.check:
-        return _check([*files, *held_out], rules, options.categories)
+        return _check_round_trips([*files, *held_out], rules, options.categories)
     recipe = Recipe.TM2006 if options.recipe_steps == "tm2006" else Recipe.PLAIN
-    sentences = spines.without_rare(spines.categorised(read_files(files), recipe, categories), options.min_count)
+    sentences = spines.replace_rare(spines.categorise(read_files(files), recipe, categories), options.min_count)
     inventory = spines.Inventory(sentences)
     described, covered = inventory.describe(options.max_rows), None
     if held_out:
-        covered = inventory.coverage(spines.categorised(read_files(held_out), recipe, categories))
+        covered = inventory.coverage(spines.categorise(read_files(held_out), recipe, categories))
     print(spines.report(described, covered, options.max_rows))
     if options.json is not None:
         write_json(options.json, {"inventory": described, "held_out": covered})
     if options.write is not None:
         options.write.parent.mkdir(parents=True, exist_ok=True)
         labelled = (LabelledSentence(*zip(*sentence, strict=True)) for sentence in sentences)
-        options.write.write_text(write_labelled(labelled), "utf8")
+        options.write.write_text(format_labelled(labelled), "utf8")
     return 0
 
 
-def _check(files: Sequence[TreebankFile], rules: HeadRules, categories: str) -> int:
+def _check_round_trips(files: Sequence[TreebankFile], rules: HeadRules, categories: str) -> int:
     """Print the results of --check, and return the exit code."""
-    from training.data.spines import check_file
+    from training.data.spines import check_round_trips
     from training.data.treebanks import TreebankFile
 
     bad = 0
     for file in files:
         if file != TreebankFile(file.path):
             raise ConfigError(f"{file.path}: --check reads all trees of a file; give the path without options")
-        trees, failed, problems = check_file(file.path, rules, sided=categories == "sided")
+        trees, failed, problems = check_round_trips(file.path, rules, directional=categories == "sided")
         print(f"{file.path}: {trees - failed} of {trees} trees rebuilt", *problems, sep="\n  ")
         bad += failed
     return 1 if bad else 0
@@ -224,9 +224,9 @@ def tagger_fit(options: argparse.Namespace) -> None:
 
     Repeat the command to resume a run.
     """
-    from training.loglinear_tagger.fitting import fit_files, jackknife, report
+    from training.loglinear_tagger.fitting import fit_files, jackknife_files, report
     from training.loglinear_tagger.options import SequenceOptions
-    from training.runs.settings import changed_fields
+    from training.runs.settings import apply_field_settings
 
     if not options.train:
         raise ConfigError("no training data; give --train FILE …")
@@ -234,9 +234,9 @@ def tagger_fit(options: argparse.Namespace) -> None:
         raise ConfigError(f"--betas are {options.betas}; give numbers from 0 to 1")
     if options.jackknife and options.jackknife < 2:
         raise ConfigError(f"--jackknife is {options.jackknife}; give 2 folds or more")
-    chosen = changed_fields(SequenceOptions(options.estimator), options.set, but=("estimator",))
+    chosen = apply_field_settings(SequenceOptions(options.estimator), options.set, but=("estimator",))
     if options.jackknife:
-        scores = jackknife(
+        scores = jackknife_files(
             options.train, chosen, options.out, options.jackknife, options.workdir, options.workers, options.betas
         )
     else:
@@ -244,7 +244,7 @@ def tagger_fit(options: argparse.Namespace) -> None:
             options.train,
             options.dev,
             chosen,
-            model_facts(options),
+            model_metadata(options),
             options.out,
             options.workdir,
             options.workers,

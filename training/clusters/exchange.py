@@ -32,7 +32,7 @@ def count_bigrams(first: np.ndarray, second: np.ndarray, n_words: int) -> Bigram
 
 
 def exchange(
-    text: np.ndarray, n_words: int, n_clusters: int, rounds: int, say: Callable[[str], object] = lambda line: None
+    text: np.ndarray, n_words: int, n_clusters: int, rounds: int, log_line: Callable[[str], object] = lambda line: None
 ) -> np.ndarray:
     """The cluster of each word, int32 (n_words,), below `n_clusters`.
 
@@ -44,9 +44,9 @@ def exchange(
     inside = (text[:-1] >= 0) & (text[1:] >= 0)
     pairs = text[:-1][inside], text[1:][inside]
     before, after = count_bigrams(*pairs, n_words), count_bigrams(*pairs[::-1], n_words)
-    for number in range(rounds):
-        moved = _pass(*(after if number % 2 else before), clusters, n_clusters)
-        say(f"clusters: round {number + 1} of {rounds}, {moved:,} words moved")
+    for i in range(rounds):
+        moved = _pass(*(after if i % 2 else before), clusters, n_clusters)
+        log_line(f"clusters: round {i + 1} of {rounds}, {moved:,} words moved")
         if not moved:
             break
     return clusters
@@ -72,22 +72,22 @@ def _pass(start: np.ndarray, word: np.ndarray, count: np.ndarray, clusters: np.n
     gain = np.zeros(n_clusters)
     moved = 0
     for w in range(n_words):
-        old, own = clusters[w], 0
+        old, word_count = clusters[w], 0
         for k in range(start[w], start[w + 1]):
             joint[word[k], old] -= count[k]
-            own += count[k]
-        if own == 0:
+            word_count += count[k]
+        if word_count == 0:
             continue
-        total[old] -= own
+        total[old] -= word_count
         for c in range(n_clusters):
-            gain[c] = _x_log_x(total[c]) - _x_log_x(total[c] + own)
+            gain[c] = _x_log_x(total[c]) - _x_log_x(total[c] + word_count)
         for k in range(start[w], start[w + 1]):
             v, n = word[k], count[k]
-            alone = _x_log_x(n)
+            new_pair_gain = _x_log_x(n)
             for c in range(n_clusters):
                 m = joint[v, c]
                 if m == 0:
-                    gain[c] += alone
+                    gain[c] += new_pair_gain
                 elif m + n < len(table):
                     gain[c] += table[m + n] - table[m]
                 else:
@@ -98,7 +98,7 @@ def _pass(start: np.ndarray, word: np.ndarray, count: np.ndarray, clusters: np.n
                 best = c
         for k in range(start[w], start[w + 1]):
             joint[word[k], best] += count[k]
-        total[best] += own
+        total[best] += word_count
         clusters[w] = best
         moved += 1 * (best != old)
     return moved

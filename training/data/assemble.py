@@ -15,7 +15,7 @@ from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.parsers.kinds import CONSTITUENT_FACTORIES, KINDS
 from spacy_dtparse.pipeline import component  # noqa: F401 (registers the factory where it is not installed)
 
-from .treebanks import CATALOGUE, provenance, reader_treebanks, weighted_names
+from .treebanks import CATALOGUE, parse_weighted_names, provenance, span_model_treebanks
 
 MAX_TOTAL = 25_000_000
 MAX_FILE = 12_000_000
@@ -61,7 +61,7 @@ def assemble(
         )
     factory = KINDS[parser.name].factory
     nlp.add_pipe(factory, config={"model": str(model)})
-    origin = provenance([*weighted_names(treebanks), *reader_treebanks(parser.meta)])
+    origin = provenance([*parse_weighted_names(treebanks), *span_model_treebanks(parser.meta)])
     origin["credits"] = list(dict.fromkeys([*origin["credits"], *credits, *parser.meta.get("credits", [])]))
     origin["license"] = licence or origin["license"]
     dev = parser.meta.get("fit", {}).get("dev", {})

@@ -18,8 +18,8 @@ def read_clusters(path: Path) -> list[str]:
             f"{path}: cannot read the clusters ({error}); give a file that `python -m training clusters` wrote"
         ) from error
     counts = Counter(word for line in lines for word in line.split())
-    word, most = counts.most_common(1)[0] if counts else ("", 0)
-    if most != 1:
-        what = f"has the word {word!r} twice" if counts else "has no words"
-        raise TrainingDataError(f"{path}: {what}; give a file that `python -m training clusters` wrote")
+    word, max_count = counts.most_common(1)[0] if counts else ("", 0)
+    if max_count != 1:
+        problem = f"has the word {word!r} twice" if counts else "has no words"
+        raise TrainingDataError(f"{path}: {problem}; give a file that `python -m training clusters` wrote")
     return [line for line in lines if line.split()]

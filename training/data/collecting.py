@@ -43,7 +43,7 @@ class Layout:
     def __post_init__(self) -> None:
         listed = Counter(document for documents in self.parts.values() for document in documents)
         if twice := [document for document, count in listed.items() if count > 1]:
-            raise ConfigError(f"{self.name}: {_some(twice)} is listed twice; list each document in one part")
+            raise ConfigError(f"{self.name}: {_shorten(twice)} is listed twice; list each document in one part")
         missing = [part for part in PARTS if not self.parts.get(part)]
         if missing or set(self.parts) - {*PARTS, TEST}:
             raise ConfigError(
@@ -51,7 +51,7 @@ class Layout:
                 "and train and dev must have documents"
             )
 
-    def unwanted(self, document: str) -> str:
+    def exclusion_reason(self, document: str) -> str:
         """The reason to leave out a document of neither train nor dev."""
         if document in self.parts.get(TEST, ()):
             return "test part"
@@ -62,7 +62,7 @@ class Layout:
 
 
 @dataclass
-class Collected:
+class CollectionReport:
     """The result of collecting a treebank: numbers of files and trees by part, documents left out by reason, listed
     documents that were not found."""
 
@@ -82,10 +82,10 @@ class Collected:
             f"left out {left} files"
         ]
         for reason, documents in sorted(self.left_out.items()):
-            names = f": {_some(documents)}" if reason == UNLISTED else ""
+            names = f": {_shorten(documents)}" if reason == UNLISTED else ""
             lines.append(f"  left out, {reason}: {len(documents)}{names}")
         if self.missing:
-            lines.append(f"  listed, but not there: {len(self.missing)}: {_some(self.missing)}")
+            lines.append(f"  listed, but not there: {len(self.missing)}: {_shorten(self.missing)}")
         if self.note:
             lines.append(f"  note: {self.note}")
         return lines
@@ -131,7 +131,7 @@ def find_documents(folder: Path, suffix: str) -> dict[str, Path]:
     return dict(sorted(found.items()))
 
 
-def collect_treebank(folder: Path, name: str, out: Path, known: Mapping[str, Layout] | None = None) -> Collected:
+def collect_treebank(folder: Path, name: str, out: Path, known: Mapping[str, Layout] | None = None) -> CollectionReport:
     """Write `out`/`name`/{train,dev}.mrg from the bracket files in and below `folder`/`name`.
 
     Writes one tree per line, with the labels, function tags and empty elements of the source, documents in the order
@@ -171,10 +171,10 @@ def collect_treebank(folder: Path, name: str, out: Path, known: Mapping[str, Lay
     left_out: dict[str, list[str]] = {}
     for document in documents:
         if document not in used:
-            left_out.setdefault(layout.unwanted(document), []).append(document)
+            left_out.setdefault(layout.exclusion_reason(document), []).append(document)
     counts = {part: len(paths) for part, paths in files.items()}
     missing = [document for part in PARTS for document in layout.parts[part] if document not in documents]
-    return Collected(name, layout.note, counts, _write_parts(files, target), left_out, missing)
+    return CollectionReport(name, layout.note, counts, _write_parts(files, target), left_out, missing)
 
 
 def _files(layout: Layout, part: str, documents: Mapping[str, Path], source: Path) -> list[Path]:
@@ -227,5 +227,5 @@ def _tree_lines(source: Path) -> list[str]:
     return lines
 
 
-def _some(names: Sequence[str], most: int = 5) -> str:
-    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
+def _shorten(names: Sequence[str], max_names: int = 5) -> str:
+    return ", ".join(names[:max_names]) + (", …" if len(names) > max_names else "")

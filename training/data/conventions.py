@@ -50,7 +50,7 @@ def _tokenizer() -> Language:
 
 
 @cache
-def _contracted() -> frozenset[str]:
+def _special_case_pieces() -> frozenset[str]:
     """The pieces of the tokenizer's special cases (d', you)."""
     rules = cast(Tokenizer, _tokenizer().tokenizer).rules or {}
     return frozenset(piece[ORTH] for pieces in rules.values() for piece in pieces)
@@ -72,14 +72,14 @@ def problems(tree: Tree) -> Iterator[str]:
     else:
         if tree.labels[top[0]] not in ROOTS:
             yield f"{tree.labels[top[0]]} cannot be the whole sentence"
-        for place, tag in enumerate(tree.tags):
-            if tag == "." and place >= len(tree.tags) - 2 and tree.token_parents()[place] != top[0]:
+        for i, tag in enumerate(tree.tags):
+            if tag == "." and i >= len(tree.tags) - 2 and tree.token_parents()[i] != top[0]:
                 yield "the final stop is not a child of the node below TOP"
     for node in range(1, len(tree.labels)):
         yield from _node_problems(tree, node, child_lists[node])
     for word in map(unescape_token, tree.words):
         pieces = _pieces(word)
-        if len(pieces) > 1 and word[-1:] != "." and word not in _contracted():
+        if len(pieces) > 1 and word[-1:] != "." and word not in _special_case_pieces():
             yield f"{word!r} is no token of spaCy's tokenizer, which splits it into {' '.join(pieces)!r}"
 
 
@@ -95,9 +95,9 @@ def _node_problems(tree: Tree, node: int, children: list[int]) -> Iterator[str]:
     """The problems of a constituent."""
     label = tree.labels[node]
     names = [tree.labels[child] if child >= 0 else tree.tags[~child] for child in children]
-    bare = [tree.tags[~child] for child in children if child < 0]
-    below, tags, phrases = set(names), set(bare), {tree.labels[child] for child in children if child >= 0}
-    noun = next((tag for tag in bare if tag in (_NOUNS - VERBS if label == "VP" else _NOUNS)), None)
+    token_tags = [tree.tags[~child] for child in children if child < 0]
+    below, tags, phrases = set(names), set(token_tags), {tree.labels[child] for child in children if child >= 0}
+    noun = next((tag for tag in token_tags if tag in (_NOUNS - VERBS if label == "VP" else _NOUNS)), None)
     heads = _HEADS.get(label, frozenset())
     wrong = {
         f"{label} over {label} alone": names == [label],
@@ -113,7 +113,7 @@ def _node_problems(tree: Tree, node: int, children: list[int]) -> Iterator[str]:
             label == "VP" and tags & {"MD", "TO"} and tags & {"VB", "VBP", "VBD", "VBZ"}
         ),
         "two verbs in one VP; each has a VP of its own": (
-            label == "VP" and sum(tag in VERBS for tag in bare) > 1 and "CC" not in tags
+            label == "VP" and sum(tag in VERBS for tag in token_tags) > 1 and "CC" not in tags
         ),
         "a preposition or particle is a child of VP; it needs PP or PRT": label == "VP" and tags & {"IN", "RP"},
         "a postmodified noun has an NP of its own": (
@@ -128,14 +128,14 @@ def _node_problems(tree: Tree, node: int, children: list[int]) -> Iterator[str]:
     yield from (f"({label} {' '.join(names)}): {problem}" for problem, found in wrong.items() if found)
 
 
-def check_file(path: Path) -> list[str]:
+def check_conventions(path: Path) -> list[str]:
     """The problems of all trees of a file, each with the tree's number and words; duplicates are a problem, too."""
     found = []
-    seen: dict[tuple[str, ...], int] = {}
-    for number, tree in enumerate(read_trees(path), 1):
+    first_tree: dict[tuple[str, ...], int] = {}
+    for i, tree in enumerate(read_trees(path), 1):
         key = tuple(word.lower() for word in tree.words if any(map(str.isalnum, word)))
-        if key in seen:
-            found.append(f"{path}, tree {number}: the same words as tree {seen[key]}: {' '.join(tree.words)}")
-        seen.setdefault(key, number)
-        found += [f"{path}, tree {number}: {problem} | {' '.join(tree.words)}" for problem in problems(tree)]
+        if key in first_tree:
+            found.append(f"{path}, tree {i}: the same words as tree {first_tree[key]}: {' '.join(tree.words)}")
+        first_tree.setdefault(key, i)
+        found += [f"{path}, tree {i}: {problem} | {' '.join(tree.words)}" for problem in problems(tree)]
     return found

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.pipeline.corpus import convert_brackets
-from spacy_dtparse.text import without_backslashes
+from spacy_dtparse.text import remove_backslashes
 from spacy_dtparse.trees import EMPTY_TAG, Tree, read_trees, write_tree
 from spacy_dtparse.trees.transforms import strip_empty
 
@@ -26,7 +26,7 @@ class Conversion:
 
     `lang`: its language, for spaCy's tokenizer. `scheme`: new labels and tags. `encoding`: of its files. `limit`: use
     only the first trees of train. `dev`: "K/N": if there is no dev file, every N-th block of ten trees, starting with
-    the K-th, becomes the dev part. `also`: additional parts, such as "test".
+    the K-th, becomes the dev part. `splits`: additional parts, such as "test".
     """
 
     lang: str = "en"
@@ -34,18 +34,18 @@ class Conversion:
     encoding: str = "utf-8"
     limit: int | None = None
     dev: str | None = None
-    also: tuple[str, ...] = ()
+    splits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Converted:
+class ConversionReport:
     """The number of trees written, by part, and messages about the treebank."""
 
     counts: dict[str, int]
     findings: list[str]
 
 
-def convert_treebank(folder: Path, name: str, out: Path, how: Conversion | None = None) -> Converted:
+def convert_treebank(folder: Path, name: str, out: Path, conversion: Conversion | None = None) -> ConversionReport:
     """Convert `folder`/`name`/{train,dev}.mrg (or .psd) to `out`/`name`/{train,dev}.mrg and dev.spacy.
 
     Writes trees without empty elements, function tags and backslashes, one per line; trees that consist of empty
@@ -53,24 +53,24 @@ def convert_treebank(folder: Path, name: str, out: Path, how: Conversion | None 
     TrainingDataError if another file is missing or has no tree, TreeFormatError for a malformed tree, ConfigError for
     an unknown encoding or language.
     """
-    how = how or Conversion()
-    nlp = blank_pipeline(how.lang)
-    sources = {part: part_file(folder, name, part) for part in ("train", "dev", *how.also)}
+    conversion = conversion or Conversion()
+    nlp = blank_pipeline(conversion.lang)
+    sources = {part: part_file(folder, name, part) for part in ("train", "dev", *conversion.splits)}
     for part, path in sources.items():
         if part != "dev" and not path.is_file():
             raise TrainingDataError(f"there is no file {path}; give a file of bracketed trees")
-    raw = {part: _read(path, how) for part, path in sources.items() if path.is_file()}
-    raw["train"] = raw["train"][: how.limit]
-    if how.dev is not None and "dev" not in raw:
+    raw = {part: _read_trees(path, conversion) for part, path in sources.items() if path.is_file()}
+    raw["train"] = raw["train"][: conversion.limit]
+    if conversion.dev is not None and "dev" not in raw:
         where = f"{name}: the dev part"
-        raw["dev"] = blocks(raw["train"], how.dev, where)
-        raw["train"] = blocks(raw["train"], f"-{how.dev}", where)
+        raw["dev"] = blocks(raw["train"], conversion.dev, where)
+        raw["train"] = blocks(raw["train"], f"-{conversion.dev}", where)
         if not raw["dev"] or not raw["train"]:
             raise ConfigError(
-                f"{where} {how.dev} leaves {len(raw['train'])} trees for train and {len(raw['dev'])} for dev; "
+                f"{where} {conversion.dev} leaves {len(raw['train'])} trees for train and {len(raw['dev'])} for dev; "
                 "give another --dev K/N"
             )
-    clean = {part: list(map(cleaned, trees)) for part, trees in raw.items()}
+    clean = {part: list(map(clean_tree, trees)) for part, trees in raw.items()}
     for part, trees in clean.items():
         if not trees:
             raise TrainingDataError(
@@ -80,19 +80,19 @@ def convert_treebank(folder: Path, name: str, out: Path, how: Conversion | None 
         target.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(target, "".join(write_tree(tree) + "\n" for tree in trees).encode())
         if part == "dev":
-            convert_brackets(target, target.with_suffix(".spacy"), lang=how.lang)
+            convert_brackets(target, target.with_suffix(".spacy"), lang=conversion.lang)
     counts = {part: len(trees) for part, trees in clean.items()}
-    return Converted(counts, findings(raw["train"], clean["train"], clean.get("dev", []), nlp))
+    return ConversionReport(counts, findings(raw["train"], clean["train"], clean.get("dev", []), nlp))
 
 
-def cleaned(tree: Tree) -> Tree:
+def clean_tree(tree: Tree) -> Tree:
     """Remove empty elements, function tags, backslashes, and white space within tokens."""
     tree = strip_empty(tree)
-    words = tuple(map(without_backslashes, tree.words))
-    return spaced_apart(Tree(words, tree.tags, tree.labels, tree.starts, tree.ends))
+    words = tuple(map(remove_backslashes, tree.words))
+    return split_tokens(Tree(words, tree.tags, tree.labels, tree.starts, tree.ends))
 
 
-def spaced_apart(tree: Tree) -> Tree:
+def split_tokens(tree: Tree) -> Tree:
     """Split tokens that contain white space (or no-break spaces) into several ones, each with the tag of the whole."""
     parts = [word.split() or [word] for word in tree.words]
     if all(len(part) == 1 for part in parts):
@@ -103,10 +103,10 @@ def spaced_apart(tree: Tree) -> Tree:
     return Tree(words, tags, tree.labels, tuple(at[k] for k in tree.starts), tuple(at[k] for k in tree.ends))
 
 
-def _read(path: Path, how: Conversion) -> list[Tree]:
+def _read_trees(path: Path, conversion: Conversion) -> list[Tree]:
     try:
-        codecs.lookup(how.encoding)
+        codecs.lookup(conversion.encoding)
     except LookupError:
-        raise ConfigError(f"--encoding {how.encoding} is unknown; give one such as utf-8 or latin-1") from None
-    trees = read_trees(path, encoding=how.encoding)
-    return [how.scheme.apply(tree) for tree in trees if any(tag != EMPTY_TAG for tag in tree.tags)]
+        raise ConfigError(f"--encoding {conversion.encoding} is unknown; give one such as utf-8 or latin-1") from None
+    trees = read_trees(path, encoding=conversion.encoding)
+    return [conversion.scheme.apply(tree) for tree in trees if any(tag != EMPTY_TAG for tag in tree.tags)]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from spacy_dtparse.errors import TrainingDataError
-from spacy_dtparse.features.trees.beliefs import Beliefs
+from spacy_dtparse.features.trees.marginals import SpanMarginals
 from spacy_dtparse.model.schema import LABEL, TAG, text
 from spacy_dtparse.text import raw_word
 from spacy_dtparse.trees import Tree, read_trees
@@ -23,14 +23,14 @@ class Sentence:
 
     `tree`: the gold tree without empty elements and function tags, its tags gold, its words raw text. `tags`: the tags
     that training or parsing uses (a tagger's, or the gold tags). `source`: name of the treebank. `weight`: of its
-    states in training. `beliefs`: span marginals under a span model, or None.
+    states in training. `marginals`: span marginals under a span model, or None.
     """
 
     tree: Tree
     tags: tuple[str, ...]
     source: str
     weight: float = 1.0
-    beliefs: Beliefs | None = None
+    marginals: SpanMarginals | None = None
 
 
 def read_treebank(
@@ -42,16 +42,16 @@ def read_treebank(
     path = Path(path)
     lines = None if tags_path is None else read_tags(tags_path, "one line of tags per tree")
     sentences = []
-    for number, tree in enumerate(islice(read_trees(path), limit), 1):
+    for i, tree in enumerate(islice(read_trees(path), limit), 1):
         stripped = strip_empty(tree)
         words = tuple(raw_word(word) for word in stripped.words)
-        clean = Tree.trusted(words, stripped.tags, stripped.labels, stripped.starts, stripped.ends)
+        clean = Tree.unchecked(words, stripped.tags, stripped.labels, stripped.starts, stripped.ends)
         tags = stripped.tags
         if lines is not None:
-            tags = tuple(lines[number - 1].split()) if number <= len(lines) else ()
+            tags = tuple(lines[i - 1].split()) if i <= len(lines) else ()
             if len(tags) != len(words):
                 raise TrainingDataError(
-                    f"{tags_path}, line {number}: {len(tags)} tags for the {len(words)} words of tree {number} "
+                    f"{tags_path}, line {i}: {len(tags)} tags for the {len(words)} words of tree {i} "
                     f"of {path}; tag this treebank again"
                 )
         sentences.append(Sentence(clean, tags, path.parent.name or path.stem, weight))
@@ -78,7 +78,7 @@ def read_tags(path: str | Path, wanted: str) -> list[str]:
 def training_tree(sentence: Sentence, recipe: Recipe) -> Tree:
     """The tree to derive in training: the sentence's tree with its training tags, preprocessed by the recipe."""
     tree = sentence.tree
-    return recipe.apply(Tree.trusted(tree.words, sentence.tags, tree.labels, tree.starts, tree.ends))
+    return recipe.apply(Tree.unchecked(tree.words, sentence.tags, tree.labels, tree.starts, tree.ends))
 
 
 def survey(trees: Sequence[Tree], max_arity: int) -> dict[str, Any]:
@@ -98,16 +98,16 @@ def survey(trees: Sequence[Tree], max_arity: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def every_nth(sentences: Sequence[Sentence], most: int) -> Sequence[Sentence]:
-    """At most `most` of the sentences, evenly spaced."""
-    return sentences[:: max(1, -(-len(sentences) // most))]
+def take_evenly(sentences: Sequence[Sentence], max_size: int) -> Sequence[Sentence]:
+    """At most `max_size` of the sentences, evenly spaced."""
+    return sentences[:: max(1, -(-len(sentences) // max_size))]
 
 
 _BLOCK = 10
 """Number of adjacent sentences in the same fold: few documents are divided, and each fold has parts of every genre."""
 
 
-def fold_numbers(size: int, folds: int, block: int = 200) -> np.ndarray:
+def long_block_folds(size: int, folds: int, block: int = 200) -> np.ndarray:
     """int32 [size]: the fold of each sentence. Blocks of consecutive sentences are assigned to the folds in turn.
 
     Blocks have at most `block` sentences, fewer in small treebanks so that each fold gets about four blocks. So most of
@@ -119,6 +119,6 @@ def fold_numbers(size: int, folds: int, block: int = 200) -> np.ndarray:
     return ((np.arange(size) // block) % folds).astype(np.int32)
 
 
-def folds_of(n: int, folds: int) -> np.ndarray:
+def short_block_folds(n: int, folds: int) -> np.ndarray:
     """The fold of each of n sentences, int64."""
     return np.arange(n) // _BLOCK % folds

@@ -35,7 +35,7 @@ class DependencySentence:
 def tree_problem(heads: Sequence[int]) -> str:
     """The reason why heads (1-based, 0 for the root) are not a tree with one dependent of the root; "" if they are."""
     n = len(heads)
-    roots = [place for place, head in enumerate(heads, 1) if head == 0]
+    roots = [position for position, head in enumerate(heads, 1) if head == 0]
     if len(roots) != 1:
         return f"{len(roots)} tokens have the head 0; exactly one must be the root"
     reached = {0}
@@ -57,43 +57,43 @@ def read_conllu(path: str | Path) -> Iterator[DependencySentence]:
     file and line for a line that is not CoNLL-U, or a sentence that is no tree."""
     path = Path(path)
     rows: list[list[str]] = []
-    first = 0
+    first_line = 0
     try:
         with path.open("rb") as file:
-            for number, raw in enumerate(chain(file, [b""]), 1):
+            for lineno, raw in enumerate(chain(file, [b""]), 1):
                 line = raw.decode().rstrip("\r\n")
                 if not line.strip():
                     if rows:
-                        yield _sentence(rows, f"{path}:{first}")
+                        yield _make_sentence(rows, f"{path}:{first_line}")
                         rows = []
                 elif not line.startswith("#"):
                     cells = line.split("\t")
                     if len(cells) != _COLUMNS:
                         raise TrainingDataError(
-                            f"{path}:{number}: {len(cells)} columns; CoNLL-U has {_COLUMNS}, separated by tabs"
+                            f"{path}:{lineno}: {len(cells)} columns; CoNLL-U has {_COLUMNS}, separated by tabs"
                         )
                     if "-" in cells[0] or "." in cells[0]:
                         continue
                     if cells[0] != str(len(rows) + 1):
                         raise TrainingDataError(
-                            f"{path}:{number}: token {cells[0]!r}, but {len(rows) + 1} is expected; is a blank "
+                            f"{path}:{lineno}: token {cells[0]!r}, but {len(rows) + 1} is expected; is a blank "
                             "line missing before it?"
                         )
                     if not cells[6].isascii() or not cells[6].isdigit():
                         raise TrainingDataError(
-                            f"{path}:{number}: the head is {cells[6]!r}; it must be a token's number, or 0 for the root"
+                            f"{path}:{lineno}: the head is {cells[6]!r}; it must be a token's number, or 0 for the root"
                         )
-                    first = first if rows else number
+                    first_line = first_line if rows else lineno
                     rows.append(cells)
     except UnicodeDecodeError as error:
         raise TrainingDataError(
-            f"{path}:{number}: this is not UTF-8 ({error.reason} at byte {error.start} of the line)"
+            f"{path}:{lineno}: this is not UTF-8 ({error.reason} at byte {error.start} of the line)"
         ) from error
 
 
-def _sentence(rows: list[list[str]], place: str) -> DependencySentence:
-    def column(number: int) -> tuple[str, ...]:
-        return tuple("" if row[number] == "_" and row[1] != "_" else row[number] for row in rows)
+def _make_sentence(rows: list[list[str]], location: str) -> DependencySentence:
+    def column(index: int) -> tuple[str, ...]:
+        return tuple("" if row[index] == "_" and row[1] != "_" else row[index] for row in rows)
 
     words = tuple(row[1].replace("\xa0", " ").replace(" ", "_") for row in rows)
     pos, heads = column(3), tuple(int(row[6]) for row in rows)
@@ -102,7 +102,7 @@ def _sentence(rows: list[list[str]], place: str) -> DependencySentence:
     try:
         return DependencySentence(columns, heads, labels, punctuation)
     except TrainingDataError as error:
-        raise TrainingDataError(f"{place}: in the sentence that begins here, {error}") from None
+        raise TrainingDataError(f"{location}: in the sentence that begins here, {error}") from None
 
 
 def from_tree(tree: Tree, rules: HeadRules, tags: Sequence[str] | None = None) -> DependencySentence:
@@ -124,7 +124,7 @@ def part_labels(sentence: DependencySentence, rules: TextRules) -> tuple[str, ..
     tags, pos = sentence.columns.tags, sentence.columns.pos
     if rules.places:
         tags = tuple(
-            "".join(char if place in rules.places else _NOTHING for place, char in enumerate(tag)) for tag in tags
+            "".join(char if position in rules.places else _NOTHING for position, char in enumerate(tag)) for tag in tags
         )
     none = ("",) * len(sentence.heads)
     coarse, fine = none if rules.source == "tag" else pos, none if rules.source == "pos" else tags
@@ -138,6 +138,6 @@ def with_labels(sentence: DependencySentence, labels: Sequence[str]) -> Dependen
     return replace(sentence, columns=columns)
 
 
-def retagged(tagger: SequenceTagger, sentences: Sequence[DependencySentence]) -> list[DependencySentence]:
+def retag_sentences(tagger: SequenceTagger, sentences: Sequence[DependencySentence]) -> list[DependencySentence]:
     """The sentences with parts of speech predicted by a tagger with labels in the format of `part_labels`."""
     return [with_labels(sentence, tagger.tag(sentence.columns.words)) for sentence in sentences]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # the trainers score trees without spaCy
     from spacy.language import Language
 
 TAGS = ("gold", "predicted")
-FIGURES = ("precision", "recall", "f1", "unlabelled_f1", "exact_match", "crossing", "no_crossing")
+MEASURES = ("precision", "recall", "f1", "unlabelled_f1", "exact_match", "crossing", "no_crossing")
 
 
 def load_source(source: Path) -> tuple[ConstituentParser, Language | None]:
@@ -67,7 +67,7 @@ def score_trees(
     return total, parts
 
 
-def own_trees(parser: ConstituentParser, sentences: Iterable[Sentence]) -> list[Tree]:
+def parse_sentences(parser: ConstituentParser, sentences: Iterable[Sentence]) -> list[Tree]:
     """Parse the sentences with their tags."""
     return [parser.parse(sentence.tree.words, sentence.tags).tree for sentence in sentences]
 
@@ -77,7 +77,7 @@ def score_parser(
 ) -> dict[str, Any]:
     """Parse the sentences with the given tags, one by one in this process, and score the trees.
 
-    Returns plain data: "all" and "evalb" with `FIGURES` as fractions ("crossing" per sentence), "tag_accuracy" (None
+    Returns plain data: "all" and "evalb" with `MEASURES` as fractions ("crossing" per sentence), "tag_accuracy" (None
     if the given tags have no tag in common with the trees), "sentences", "tokens", "seconds" (CPU time of the parser
     only), "tokens_per_second", "status": number of sentences by STATUSES, "greedy_optimal": fraction of sentences
     whose greedy parse was proven optimal (None after greedy parsing, which proves nothing, and for parsers without a
@@ -89,9 +89,9 @@ def score_parser(
     parser.parse(sentences[0].tree.words, tags[0])  # compile or load the kernels before timing
     seconds = 0.0
     for sentence, row in zip(sentences, tags, strict=True):
-        began = time.process_time()
+        started = time.process_time()
         result = parser.parse(sentence.tree.words, row)
-        seconds += time.process_time() - began
+        seconds += time.process_time() - started
         report.add(sentence.tree, result.tree)
         status[result.status] += 1
         scored += result.n_scored
@@ -102,7 +102,7 @@ def score_parser(
     alike = bool({tag for row in tags for tag in row} & {tag for s in sentences for tag in s.tree.tags})
     searched = isinstance(parser, DtreeParser) and bool(status["optimal"] + status["complete"])
     return {
-        **{convention: {name: totals[convention][name] for name in FIGURES} for convention in ("all", "evalb")},
+        **{convention: {name: totals[convention][name] for name in MEASURES} for convention in ("all", "evalb")},
         "tag_accuracy": right / tokens if alike else None, "sentences": len(sentences), "tokens": tokens,
         "seconds": seconds, "tokens_per_second": tokens / seconds,
         "status": {name: status[name] for name in STATUSES if status[name]},
@@ -143,8 +143,8 @@ def evaluate(
             used = tags_of(file, gold, kind, nlp, source)
             for budget in budgets:
                 record = score_parser(parser.with_settings(budget=budget), gold, used)
-                facts = {"treebank": file.name, "file": file.path.name, "tags": kind, "budget": budget}
-                records.append({**facts, **settings, **record})
+                columns = {"treebank": file.name, "file": file.path.name, "tags": kind, "budget": budget}
+                records.append({**columns, **settings, **record})
     return records
 
 
@@ -165,7 +165,7 @@ def tags_of(
     return tag_lists(nlp, (sentence.tree.words for sentence in gold))
 
 
-def table(records: Sequence[dict[str, Any]]) -> str:
+def scores_table(records: Sequence[dict[str, Any]]) -> str:
     """The records as a text table."""
     lines = [
         f"{'treebank':12}{'tags':>10}{'budget':>9}{'F1 all':>8}{'F1 evalb':>9}{'exact':>7}{'tag acc':>8}"
@@ -182,8 +182,8 @@ def table(records: Sequence[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.2f}"
+def _percent(fraction: float | None) -> str:
+    return "-" if fraction is None else f"{100 * fraction:.2f}"
 
 
 def performance(records: Sequence[dict[str, Any]]) -> dict[str, float]:

@@ -17,7 +17,7 @@ from .text import TextFile
 from .treebanks import TreebankFile
 
 HYPHENS = frozenset("-\u2010\u2011")
-LEAST_WORDS_SHARE = 0.5
+MIN_WORD_FRACTION = 0.5
 """At least this fraction of a sentence's tokens must be words (begin with a letter), one of them in lower case."""
 
 DROPPED = ("short", "long", "no_language", "in_treebank", "duplicate")
@@ -33,12 +33,12 @@ class TaggedSentence(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Reading:
+class SentenceSelection:
     """Criteria for selecting sentences of texts.
 
     `min_words`, `max_words`: minimum and maximum tokens of a sentence, including punctuation. `keep_hyphens`: words are
     not split at hyphens, as in the Wall Street Journal and GENIA treebanks (spaCy splits them, as CRAFT and GUM do).
-    `without`: treebanks whose sentences are left out, such as the dev part that students are scored on. `limit`: take
+    `exclude`: treebanks whose sentences are left out, such as the dev part that students are scored on. `limit`: take
     only the first sentences of the selection.
 
     Raises ConfigError for values out of range.
@@ -47,7 +47,7 @@ class Reading:
     min_words: int = 3
     max_words: int = 40
     keep_hyphens: bool = False
-    without: tuple[TreebankFile, ...] = ()
+    exclude: tuple[TreebankFile, ...] = ()
     limit: int | None = None
 
     def __post_init__(self) -> None:
@@ -77,7 +77,7 @@ def load_tagger(pipeline: str | None = None) -> Language:
     return nlp
 
 
-def tagger_facts(nlp: Language) -> dict[str, Any]:
+def pipeline_metadata(nlp: Language) -> dict[str, Any]:
     """Language, name, version and a digest of the pipeline's weights, as plain data."""
     digest = hashlib.sha256()
     for name, pipe in nlp.pipeline:
@@ -89,7 +89,7 @@ def tagger_facts(nlp: Language) -> dict[str, Any]:
     return {"lang": meta["lang"], "name": meta["name"], "version": meta["version"], "sha256": digest.hexdigest()}
 
 
-def joined_hyphens(words: Sequence[str], spaces: Sequence[bool]) -> tuple[list[str], list[bool]]:
+def join_hyphens(words: Sequence[str], spaces: Sequence[bool]) -> tuple[list[str], list[bool]]:
     """Join words that a tokenizer split at hyphens: `high`, `-`, `rise` becomes `high-rise`. Returns (words, spaces).
 
     A hyphen is joined to both sides if there is no space around it and a letter or digit (or, before it, a full stop)
@@ -124,14 +124,14 @@ def sentence_key(words: Iterable[str]) -> str:
 def is_language(words: Sequence[str]) -> bool:
     """Return whether a sentence looks like language: half of its tokens are words, not all of them capitalised."""
     letters = [word for word in words if word[0].isalpha()]
-    return len(letters) >= LEAST_WORDS_SHARE * len(words) and any(word[0].islower() for word in letters)
+    return len(letters) >= MIN_WORD_FRACTION * len(words) and any(word[0].islower() for word in letters)
 
 
 def _docs(nlp: Language, paragraphs: Iterable[str], keep_hyphens: bool) -> Iterator[Doc]:
     for paragraph in paragraphs:
         doc = nlp.make_doc(paragraph)
         if keep_hyphens:
-            words, spaces = joined_hyphens([t.text for t in doc], [bool(t.whitespace_) for t in doc])
+            words, spaces = join_hyphens([t.text for t in doc], [bool(t.whitespace_) for t in doc])
             if len(words) < len(doc):
                 doc = Doc(nlp.vocab, words=words, spaces=spaces)
         yield doc
@@ -153,18 +153,18 @@ def tagged_sentences(nlp: Language, paragraphs: Iterable[str], keep_hyphens: boo
 
 
 def read_sentences(
-    nlp: Language, files: Sequence[TextFile], reading: Reading
+    nlp: Language, files: Sequence[TextFile], reading: SentenceSelection
 ) -> tuple[list[TaggedSentence], list[dict[str, Any]]]:
     """(Sentences to parse; for each file its name, the numbers of paragraphs, sentences and words read, and the number
     of sentences left out for each reason in DROPPED). Raises TrainingDataError for files that cannot be read or
     treebanks without trees, ConfigError as `tagged_sentences` does, and if there is no file."""
     if not files:
         raise ConfigError("no text to parse; give --text FILE, UTF-8 with one paragraph per line")
-    banned = {sentence_key(s.tree.words) for file in reading.without for s in file.read()}
-    seen: set[str] = set()
+    banned = {sentence_key(s.tree.words) for file in reading.exclude for s in file.read()}
+    seen_keys: set[str] = set()
     found: list[TaggedSentence] = []
     counts: list[dict[str, Any]] = []
-    for number, file in enumerate(files):
+    for i, file in enumerate(files):
         paragraphs = file.paragraphs()
         dropped = dict.fromkeys(DROPPED, 0)
         count = {"name": file.name, "paragraphs": len(paragraphs), "sentences": 0, "words": 0}
@@ -180,13 +180,13 @@ def read_sentences(
                 len(words) > reading.max_words,
                 not words or not is_language(words),
                 key in banned,
-                key in seen,
+                key in seen_keys,
             )
             if any(reasons):
                 dropped[DROPPED[reasons.index(True)]] += 1
             else:
-                seen.add(key)
-                found.append(TaggedSentence(number, tuple(words), tuple(tags)))
+                seen_keys.add(key)
+                found.append(TaggedSentence(i, tuple(words), tuple(tags)))
     if not found:
         raise ConfigError(
             f"all {sum(c['sentences'] for c in counts)} sentences of the text were left out "

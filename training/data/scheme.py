@@ -88,7 +88,7 @@ class Scheme:
         """The tree with new labels and tags; its root is unchanged."""
         labels = [tree.labels[0], *map(self.label, tree.labels[1:])]
         pairs = {(parent, child) for parent, child in self.dissolve}
-        kept, above = [0], [0]
+        retained, above = [0], [0]
         for k, parent in enumerate(tree.parents()):
             if k == 0:
                 continue
@@ -96,9 +96,9 @@ class Scheme:
             stays = bool(labels[k]) and (base_label(labels[upper]), base_label(labels[k])) not in pairs
             above.append(k if stays else upper)
             if stays:
-                kept.append(k)
-        starts, ends = ([column[k] for k in kept] for column in (tree.starts, tree.ends))
-        return Tree.trusted(tree.words, map(self.tag, tree.tags), [labels[k] for k in kept], starts, ends)
+                retained.append(k)
+        starts, ends = ([column[k] for k in retained] for column in (tree.starts, tree.ends))
+        return Tree.unchecked(tree.words, map(self.tag, tree.tags), [labels[k] for k in retained], starts, ends)
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:

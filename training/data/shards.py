@@ -18,12 +18,12 @@ import numpy as np
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 
-from ..runs.resuming import as_array, as_facts, save_arrays, saved_arrays
+from ..runs.resuming import array_to_data, as_array, open_arrays, save_arrays
 from .corpus import Sentence
 from .spans import count_chains
 
 LEVELS = 255
-LEAST = 0.02
+MIN_PROB = 0.02
 """Labelled spans with a lower probability are left out."""
 _ARRAYS = ("text", "tags", "tag_sure", "rows", "starts", "ends", "chains", "mass", "lists")
 
@@ -33,7 +33,7 @@ NO_SOURCE = "*"
 
 
 @dataclass(frozen=True)
-class Lists:
+class LabelSets:
     """The teacher's label chains (the first is empty), tags and sources (the first is NO_SOURCE), in the order of their
     ids."""
 
@@ -42,13 +42,13 @@ class Lists:
     sources: tuple[str, ...]
 
     @classmethod
-    def of(cls, sentences: Sequence[Sentence], least_chain: int = 2) -> Lists:
-        """The lists for training sentences, with chains that occur at least `least_chain` times. Raises
+    def from_sentences(cls, sentences: Sequence[Sentence], min_chain_count: int = 2) -> LabelSets:
+        """The lists for training sentences, with chains that occur at least `min_chain_count` times. Raises
         TrainingDataError if there is no sentence."""
         if not sentences:
             raise TrainingDataError("no sentences to train the teacher on; give treebanks with trees")
         counted = count_chains(sentence.tree for sentence in sentences)
-        chains = [c for c, times in sorted(counted.items(), key=lambda x: (-x[1], x[0])) if times >= least_chain]
+        chains = [c for c, times in sorted(counted.items(), key=lambda x: (-x[1], x[0])) if times >= min_chain_count]
         tags = Counter(tag for sentence in sentences for tag in sentence.tree.tags)
         sources = sorted({sentence.source for sentence in sentences})
         return cls(((), *chains), tuple(sorted(tags)), (NO_SOURCE, *sources))
@@ -70,24 +70,26 @@ class Lists:
         }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Lists:
+    def from_dict(cls, data: dict[str, Any]) -> LabelSets:
         """The reverse of `to_dict`."""
         return cls(tuple(map(tuple, data["chains"])), tuple(data["tags"]), tuple(data["sources"]))
 
 
-class Belief(NamedTuple):
+class SpanDistribution(NamedTuple):
     """A teacher's distribution over labelled spans and tags of a sentence of n words. `spans` int32 (c, 2) with
-    `labels` int32 (c,), ids of label chains (0: none), and `mass` float32 (c,): the probability that the tree has
-    exactly this chain over the span; `tags` int32 (n,) with `tag_sure` float32 (n,), their probabilities."""
+    `labels` int32 (c,), ids of label chains (0: none), and `probs` float32 (c,): the probability that the tree has
+    exactly this chain over the span; `tags` int32 (n,) with `tag_probs` float32 (n,), their probabilities."""
 
     spans: np.ndarray
     labels: np.ndarray
-    mass: np.ndarray
+    probs: np.ndarray
     tags: np.ndarray
-    tag_sure: np.ndarray
+    tag_probs: np.ndarray
 
 
-def save_shard(path: Path, lists: Lists, sentences: Sequence[tuple[str, ...]], beliefs: Sequence[Belief]) -> None:
+def save_shard(
+    path: Path, lists: LabelSets, sentences: Sequence[tuple[str, ...]], distributions: Sequence[SpanDistribution]
+) -> None:
     """Write a shard. Raises TrainingDataError for a sentence that is empty or too long, or a word that contains white
     space."""
     for words in sentences:
@@ -101,32 +103,32 @@ def save_shard(path: Path, lists: Lists, sentences: Sequence[tuple[str, ...]], b
             f"{len(lists.tags)} tags and {len(lists.chains)} label chains; a shard can store {LEVELS} and 65,535"
         )
 
-    def joined(parts: list[np.ndarray], kind: type = np.uint8) -> np.ndarray:
+    def concatenate(parts: list[np.ndarray], kind: type = np.uint8) -> np.ndarray:
         return np.concatenate([np.zeros(0, kind), *parts]).astype(kind)
 
     text = "".join(" ".join(words) + "\n" for words in sentences)
     save_arrays(path, {
         "text": np.frombuffer(text.encode(), dtype=np.uint8),
-        "tags": joined([b.tags for b in beliefs]),
-        "tag_sure": joined([np.rint(b.tag_sure * LEVELS) for b in beliefs]),
-        "rows": np.array([len(b.mass) for b in beliefs], dtype=np.int32),
-        "starts": joined([b.spans[:, 0] for b in beliefs]),
-        "ends": joined([b.spans[:, 1] for b in beliefs]),
-        "chains": joined([b.labels for b in beliefs], np.uint16),
-        "mass": joined([np.rint(b.mass * LEVELS) for b in beliefs]),
+        "tags": concatenate([b.tags for b in distributions]),
+        "tag_sure": concatenate([np.rint(b.tag_probs * LEVELS) for b in distributions]),
+        "rows": np.array([len(b.probs) for b in distributions], dtype=np.int32),
+        "starts": concatenate([b.spans[:, 0] for b in distributions]),
+        "ends": concatenate([b.spans[:, 1] for b in distributions]),
+        "chains": concatenate([b.labels for b in distributions], np.uint16),
+        "mass": concatenate([np.rint(b.probs * LEVELS) for b in distributions]),
         "lists": as_array(lists.to_dict()),
     })  # fmt: skip
 
 
 @dataclass(frozen=True)
-class TaughtSentence:
-    """A sentence of a shard. `tags`: strings. `sure`: the minimum probability of its tags. `beliefs`:
+class AnnotatedSentence:
+    """A sentence of a shard. `tags`: strings. `min_tag_prob`: the minimum probability of its tags. `distribution`:
     starts, ends, chains (int64) and probabilities (float32) of labelled spans, arrays of the same length."""
 
     words: tuple[str, ...]
     tags: tuple[str, ...]
-    sure: float
-    beliefs: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+    min_tag_prob: float
+    distribution: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -135,30 +137,32 @@ class Shard:
 
     chains: tuple[tuple[str, ...], ...]
     tags: tuple[str, ...]
-    sentences: tuple[TaughtSentence, ...]
+    sentences: tuple[AnnotatedSentence, ...]
 
 
-def _arrays(path: Path) -> dict[str, Any]:
-    with saved_arrays(path) as held:
-        return {name: held[name] for name in _ARRAYS}
+def _read_arrays(path: Path) -> dict[str, Any]:
+    with open_arrays(path) as arrays:
+        return {name: arrays[name] for name in _ARRAYS}
 
 
 def read_shard(path: Path) -> Shard:
     """Read a shard of `save_shard`. Raises TrainingDataError if it cannot be read."""
-    arrays = _arrays(path)
-    lists = as_facts(arrays["lists"])
+    arrays = _read_arrays(path)
+    lists = array_to_data(arrays["lists"])
     tags = tuple(lists["tags"])
     lines = arrays["text"].tobytes().decode().splitlines()
     sentences = []
     word_at = row_at = 0
     for line, rows in zip(lines, arrays["rows"].tolist(), strict=True):
         words = tuple(line.split(" "))
-        own, here = slice(word_at, word_at + len(words)), slice(row_at, row_at + rows)
-        own_tags = tuple(tags[number] for number in arrays["tags"][own].tolist())
+        token_rows, here = slice(word_at, word_at + len(words)), slice(row_at, row_at + rows)
+        token_tags = tuple(tags[i] for i in arrays["tags"][token_rows].tolist())
         starts, ends, chains = (arrays[name][here].astype(np.int64) for name in ("starts", "ends", "chains"))
-        beliefs = starts, ends, chains, arrays["mass"][here].astype(np.float32) / LEVELS
-        sentences.append(TaughtSentence(words, own_tags, float(arrays["tag_sure"][own].min()) / LEVELS, beliefs))
-        word_at, row_at = own.stop, here.stop
+        distribution = starts, ends, chains, arrays["mass"][here].astype(np.float32) / LEVELS
+        sentences.append(
+            AnnotatedSentence(words, token_tags, float(arrays["tag_sure"][token_rows].min()) / LEVELS, distribution)
+        )
+        word_at, row_at = token_rows.stop, here.stop
     return Shard(tuple(map(tuple, lists["chains"])), tags, tuple(sentences))
 
 
@@ -166,18 +170,18 @@ def shard_files(folder: Path) -> dict[str, list[Path]]:
     """The shards of a folder by the name of their text. Raises TrainingDataError if there is none."""
     found: dict[str, list[Path]] = {}
     for path in sorted(folder.glob("*.npz")):
-        found.setdefault(text_of(path), []).append(path)
+        found.setdefault(text_name(path), []).append(path)
     if not found:
         raise TrainingDataError(f"{folder} has no shards; write some: python -m training teacher annotate …")
     return found
 
 
-def text_of(path: Path) -> str:
+def text_name(path: Path) -> str:
     """The name of the text that a shard belongs to."""
     return path.name.rsplit(".", 2)[0]
 
 
-def all_shards(folders: Sequence[Path], every: int = 1) -> list[Path]:
+def list_shards(folders: Sequence[Path], every: int = 1) -> list[Path]:
     """The shards of several folders, every `every`-th of each text. Raises TrainingDataError as `shard_files` does."""
     return [path for folder in folders for paths in shard_files(folder).values() for path in paths[::every]]
 
@@ -185,13 +189,13 @@ def all_shards(folders: Sequence[Path], every: int = 1) -> list[Path]:
 def retag(path: Path, out: Path, tags: Sequence[Sequence[str]]) -> None:
     """Copy a shard with other tags, one for each word of each sentence; their probabilities are unknown and set to
     1."""
-    arrays = _arrays(path)
+    arrays = _read_arrays(path)
     known = sorted({tag for row in tags for tag in row})
-    numbers = {tag: number for number, tag in enumerate(known)}
-    flat = [numbers[tag] for row in tags for tag in row]
+    ids = {tag: i for i, tag in enumerate(known)}
+    flat = [ids[tag] for row in tags for tag in row]
     if len(flat) != len(arrays["tags"]):
         raise TrainingDataError(f"{path}: {len(flat)} tags for {len(arrays['tags'])} words; give one for each")
-    arrays["lists"] = as_array({**as_facts(arrays["lists"]), "tags": known})
+    arrays["lists"] = as_array({**array_to_data(arrays["lists"]), "tags": known})
     arrays["tags"] = np.array(flat, dtype=np.uint8)
     arrays["tag_sure"] = np.full(len(flat), LEVELS, dtype=np.uint8)
     save_arrays(out, arrays)

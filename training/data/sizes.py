@@ -22,17 +22,17 @@ SIZES = tuple(
     for words, tagger, span, recipe in (
         (
             20_000,
-            "fit.epochs=25 fit.batch=150 fit.average=0.99 fit.starts=2 network.units=48 network.least=2",
-            f"{_SHAPE} epochs=60 batch=300 warm=50 average=0.99 judge_every=30",
+            "fit.epochs=25 fit.batch_tokens=150 fit.ema_decay=0.99 fit.start_weight=2 network.units=48 network.min_count=2",
+            f"{_SHAPE} epochs=60 batch_tokens=300 warmup_steps=50 ema_decay=0.99 eval_every=30",
             "sample_read",
         ),
         (
             300_000,
-            "fit.epochs=16 fit.batch=400 fit.average=0.995 network.least=2",
-            f"{_SHAPE} epochs=16 batch=500 average=0.995 judge_every=8",
+            "fit.epochs=16 fit.batch_tokens=400 fit.ema_decay=0.995 network.min_count=2",
+            f"{_SHAPE} epochs=16 batch_tokens=500 ema_decay=0.995 eval_every=8",
             "sample_read",
         ),
-        (float("inf"), "fit.epochs=4", f"{_SHAPE} epochs=12 batch=800 judge_every=6", "english_read"),
+        (float("inf"), "fit.epochs=4", f"{_SHAPE} epochs=12 batch_tokens=800 eval_every=6", "english_read"),
     )
 )
 """From the smallest to the largest; each was tested on treebanks of its size (docs/tutorial.md, chapters 14 and 15)."""

@@ -27,26 +27,26 @@ _FORBIDDEN = REAL(-60.0)
 class SpanExample:
     """One sentence of n tokens.
 
-    `numbers` int32 (n + 2, k): rows of the table. `rare` float32 (n + 2,): dropout probability of each word. `spans`
-    int32 (c, 2) with `labels` int32 (c,), ids of label chains (0: none), and `shares` float32 (c,), their
+    `rows` int32 (n + 2, k): rows of the table. `rare` float32 (n + 2,): dropout probability of each word. `spans`
+    int32 (c, 2) with `labels` int32 (c,), ids of label chains (0: none), and `span_weights` float32 (c,), their
     weights; for a gold tree these are its constituents and all tokens, with weight 1. `crossing` bool (n + 1, n + 1):
-    spans that cross a constituent. For distillation there is `believed` instead, float16 or float32 (n + 1, n + 1):
+    spans that cross a constituent. For distillation there is `marginals` instead, float16 or float32 (n + 1, n + 1):
     the teacher's span marginals. `weight`: of all terms of the sentence.
     """
 
-    numbers: np.ndarray
+    rows: np.ndarray
     rare: np.ndarray
     spans: np.ndarray
     labels: np.ndarray
-    shares: np.ndarray
+    span_weights: np.ndarray
     crossing: np.ndarray | None = None
-    believed: np.ndarray | None = None
+    marginals: np.ndarray | None = None
     weight: float = 1.0
 
     @property
     def n_tokens(self) -> int:
         """The number of tokens."""
-        return len(self.numbers) - 2
+        return len(self.rows) - 2
 
 
 def label_chains(tree: Tree) -> dict[tuple[int, int], Chain]:
@@ -63,17 +63,17 @@ def count_chains(trees: Iterable[Tree]) -> Counter[Chain]:
     return Counter(chain for tree in trees for chain in label_chains(tree).values())
 
 
-def chain_numbers(chains: Sequence[Chain]) -> dict[Chain, int]:
-    """The id of each chain; look up with `number_of`."""
-    return {chain: number for number, chain in enumerate(chains)}
+def chain_ids(chains: Sequence[Chain]) -> dict[Chain, int]:
+    """The id of each chain; look up with `chain_id`."""
+    return {chain: i for i, chain in enumerate(chains)}
 
 
-def number_of(chain: Chain, numbers: dict[Chain, int]) -> int:
+def chain_id(chain: Chain, ids: dict[Chain, int]) -> int:
     """The id of a chain. For an unlisted chain: the id of the longest listed one after removing labels from the top,
     else after removing labels from the bottom, else 0."""
     n = len(chain)
     left = [*(chain[cut:] for cut in range(n)), *(chain[:cut] for cut in range(n - 1, 0, -1))]
-    return next((numbers[part] for part in left if part in numbers), 0)
+    return next((ids[part] for part in left if part in ids), 0)
 
 
 def crossing_spans(spans: Iterable[tuple[int, int]], n: int) -> np.ndarray:
@@ -91,13 +91,13 @@ def labelled_spans(tree: Tree, chains: dict[Chain, int]) -> tuple[np.ndarray, np
     their chains, and the spans that cross them."""
     n = tree.n_tokens
     labelled = {(k, k + 1): 0 for k in range(n)} | {(0, n): 0}
-    labelled |= {span: number_of(chain, chains) for span, chain in label_chains(tree).items()}
+    labelled |= {span: chain_id(chain, chains) for span, chain in label_chains(tree).items()}
     spans, labels = np.array(list(labelled), dtype=INDEX), np.array(list(labelled.values()), dtype=INDEX)
     return spans.reshape(-1, 2), labels, crossing_spans(labelled, n)
 
 
 def make_example(
-    sentence: Sentence, words: WordParts, chains: dict[Chain, int], counts: Counter[str], hide: float
+    sentence: Sentence, words: WordParts, chains: dict[Chain, int], counts: Counter[str], word_dropout: float
 ) -> SpanExample:
     """The example of a sentence. `counts`: of normal words; one met c times is hidden with probability
     hide / (hide + c), so that the network learns what an unknown word is like."""
@@ -105,8 +105,8 @@ def make_example(
     n = tree.n_tokens
     spans, labels, crossing = labelled_spans(tree, chains)
     rare = np.zeros(n + 2, dtype=REAL)
-    if hide > 0:
-        rare[1:-1] = [hide / (hide + counts[normal_word(word)]) for word in tree.words]
+    if word_dropout > 0:
+        rare[1:-1] = [word_dropout / (word_dropout + counts[normal_word(word)]) for word in tree.words]
     return SpanExample(
         words.encode(tree.words, sentence.tags),
         rare,
@@ -118,7 +118,7 @@ def make_example(
     )
 
 
-def bracket_slopes(scores: np.ndarray, crossing: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+def bracket_gradients(scores: np.ndarray, crossing: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
     """(Loss, its derivative by every span's score, posteriors among trees without crossing spans) of a sentence; nats.
 
     `scores` float32, `crossing` bool, the two that are returned float64: all (n + 1, n + 1), at [i, j].
@@ -128,14 +128,14 @@ def bracket_slopes(scores: np.ndarray, crossing: np.ndarray) -> tuple[float, np.
     return log_all - log_right, all_spans - right_spans, right_spans
 
 
-def believed_slopes(scores: np.ndarray, believed: np.ndarray) -> tuple[float, np.ndarray]:
+def distillation_gradients(scores: np.ndarray, marginals: np.ndarray) -> tuple[float, np.ndarray]:
     """(Loss, its derivative by every span's score): expected -ln of the probability of a tree, over the trees of a
-    teacher whose span marginals are `believed`; nats.
+    teacher whose span marginals are `marginals`; nats.
 
-    `scores`, `believed` float32 (n + 1, n + 1), at [i, j]; `believed` is 0 for single tokens.
+    `scores`, `marginals` float32 (n + 1, n + 1), at [i, j]; `marginals` is 0 for single tokens.
     """
     log_all, all_spans = _posteriors(scores)
-    return log_all - float(np.vdot(believed, scores)), all_spans - believed
+    return log_all - float(np.vdot(marginals, scores)), all_spans - marginals
 
 
 def _posteriors(scores: np.ndarray) -> tuple[float, np.ndarray]:

@@ -15,7 +15,7 @@ from spacy_dtparse.trees import HeadRules, Recipe, Tree, read_trees, round_trip_
 
 from .corpus import Sentence, training_tree
 
-SHARES = {
+COVERAGE = {
     "category": "category is in the inventory",
     "word": "word was seen",
     "word_category": "word was seen with the category",
@@ -35,63 +35,66 @@ class Token(NamedTuple):
     category: str
 
 
-def categorised(
+def categorise(
     sentences: Iterable[Sentence], recipe: Recipe, categories: Callable[[Tree], Sequence[str]]
 ) -> list[list[Token]]:
     """The tokens of each sentence's training tree (see `training_tree`) with the categories that `categories` returns.
     Raises TrainingDataError for a tree without categories."""
-    made = []
+    tokens = []
     for sentence in sentences:
         tree = training_tree(sentence, recipe)
         try:
-            made.append(list(map(Token, tree.words, tree.tags, categories(tree))))
+            tokens.append(list(map(Token, tree.words, tree.tags, categories(tree))))
         except TreeError as error:
             raise TrainingDataError(f"treebank {sentence.source}, {tree!r}: {error}") from error
-    return made
+    return tokens
 
 
-def without_rare(sentences: Sequence[Sequence[Token]], least: int) -> list[list[Token]]:
-    """Replace categories that occur less than `least` times by the tag's most frequent category among the others
+def replace_rare(sentences: Sequence[Sequence[Token]], min_count: int) -> list[list[Token]]:
+    """Replace categories that occur less than `min_count` times by the tag's most frequent category among the others
     (among those of all tags if it has none). Raises TrainingDataError if no category occurs so often."""
     counts = Counter(token.category for sentence in sentences for token in sentence)
-    frequent = [[token for token in sentence if counts[token.category] >= least] for sentence in sentences]
+    frequent = [[token for token in sentence if counts[token.category] >= min_count] for sentence in sentences]
     if not any(frequent):
         raise TrainingDataError(
-            f"no category occurs {least} times, the most frequent one {max(counts.values(), default=0)} times; "
+            f"no category occurs {min_count} times, the most frequent one {max(counts.values(), default=0)} times; "
             "give a smaller number"
         )
     guess = cache(Inventory(frequent).guess)
     return [
-        [token if counts[token.category] >= least else token._replace(category=guess(token.tag)) for token in sentence]
+        [
+            token if counts[token.category] >= min_count else token._replace(category=guess(token.tag))
+            for token in sentence
+        ]
         for sentence in sentences
     ]
 
 
 class Inventory:
-    """The categories of a treebank's tokens: `counts` of each, `of_word` and `of_tag` their counts by word and by tag.
+    """The categories of a treebank's tokens: `counts` of each, `by_word` and `by_tag` their counts by word and by tag.
     Raises TrainingDataError when there is no token."""
 
     def __init__(self, sentences: Iterable[Sequence[Token]]):
         self.sentences = 0
         self.counts: Counter[str] = Counter()
-        self.of_word: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        self.of_tag: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self.by_word: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self.by_tag: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for sentence in sentences:
             self.sentences += 1
             for word, tag, category in sentence:
                 self.counts[category] += 1
-                self.of_word[word][category] += 1
-                self.of_tag[tag][category] += 1
+                self.by_word[word][category] += 1
+                self.by_tag[tag][category] += 1
         if not self.counts:
             raise TrainingDataError("no tokens; give a file of bracketed trees")
 
     def guess(self, tag: str) -> str:
         """The most frequent category of a tag (of all tokens, for an unseen tag); ties are broken alphabetically."""
-        return _most(self.of_tag[tag] if tag in self.of_tag else self.counts)
+        return _most_frequent(self.by_tag[tag] if tag in self.by_tag else self.counts)
 
-    def describe(self, most: int = 20) -> dict[str, Any]:
+    def describe(self, max_frequent: int = 20) -> dict[str, Any]:
         """Plain data: "sentences", "tokens", "categories", "once": categories that occur once, "frequent": the most
-        frequent ones, at most `most`, with their counts, "entropy" of the categories in bits, and "by_word",
+        frequent ones, at most `max_frequent`, with their counts, "entropy" of the categories in bits, and "by_word",
         "by_tag", "tags".
 
         "by_word" and "by_tag" have "kinds": number of words or tags, "mean": mean number of categories of each,
@@ -101,40 +104,40 @@ class Inventory:
         """
         ranked = sorted(self.counts.items(), key=lambda item: (-item[1], item[0]))
         tags = {}
-        for tag, counts in sorted(self.of_tag.items(), key=lambda item: (-item[1].total(), item[0])):
-            guess = _most(counts)
+        for tag, counts in sorted(self.by_tag.items(), key=lambda item: (-item[1].total(), item[0])):
+            guess = _most_frequent(counts)
             tags[tag] = {**_size(counts), "guess": guess, "right": counts[guess] / counts.total()}
         return {
             "sentences": self.sentences,
             **_size(self.counts),
             "once": sum(count == 1 for count in self.counts.values()),
-            "frequent": dict(ranked[:most]),
-            "by_word": _ambiguity(self.of_word),
-            "by_tag": _ambiguity(self.of_tag),
+            "frequent": dict(ranked[:max_frequent]),
+            "by_word": _ambiguity(self.by_word),
+            "by_tag": _ambiguity(self.by_tag),
             "tags": tags,
         }
 
     def coverage(self, sentences: Iterable[Sequence[Token]]) -> dict[str, Any]:
-        """The coverage of held-out text: "sentences", "tokens", and the `SHARES` from 0 to 1; "guess" is the fraction
+        """The coverage of held-out text: "sentences", "tokens", and the `COVERAGE` from 0 to 1; "guess" is the fraction
         of tokens whose category `guess` predicts from the tag. Raises TrainingDataError if there is no token."""
         hits: Counter[str] = Counter()
-        number = tokens = 0
+        n_sentences = tokens = 0
         guess = cache(self.guess)
         for sentence in sentences:
-            number += 1
+            n_sentences += 1
             tokens += len(sentence)
             hits["whole"] += all(token.category in self.counts for token in sentence)
             for word, tag, category in sentence:
                 hits["category"] += category in self.counts
-                hits["word"] += word in self.of_word
-                hits["tag"] += tag in self.of_tag
-                hits["word_category"] += category in self.of_word.get(word, ())
-                hits["tag_category"] += category in self.of_tag.get(tag, ())
+                hits["word"] += word in self.by_word
+                hits["tag"] += tag in self.by_tag
+                hits["word_category"] += category in self.by_word.get(word, ())
+                hits["tag_category"] += category in self.by_tag.get(tag, ())
                 hits["guess"] += category == guess(tag)
         if not tokens:
             raise TrainingDataError("no held-out tokens; give a file of bracketed trees")
-        shares = {name: hits[name] / (number if name == "whole" else tokens) for name in SHARES}
-        return {"sentences": number, "tokens": tokens, **shares}
+        fractions = {name: hits[name] / (n_sentences if name == "whole" else tokens) for name in COVERAGE}
+        return {"sentences": n_sentences, "tokens": tokens, **fractions}
 
 
 def entropy(counts: Mapping[str, int]) -> float:
@@ -147,7 +150,7 @@ def _size(counts: Counter[str]) -> dict[str, float]:
     return {"tokens": counts.total(), "categories": len(counts), "entropy": entropy(counts)}
 
 
-def _most(counts: Mapping[str, int]) -> str:
+def _most_frequent(counts: Mapping[str, int]) -> str:
     return min(counts, key=lambda category: (-counts[category], category))
 
 
@@ -186,13 +189,15 @@ def report(described: Mapping[str, Any], covered: Mapping[str, Any] | None, tags
         )
     if covered is not None:
         lines.append(f"held out: {covered['sentences']} sentences, {covered['tokens']} tokens")
-        lines += [f"{covered[name]:9.3%}  {what}" for name, what in SHARES.items()]
+        lines += [f"{covered[name]:9.3%}  {what}" for name, what in COVERAGE.items()]
     return "\n".join(lines)
 
 
-def check_file(path: Path, rules: HeadRules, most: int = 5, sided: bool = False) -> tuple[int, int, list[str]]:
+def check_round_trips(
+    path: Path, rules: HeadRules, max_problems: int = 5, directional: bool = False
+) -> tuple[int, int, list[str]]:
     """(Number of trees of a file, number that cannot be rebuilt from spines and brackets, or from directional spines
-    alone, problems of the first `most` of these). Function tags and empty elements are retained."""
-    found = [round_trip_problem(tree, rules, sided) for tree in read_trees(path)]
-    problems = [f"{path}, tree {number}: {problem}" for number, problem in enumerate(found, 1) if problem]
-    return len(found), len(problems), problems[:most]
+    alone, problems of the first `max_problems` of these). Function tags and empty elements are retained."""
+    found = [round_trip_problem(tree, rules, directional) for tree in read_trees(path)]
+    problems = [f"{path}, tree {i}: {problem}" for i, problem in enumerate(found, 1) if problem]
+    return len(found), len(problems), problems[:max_problems]

@@ -9,7 +9,7 @@ from spacy.language import Language
 
 from spacy_dtparse.trees import Tree, base_label
 
-from .tokens import cut_otherwise
+from .tokens import differently_split_words
 
 _MANY_TAGS = 150
 _SHOWN = 4
@@ -71,7 +71,7 @@ def _tokens(raw: Sequence[Tree], train: Sequence[Tree], nlp: Language) -> list[s
             f"{len(spaced)} tokens with spaces ({some}) were split into one token for each word, with the tag of the "
             "whole, because texts will have such tokens"
         )
-    otherwise = cut_otherwise(nlp, train)
+    otherwise = differently_split_words(nlp, train)
     total, tokens = sum(otherwise.values()), sum(tree.n_tokens for tree in train)
     if total > _FEW_CUT * tokens:
         some = ", ".join(f"{word} as {' '.join(pieces)}" for (word, pieces), _ in otherwise.most_common(_SHOWN))

@@ -45,7 +45,7 @@ class TextFile:
         """The name of the file without its ending."""
         return self.path.stem
 
-    def facts(self) -> dict[str, object]:
+    def describe(self) -> dict[str, object]:
         """Name, SHA-256 of the file and options, as plain data. Raises TrainingDataError if it cannot be read."""
         digest = hashlib.sha256(self._bytes()).hexdigest()
         return {"name": self.name, "sha256": digest, "wrapped": self.wrapped, "spaced": self.spaced}
@@ -60,7 +60,7 @@ class TextFile:
                 f"{self.path}: byte {error.start} is not UTF-8; convert the file to UTF-8"
             ) from None
         lines = text.removeprefix("\ufeff").split("\n")
-        found = list(filter(None, map(self._clean, _unwrapped(lines) if self.wrapped else lines)))
+        found = list(filter(None, map(self._clean, _unwrap(lines) if self.wrapped else lines)))
         if not found:
             raise TrainingDataError(f"{self.path}: no text in it; give a file with one paragraph per line")
         return found
@@ -91,13 +91,13 @@ def text_files(arguments: Sequence[str]) -> tuple[TextFile, ...]:
     return tuple(found)
 
 
-def _unwrapped(lines: list[str]) -> Iterator[str]:
+def _unwrap(lines: list[str]) -> Iterator[str]:
     """Join the lines of each paragraph."""
-    held = ""
+    paragraph = ""
     for line in lines:
         text = line.strip()
-        held = f"{held} {text}" if held and text else held or text
+        paragraph = f"{paragraph} {text}" if paragraph and text else paragraph or text
         if len(text) < SHORTEST_WRAPPED or text.endswith(_SENTENCE_END):
-            yield held
-            held = ""
-    yield held
+            yield paragraph
+            paragraph = ""
+    yield paragraph

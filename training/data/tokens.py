@@ -16,7 +16,7 @@ from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.text import raw_word
 from spacy_dtparse.trees import Tree
 
-WHOLE = (
+UNSPLIT = (
     "MR. MRS. MS. DR. PROF. REV. GEN. SEN. REP. GOV. JR. SR. Sr. Col. COL. Capt. CAPT. Lt. LT. Sgt. SGT. Cpl. Maj. "
     "Hon. HON. Messrs. Figs. Fig. Vol. pp. cf. al. etc. viz. approx. dept. Dept. Ave. Blvd."
 ).split()
@@ -33,14 +33,14 @@ SPLIT = {
     "lemme": ("lem", "me"),
 }
 """English words that are two tokens. Lower-case ones are also split with an initial capital and a curly apostrophe."""
-_LEAST_SEEN = 2
-_HYPHENS_SEEN = 10
+_MIN_COUNT = 2
+_MIN_HYPHENATED = 10
 _HYPHENATED = re.compile(r"[^\W\d_]-[^\W\d_]")
 
 
 def blank_pipeline(lang: str, sentences: Iterable[Sequence[str]] = ()) -> Language:
-    """spaCy's blank pipeline of a language. Its tokenizer uses `WHOLE` and `SPLIT` for English; for other languages
-    it is adapted to the tokens of `sentences` (see `learn_tokens`). Raises ConfigError if spaCy lacks the language
+    """spaCy's blank pipeline of a language. Its tokenizer uses `UNSPLIT` and `SPLIT` for English; for other languages
+    it is adapted to the tokens of `sentences` (see `adapt_tokenizer`). Raises ConfigError if spaCy lacks the language
     or a package for it."""
     try:
         nlp = spacy.blank(lang)
@@ -52,14 +52,14 @@ def blank_pipeline(lang: str, sentences: Iterable[Sequence[str]] = ()) -> Langua
     if lang == "en":
         add_tokens(nlp)
     else:
-        learn_tokens(nlp, sentences)
+        adapt_tokenizer(nlp, sentences)
     return nlp
 
 
 def add_tokens(nlp: Language) -> None:
-    """Add `WHOLE` and `SPLIT` as special cases to the tokenizer of an English pipeline, in place."""
+    """Add `UNSPLIT` and `SPLIT` as special cases to the tokenizer of an English pipeline, in place."""
     tokenizer = cast(Tokenizer, nlp.tokenizer)
-    for word in WHOLE:
+    for word in UNSPLIT:
         tokenizer.add_special_case(word, [{ORTH: word}])
     for word, pieces in SPLIT.items():
         for first in {pieces[0], pieces[0].capitalize(), _capital_after_apostrophe(pieces[0])}:
@@ -68,7 +68,7 @@ def add_tokens(nlp: Language) -> None:
                 tokenizer.add_special_case("".join(here), [{ORTH: piece} for piece in here])
 
 
-def learn_tokens(nlp: Language, sentences: Iterable[Sequence[str]]) -> None:
+def adapt_tokenizer(nlp: Language, sentences: Iterable[Sequence[str]]) -> None:
     """Adapt the tokenizer: it no longer splits tokens that occur at least twice, and more often than their pieces occur
     in sequence. It no longer splits at hyphens if the sentences have hyphens within words."""
     tokenizer = nlp.tokenizer
@@ -82,14 +82,14 @@ def learn_tokens(nlp: Language, sentences: Iterable[Sequence[str]]) -> None:
         for sentence in sentences
         for before, word, after in zip(sentence, sentence[1:], sentence[2:], strict=False)
     )
-    if inside >= _HYPHENS_SEEN and inside > between:
+    if inside >= _MIN_HYPHENATED and inside > between:
         infixes = [infix for infix in nlp.Defaults.infixes or () if not re.search(str(infix), "a-a")]
         tokenizer.infix_finditer = compile_infix_regex(infixes).finditer
     scratch = spacy.blank(str(nlp.lang))  # so that words to be split do not enter the vocabulary of `nlp`
     cast(Tokenizer, scratch.tokenizer).infix_finditer = tokenizer.infix_finditer
-    pieces_of = {word: pieces(scratch, word) for word, times in words.items() if times >= _LEAST_SEEN}
-    cut = {word: parts for word, parts in pieces_of.items() if len(parts) > 1}
-    apart = _side_by_side(sentences, set(cut.values()))
+    pieces_by_word = {word: pieces(scratch, word) for word, times in words.items() if times >= _MIN_COUNT}
+    cut = {word: parts for word, parts in pieces_by_word.items() if len(parts) > 1}
+    apart = _count_sequences(sentences, set(cut.values()))
     for word, parts in cut.items():
         if words[word] > apart[parts]:
             tokenizer.add_special_case(word, [{ORTH: word}])
@@ -100,7 +100,7 @@ def pieces(nlp: Language, word: str) -> tuple[str, ...]:
     return tuple(token.text for token in nlp.make_doc(word))
 
 
-def cut_otherwise(nlp: Language, trees: Iterable[Tree]) -> Counter[tuple[str, tuple[str, ...]]]:
+def differently_split_words(nlp: Language, trees: Iterable[Tree]) -> Counter[tuple[str, tuple[str, ...]]]:
     """Count the words of the trees that the tokenizer would split: (word, its pieces) -> occurrences. Clitics ('ve,
     d') are left out, because a text never has them alone."""
     words = Counter(raw_word(word) for tree in trees for word in tree.words if not {*word[0], *word[-1]} & {*"'’"})
@@ -108,7 +108,7 @@ def cut_otherwise(nlp: Language, trees: Iterable[Tree]) -> Counter[tuple[str, tu
     return Counter({(word, parts): times for word, parts, times in found if len(parts) > 1})
 
 
-def _side_by_side(sentences: Iterable[Sequence[str]], wanted: set[tuple[str, ...]]) -> Counter[tuple[str, ...]]:
+def _count_sequences(sentences: Iterable[Sequence[str]], wanted: set[tuple[str, ...]]) -> Counter[tuple[str, ...]]:
     """Count the occurrences of these sequences of tokens."""
     lengths = sorted({len(parts) for parts in wanted})
     return Counter(

@@ -13,26 +13,26 @@ from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.trees.psd import SUFFIX
 
 from ..runs.files import write_atomically
-from .beliefs import read_beliefs
 from .corpus import Sentence, read_treebank
+from .marginals import read_marginals
 
 CATALOGUE = Path(__file__).resolve().parents[2] / "assets" / "treebanks.json"
 TEXTS = CATALOGUE.with_name("texts.json")
-OWN: dict[str, dict[str, Any]] = {
+PROJECT_TREEBANKS: dict[str, dict[str, Any]] = {
     name: {"name": f"{what} of spacy-dtparse", "licence": {"name": "CC0 1.0", "spdx": "CC0-1.0"}}
     for name, what in (("sample", "sample treebank"), ("everyday", "everyday trees"))
 }
 """Treebanks written for this project, by name; in the public domain."""
-_KEPT = "not to be published"
-ORDER = ("CC0-1.0", "CC-BY-3.0", "CC-BY-4.0", "CC-BY-SA-4.0")
+_UNPUBLISHED = "not to be published"
+LICENCE_ORDER = ("CC0-1.0", "CC-BY-3.0", "CC-BY-4.0", "CC-BY-SA-4.0")
 """Licences from the most to the least permissive: a mixture has the last one that occurs."""
 _OPTIONS: dict[str, Callable[[str], Any]] = {
     "tags": Path,
-    "beliefs": Path,
+    "marginals": Path,
     "weight": float,
     "block": str,
     "limit": int,
-    "share": float,
+    "fraction": float,
 }
 PARTS = ("train", "dev")
 T = TypeVar("T")
@@ -43,7 +43,7 @@ class TreebankFile:
     """`PATH[,tags=PATH][,marginals=PATH][,weight=W][,block=K/N][,limit=N][,fraction=F]`: a file of trees, a tagger's
     tags for them, their span marginals, the weight of their states.
 
-    `block`: see `blocks`; `limit`: only its first N trees; `share`: this fraction of them, evenly spaced, always the
+    `block`: see `blocks`; `limit`: only its first N trees; `fraction`: this fraction of them, evenly spaced, always the
     same trees.
     """
 
@@ -51,9 +51,9 @@ class TreebankFile:
     tags: Path | None = None
     weight: float = 1.0
     limit: int | None = None
-    share: float = 1.0
+    fraction: float = 1.0
     block: str | None = None
-    beliefs: Path | None = None
+    marginals: Path | None = None
 
     @classmethod
     def parse(cls, text: str) -> TreebankFile:
@@ -62,7 +62,7 @@ class TreebankFile:
         found: dict[str, Any] = {}
         for option in options:
             name, _, value = option.partition("=")
-            if name not in _OPTIONS or (name in ("tags", "beliefs") and not value):
+            if name not in _OPTIONS or (name in ("tags", "marginals") and not value):
                 raise ConfigError(
                     f"{text}: {option!r} is no option of a treebank; allowed are tags=PATH, "
                     "marginals=PATH, weight=NUMBER, block=K/N, limit=N, fraction=NUMBER"
@@ -75,8 +75,8 @@ class TreebankFile:
             blocks([], found["block"], text)
         if not 0 < found.get("weight", 1.0) < float("inf"):
             raise ConfigError(f"{text}: the weight is {found['weight']}; it must be above 0")
-        if not 0 < found.get("share", 1.0) <= 1:
-            raise ConfigError(f"{text}: the fraction is {found['share']}; it must be above 0 and at most 1")
+        if not 0 < found.get("fraction", 1.0) <= 1:
+            raise ConfigError(f"{text}: the fraction is {found['fraction']}; it must be above 0 and at most 1")
         if found.get("limit", 1) < 1:
             raise ConfigError(f"{text}: the limit is {found['limit']}; it must be at least 1")
         return cls(Path(path), **found)
@@ -97,46 +97,46 @@ class TreebankFile:
             if path is not None and not path.is_file():
                 raise TrainingDataError(f"there is no file {path}; give the path of a file that exists")
         sentences = read_treebank(self.path, self.tags, self.weight, None if self.block else self.limit)
-        if self.beliefs is not None:
-            sentences = _with_beliefs(sentences, self.beliefs)
+        if self.marginals is not None:
+            sentences = _with_marginals(sentences, self.marginals)
         if not sentences:
             raise TrainingDataError(f"{self.path}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))")
         chosen = sentences if self.block is None else blocks(sentences, self.block, str(self.path))[: self.limit]
         if not chosen:
             found = len(sentences)
             raise TrainingDataError(f"{self.path}: block {self.block} of its {found} trees is empty; give another one")
-        return list(every(chosen, self.share))
+        return list(every(chosen, self.fraction))
 
 
-def _with_beliefs(sentences: Sequence[Sentence], path: Path) -> list[Sentence]:
+def _with_marginals(sentences: Sequence[Sentence], path: Path) -> list[Sentence]:
     """Add marginals to the first sentences of a treebank, from the file that `jackknife-marginals` wrote for all."""
-    _, lengths, beliefs = read_beliefs(path)
+    _, lengths, marginals = read_marginals(path)
     if lengths[: len(sentences)] != [len(sentence.tags) for sentence in sentences]:
         raise TrainingDataError(
             f"{path} has the marginals of other sentences; write it again: python -m training jackknife-marginals …"
         )
-    return [replace(s, beliefs=b) for s, b in zip(sentences, beliefs[: len(sentences)], strict=True)]
+    return [replace(s, marginals=b) for s, b in zip(sentences, marginals[: len(sentences)], strict=True)]
 
 
 def blocks(items: Sequence[T], block: str, text: str) -> list[T]:
     """Every N-th block of ten items, starting with the K-th ("K/N"), or all other blocks ("-K/N"); so one file can
     provide training and development data. Raises ConfigError, which names `text`, for any other `block`."""
-    which, _, of = block.removeprefix("-").partition("/")
-    if not which.isdecimal() or not of.isdecimal() or not 0 < int(which) <= int(of):
+    which, _, n_blocks = block.removeprefix("-").partition("/")
+    if not which.isdecimal() or not n_blocks.isdecimal() or not 0 < int(which) <= int(n_blocks):
         raise ConfigError(f"{text}: the block is {block!r}; give K/N or -K/N with K from 1 to N")
     inside = not block.startswith("-")
-    return [item for number, item in enumerate(items) if (number // 10 % int(of) == int(which) - 1) == inside]
+    return [item for i, item in enumerate(items) if (i // 10 % int(n_blocks) == int(which) - 1) == inside]
 
 
-def every(sentences: Sequence[Sentence], share: float) -> tuple[Sentence, ...]:
-    """About this fraction of the sentences, evenly spaced; always the same ones. Raises ConfigError unless `share`
+def every(sentences: Sequence[Sentence], fraction: float) -> tuple[Sentence, ...]:
+    """About this fraction of the sentences, evenly spaced; always the same ones. Raises ConfigError unless `fraction`
     is above 0 and at most 1."""
-    if not 0 < share <= 1:
+    if not 0 < fraction <= 1:
         raise ConfigError(
-            f"the fraction of sentences to use (fraction=, --scale) is {share!r}; it must be above 0 and at most 1"
+            f"the fraction of sentences to use (fraction=, --scale) is {fraction!r}; it must be above 0 and at most 1"
         )
-    places = dict.fromkeys(math.floor(k / share) for k in range(math.ceil(len(sentences) * share)))
-    return tuple(sentences[place] for place in places if place < len(sentences))
+    indices = dict.fromkeys(math.floor(k / fraction) for k in range(math.ceil(len(sentences) * fraction)))
+    return tuple(sentences[i] for i in indices if i < len(sentences))
 
 
 def read_files(files: Iterable[TreebankFile]) -> list[Sentence]:
@@ -144,7 +144,7 @@ def read_files(files: Iterable[TreebankFile]) -> list[Sentence]:
     return [sentence for file in files for sentence in file.read()]
 
 
-def weighted_names(arguments: Sequence[str]) -> dict[str, float]:
+def parse_weighted_names(arguments: Sequence[str]) -> dict[str, float]:
     """Parse `NAME` and `NAME:WEIGHT` arguments to a mapping; the default weight is 1. Raises ConfigError for a name
     given twice or a weight that is no number above 0."""
     found: dict[str, float] = {}
@@ -173,19 +173,19 @@ def corpus_files(
     """The files `folder`/NAME/`part`.mrg (or .psd) of every `NAME[:WEIGHT]`, with `tags`/NAME.`part`.tags if a folder
     of tags is given. For part "dev", treebanks without a dev part are left out."""
     files = []
-    for name, weight in weighted_names(names).items():
+    for name, weight in parse_weighted_names(names).items():
         path = part_file(folder, name, part)
         if part != "dev" or path.is_file():
             files.append(TreebankFile(path, None if tags is None else tags / f"{name}.{part}.tags", weight))
     return files
 
 
-def read_list(path: Path, key: str, what: str) -> Any:
+def read_list(path: Path, key: str, description: str) -> Any:
     """Read the value of `key` in one of the project's lists. Raises ConfigError if it cannot be read."""
     try:
         return json.loads(path.read_text(encoding="utf8"))[key]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ConfigError(f"{path}: cannot read the {what} ({error})") from error
+        raise ConfigError(f"{path}: cannot read the {description} ({error})") from error
 
 
 def catalogue() -> dict[str, dict[str, Any]]:
@@ -199,7 +199,7 @@ def provenance(names: Sequence[str]) -> dict[str, Any]:
     `license` is the strictest licence of the treebanks if all are known and a model may be shipped, else the reasons
     why not. `notices`: licence texts to include, relative to the folder of the list.
     """
-    known = {**catalogue(), **OWN}
+    known = {**catalogue(), **PROJECT_TREEBANKS}
     credits: list[str] = []
     sources: list[dict[str, str]] = []
     notices: list[str] = []
@@ -208,7 +208,11 @@ def provenance(names: Sequence[str]) -> dict[str, Any]:
     for name in dict.fromkeys(names):
         entry = known.get(name, {"name": name, "licence": {"name": "not known", "spdx": None}})
         terms, repositories = entry["licence"], entry.get("source", {}).get("github")
-        url = {"url": ", ".join(f"https://github.com/{place}" for place in repositories)} if repositories else {}
+        url = (
+            {"url": ", ".join(f"https://github.com/{repository}" for repository in repositories)}
+            if repositories
+            else {}
+        )
         sources.append({"name": entry["name"], **url, "license": terms["name"]})
         credits += entry.get("credits", [])
         notices += [terms["text"]] if "text" in terms else []
@@ -216,44 +220,46 @@ def provenance(names: Sequence[str]) -> dict[str, Any]:
             problems.append(f"the terms of {name} are not known")
         elif not entry.get("model_may_be_shipped", True):
             problems.append(f"{entry['name']}: {entry['terms']}")
-        elif terms["spdx"] in ORDER:
+        elif terms["spdx"] in LICENCE_ORDER:
             licences.append(terms["spdx"])
         elif terms["spdx"] is not None:
             problems.append(f"no rule for the licence {terms['spdx']} of {entry['name']}")
-    licence = max(licences, key=ORDER.index, default=ORDER[0])
+    licence = max(licences, key=LICENCE_ORDER.index, default=LICENCE_ORDER[0])
     # Among attribution licences of several versions: the share-alike one, or the latest.
     text = licence.replace("-", " ", licence.count("-")).replace("CC BY SA", "CC BY-SA")
     if problems:
-        text = f"{_KEPT}: {'; '.join(problems)}"
+        text = f"{_UNPUBLISHED}: {'; '.join(problems)}"
     return {"license": text, "credits": credits, "sources": sources, "notices": notices}
 
 
-def texts_beside(path: Path) -> Path:
+def text_list_path(path: Path) -> Path:
     """The path of the list of raw texts behind a file of a teacher's trees or of clusters: its name with the ending
     .texts."""
     return path.with_suffix(".texts")
 
 
 def listed_texts(path: Path) -> tuple[str, ...]:
-    """The names of raw texts in the list `texts_beside` a file; none if there is no list."""
-    listed = texts_beside(path)
+    """The names of raw texts in the list `text_list_path` a file; none if there is no list."""
+    listed = text_list_path(path)
     return tuple(listed.read_text(encoding="utf8").split()) if listed.is_file() else ()
 
 
-def reader_treebanks(meta: Mapping[str, Any]) -> list[str]:
+def span_model_treebanks(meta: Mapping[str, Any]) -> list[str]:
     """The names of the treebanks that the span model of a parser was trained on, from the parser's meta."""
     return [treebank["name"] for treebank in meta.get("reader", {}).get("treebanks", [])]
 
 
-def origin_of(files: Sequence[TreebankFile], reader: Sequence[str] = (), texts: Sequence[str] = ()) -> dict[str, Any]:
-    """`provenance` of files of trees and of the treebanks `reader` of a span model, with a credit for each raw text
+def training_origin(
+    files: Sequence[TreebankFile], span_model: Sequence[str] = (), texts: Sequence[str] = ()
+) -> dict[str, Any]:
+    """`provenance` of files of trees and of the treebanks `span_model` of a span model, with a credit for each raw text
     whose trees a teacher predicted, and for other raw `texts`."""
-    origin = provenance([*(file.name for file in files if not file.texts), *reader])
-    read = [text for file in files for text in file.texts]
-    told = text_credits(list(dict.fromkeys([*read, *texts])))
-    if any(_KEPT in credit for credit in told) and not origin["license"].startswith(_KEPT):
-        origin["license"] = f"{_KEPT}: see the credits of the raw texts"
-    return {**origin, "credits": [*origin["credits"], *told]}
+    origin = provenance([*(file.name for file in files if not file.texts), *span_model])
+    texts_read = [text for file in files for text in file.texts]
+    credits = text_credits(list(dict.fromkeys([*texts_read, *texts])))
+    if any(_UNPUBLISHED in credit for credit in credits) and not origin["license"].startswith(_UNPUBLISHED):
+        origin["license"] = f"{_UNPUBLISHED}: see the credits of the raw texts"
+    return {**origin, "credits": [*origin["credits"], *credits]}
 
 
 def text_credits(names: Sequence[str]) -> list[str]:
@@ -266,7 +272,7 @@ def text_credits(names: Sequence[str]) -> list[str]:
         if name in known:
             what, licence, ships = (known[name][key] for key in ("what", "licence", "ships"))
             credit = f"Raw text, annotated by a teacher: {what} ({licence})"
-        found.append(credit if ships else f"{credit}: {_KEPT}")
+        found.append(credit if ships else f"{credit}: {_UNPUBLISHED}")
     return found
 
 

@@ -34,13 +34,13 @@ def verify(folder: Path, names: Sequence[str], known: dict[str, dict[str, Any]] 
             )
         listed = known.get(name, {}).get("files", [])
         if listed:
-            checks += [_published(folder, entry) for entry in listed]
+            checks += [_check_published(folder, entry) for entry in listed]
         else:
-            checks += [_readable(part_file(folder, name, part), part == "train") for part in PARTS]
+            checks += [_check_readable(part_file(folder, name, part), part == "train") for part in PARTS]
     return checks
 
 
-def _published(folder: Path, entry: dict[str, Any]) -> FileCheck:
+def _check_published(folder: Path, entry: dict[str, Any]) -> FileCheck:
     path, name = folder / entry["path"], entry["path"]
     if not path.is_file():
         return FileCheck(name, "missing", published=True)
@@ -53,7 +53,7 @@ def _published(folder: Path, entry: dict[str, Any]) -> FileCheck:
     return FileCheck(name, "", entry["trees"], published=True)
 
 
-def _readable(path: Path, needed: bool) -> FileCheck:
+def _check_readable(path: Path, needed: bool) -> FileCheck:
     name = f"{path.parent.name}/{path.name}"
     if not path.is_file():
         return FileCheck(name, "missing" if needed else "")

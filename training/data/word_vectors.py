@@ -8,7 +8,7 @@ import numpy as np
 from spacy_dtparse.dtypes import REAL
 from spacy_dtparse.errors import TrainingDataError
 
-from ..runs.resuming import save_arrays, saved_arrays
+from ..runs.resuming import open_arrays, save_arrays
 
 
 class WordVectors(NamedTuple):
@@ -27,9 +27,9 @@ def save_vectors(path: Path, found: WordVectors) -> None:
 
 def read_vectors(path: Path) -> WordVectors:
     """Read a file of `save_vectors`. Raises TrainingDataError if it cannot be read."""
-    with saved_arrays(path) as held:
-        words = tuple(held["words"].tobytes().decode().split("\n"))
-        vectors, counts = held["vectors"].astype(REAL), held["counts"]
+    with open_arrays(path) as arrays:
+        words = tuple(arrays["words"].tobytes().decode().split("\n"))
+        vectors, counts = arrays["vectors"].astype(REAL), arrays["counts"]
     if not len(words) == len(vectors) == len(counts) or vectors.ndim != 2:
         raise TrainingDataError(
             f"{path}: {len(words)} words with vectors {vectors.shape} and {len(counts)} counts; write the file again: "

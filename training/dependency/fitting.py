@@ -21,10 +21,10 @@ from spacy_dtparse.parsers.dependency import DependencyParser
 from spacy_dtparse.parsers.dependency.parser import Labeller, best_tree
 from spacy_dtparse.scoring.attachment import AttachmentReport
 
-from ..data.corpus import folds_of
+from ..data.corpus import short_block_folds
 from ..data.dependencies import DependencySentence
-from ..runs.resuming import digest, own_folder
-from ..runs.telling import Tell
+from ..runs.metrics_log import MetricsLogger
+from ..runs.resuming import claim_folder, digest
 from .learning import Example, feature_keys, label_list, members_weights, train_labels, train_member, write_listing
 from .options import DependencyOptions
 
@@ -48,16 +48,16 @@ def make_examples(sentences: Sequence[DependencySentence], parts: LinkParts) -> 
     ]
 
 
-def fit_model(
+def train_dependency_model(
     train: Sequence[DependencySentence],
     dev: Sequence[DependencySentence],
     options: DependencyOptions,
     workdir: Path,
     meta: dict[str, Any],
     executor: Executor | None = None,
-    tell: Tell = lambda **_: None,
+    log_metrics: MetricsLogger = lambda **_: None,
 ) -> DependencyModel:
-    """Train a dependency model. Finished learners are saved in `workdir`, so that a run can be resumed. `tell`
+    """Train a dependency model. Finished learners are saved in `workdir`, so that a run can be resumed. `log_metrics`
     logs each learner and, with `dev`, the mean of the learners so far: the learning curve. With `dev` the model gets
     the number of stages that is best there: on a small treebank a guide may do more harm than good. Raises
     TrainingDataError if there is no training data, or `workdir` belongs to another run."""
@@ -67,8 +67,8 @@ def fit_model(
             f"no training sentence has at most {options.max_words} tokens (max_words); give treebanks, or a larger "
             "max_words"
         )
-    facts = ([sentence.columns, sentence.heads, sentence.labels] for sentence in train)
-    own_folder(workdir, {"options": options.facts(), "sentences": digest(facts)})
+    digested = ([sentence.columns, sentence.heads, sentence.labels] for sentence in train)
+    claim_folder(workdir, {"options": options.to_dict(), "sentences": digest(digested)})
     parts = LinkParts.build((sentence.columns for sentence in train), options.rules)
     examples, dev_examples = make_examples(chosen, parts), make_examples(dev, parts)
     names = label_list([sentence.labels for sentence in chosen])
@@ -76,28 +76,28 @@ def fit_model(
         raise TrainingDataError(
             f"{len(names)} different labels; at most {MAX_LABELS} are supported. Use treebanks with fewer labels"
         )
-    labels, labellers = _train_labels(examples, chosen, names, options, tell)
+    labels, labellers = _train_labels(examples, chosen, names, options, log_metrics)
     stages: list[LinkStage] = []
-    for number in range(options.stages):
-        began = time.perf_counter()
-        keys = feature_keys(examples, options.least)
-        stage = _Stage(number, workdir / f"stage{number}", make_families(keys), len(keys), options, executor, tell)
+    for i in range(options.stages):
+        started = time.perf_counter()
+        keys = feature_keys(examples, options.min_count)
+        stage = _Stage(i, workdir / f"stage{i}", make_families(keys), len(keys), options, executor, log_metrics)
         listed = write_listing(examples, keys, stage.folder)
-        seconds = round(time.perf_counter() - began)
-        tell(stage=number, sentences=len(examples), features=len(keys), listed=len(listed.features), seconds=seconds)
+        seconds = round(time.perf_counter() - started)
+        log_metrics(stage=i, sentences=len(examples), features=len(keys), listed=len(listed.features), seconds=seconds)
         stages.append(pack_links(keys, stage.train(dev_examples, dev), options.max_features))
-        if number + 1 < options.stages:
-            folds = folds_of(len(examples), options.folds).tolist()
-            examples = _guided(examples, stage.jackknife(examples), [labellers.get(fold) for fold in folds])
+        if i + 1 < options.stages:
+            folds = short_block_folds(len(examples), options.folds).tolist()
+            examples = _add_guides(examples, stage.jackknife(examples), [labellers.get(fold) for fold in folds])
             dev_guides = stage.trees(dev_examples, *stages[-1].table())
-            dev_examples = _guided(dev_examples, dev_guides, [labellers.get(-1)] * len(dev))
+            dev_examples = _add_guides(dev_examples, dev_guides, [labellers.get(-1)] * len(dev))
     model = DependencyModel(parts, tuple(stages), labels, names, options.decoder, meta)
     if not dev:
         return model
     scores = []
-    for number in range(1, options.stages + 1):
-        report = judge(DependencyParser(model).with_settings(stages=number), dev)
-        tell(stages=number, result=report.line())
+    for i in range(1, options.stages + 1):
+        report = attachment_scores(DependencyParser(model).with_settings(stages=i), dev)
+        log_metrics(stages=i, result=report.line())
         scores.append(report.to_dict())
     best = max(scores, key=lambda score: score["all"]["uas"])
     return replace(model, stages=model.stages[: scores.index(best) + 1], meta={**meta, "dev": best})
@@ -108,19 +108,19 @@ def _train_labels(
     sentences: Sequence[DependencySentence],
     names: Sequence[str],
     options: DependencyOptions,
-    tell: Tell,
+    log_metrics: MetricsLogger,
 ) -> tuple[LabelStage | None, dict[int, Labeller]]:
     """(The labeller's stage, labellers for guides by the fold that they were trained without; -1: trained on all)."""
     if not options.label_members:
         return None, {}
-    began = time.perf_counter()
+    started = time.perf_counter()
     labels = [sentence.labels for sentence in sentences]
     keys, weights = train_labels(examples, labels, names, options)
     stage = pack_labels(keys, weights, options.max_label_weights)
-    seconds = round(time.perf_counter() - began)
-    tell(labels=len(names), label_features=len(keys), label_weights=len(stage.weights), seconds=seconds)
+    seconds = round(time.perf_counter() - started)
+    log_metrics(labels=len(names), label_features=len(keys), label_weights=len(stage.weights), seconds=seconds)
     labellers = {-1: Labeller(stage, len(names))}
-    folds = folds_of(len(examples), options.folds)
+    folds = short_block_folds(len(examples), options.folds)
     for group in range(_LABELLERS) if options.stages > 1 else ():
         chosen = np.flatnonzero(folds % _LABELLERS != group).tolist()
         if chosen:
@@ -130,18 +130,18 @@ def _train_labels(
     return stage, labellers
 
 
-def _guided(
+def _add_guides(
     examples: Sequence[Example], guides: Sequence[np.ndarray], labellers: Sequence[Labeller | None]
 ) -> list[Example]:
     """Add guides to examples and, if there is a labeller, the labels of the guides."""
-    made = []
+    result = []
     for example, heads, labeller in zip(examples, guides, labellers, strict=True):
         labels = None if labeller is None else label_atoms(labeller.label(example.atoms, heads))
-        made.append(replace(example, guide=heads, guide_labels=labels))
-    return made
+        result.append(replace(example, guide=heads, guide_labels=labels))
+    return result
 
 
-def judge(parser: DependencyParser, sentences: Sequence[DependencySentence]) -> AttachmentReport:
+def attachment_scores(parser: DependencyParser, sentences: Sequence[DependencySentence]) -> AttachmentReport:
     """Compute the attachment scores of a parser."""
     report = AttachmentReport()
     for sentence in sentences:
@@ -154,13 +154,13 @@ def judge(parser: DependencyParser, sentences: Sequence[DependencySentence]) -> 
 class _Stage:
     """A stage in training: its index, the folder of its feature listing, the table of its features and their number."""
 
-    number: int
+    index: int
     folder: Path
     features: FamilyTable
     n_features: int
     options: DependencyOptions
     executor: Executor | None
-    tell: Tell
+    log_metrics: MetricsLogger
 
     def trees(self, examples: Sequence[Example], rows: np.ndarray, weights: np.ndarray) -> list[np.ndarray]:
         """The heads of the best trees."""
@@ -174,37 +174,37 @@ class _Stage:
 
     def train(self, dev_examples: Sequence[Example], dev: Sequence[DependencySentence]) -> np.ndarray:
         """Train the stage's learners; returns their mean, float64 (F,)."""
-        keys = [(self.number, member) for member in range(self.options.members)]
+        keys = [(self.index, member) for member in range(self.options.members)]
         mean = np.zeros(self.n_features)
         for count, wrong in enumerate(self.learn(keys, [-1] * len(keys)), 1):
-            began = time.perf_counter()
+            started = time.perf_counter()
             weights = next(members_weights(self.folder, [keys[count - 1]]))
             mean += weights
-            facts: dict[str, Any] = {"stage": self.number, "member": count, "wrong_links": wrong}
+            metrics: dict[str, Any] = {"stage": self.index, "member": count, "wrong_links": wrong}
             for name, values in (("alone", weights), ("mean", mean / count)) if dev else ():
                 found = self.trees(dev_examples, self.features.rows, self.features.weights(values))
                 report = AttachmentReport()
                 for sentence, heads in zip(dev, found, strict=True):
                     report.add(sentence.heads, heads[1:].tolist(), sentence.punctuation)
                 for part, end in (("all", ""), ("without_punctuation", "_words")):
-                    facts[f"{name}_uas{end}"] = 100 * report.to_dict()[part]["uas"]
-            self.tell(**facts, judged=round(time.perf_counter() - began, 1))
+                    metrics[f"{name}_uas{end}"] = 100 * report.to_dict()[part]["uas"]
+            self.log_metrics(**metrics, judged=round(time.perf_counter() - started, 1))
         return mean / self.options.members
 
     def jackknife(self, examples: Sequence[Example]) -> list[np.ndarray]:
         """A guide for each sentence, from learners trained without its fold. (All features have an id, but those that
         occur only in the left-out fold keep weight 0.)"""
-        folds = folds_of(len(examples), self.options.folds)
+        folds = short_block_folds(len(examples), self.options.folds)
         members = range(self.options.guide_members)
-        keys = {fold: [(_GUIDE, self.number, fold, member) for member in members] for fold in np.unique(folds).tolist()}
+        keys = {fold: [(_GUIDE, self.index, fold, member) for member in members] for fold in np.unique(folds).tolist()}
         list(self.learn([key for own in keys.values() for key in own], [fold for fold in keys for _ in members]))
         guides = [np.zeros(0, INDEX)] * len(examples)
         for fold, own in keys.items():
             mean = sum(members_weights(self.folder, own), np.zeros(self.n_features)) / len(own)
-            places = np.flatnonzero(folds == fold).tolist()
-            found = self.trees([examples[k] for k in places], self.features.rows, self.features.weights(mean))
-            for place, heads in zip(places, found, strict=True):
-                guides[place] = heads
+            indices = np.flatnonzero(folds == fold).tolist()
+            found = self.trees([examples[k] for k in indices], self.features.rows, self.features.weights(mean))
+            for i, heads in zip(indices, found, strict=True):
+                guides[i] = heads
         right = np.concatenate([heads[1:] == own.heads[1:] for heads, own in zip(guides, examples, strict=True)])
-        self.tell(stage=self.number, guides=len(guides), guides_uas=100 * int(right.sum()) / len(right))
+        self.log_metrics(stage=self.index, guides=len(guides), guides_uas=100 * int(right.sum()) / len(right))
         return guides

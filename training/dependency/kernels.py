@@ -8,7 +8,7 @@ from spacy_dtparse.kernels.linear.spanning import projective_tree, spanning_tree
 
 
 @kernel
-def _decoded(features, ends, n, weights, projective):
+def _decode(features, ends, n, weights, projective):
     """Decode a sentence: (scores of its links, float64 (n + 1, n + 1), from its lists (see
     `kernels.linear.links.list_features`); heads of the best tree, int32 (n + 1,))."""
     scores, found = np.zeros((n + 1, n + 1)), np.empty(n + 1, np.int32)
@@ -29,7 +29,7 @@ def _decoded(features, ends, n, weights, projective):
 
 
 @inner_kernel
-def _places(ends, n, h, d):
+def _feature_range(ends, n, h, d):
     """(First, end) of a link's features."""
     link = h * n + d - 1
     return np.int64(ends[link - 1]) if link > 0 else np.int64(0), np.int64(ends[link])
@@ -39,14 +39,14 @@ def _places(ends, n, h, d):
 def _prefer(features, ends, heads, found, d, amount, values):
     """Add `amount` to the values of the gold link's features, and subtract it from those of the predicted link."""
     for h, share in ((heads[d], amount), (found[d], -amount)):
-        first, end = _places(ends, heads.shape[0] - 1, h, d)
+        first, end = _feature_range(ends, heads.shape[0] - 1, h, d)
         for k in range(first, end):
             values[features[k]] += share
 
 
 @inner_kernel
-def _mira_step(features, ends, heads, found, loss, margin, most, change):
-    """The shortest step, at most `most`, after which the gold tree is better than the predicted one by `loss`."""
+def _mira_step(features, ends, heads, found, loss, margin, max_step, change):
+    """The shortest step, at most `max_step`, after which the gold tree is better than the predicted one by `loss`."""
     n, squares = heads.shape[0] - 1, 0.0
     for d in range(1, n + 1):
         if found[d] != heads[d]:
@@ -54,29 +54,29 @@ def _mira_step(features, ends, heads, found, loss, margin, most, change):
     for d in range(1, n + 1):
         if found[d] != heads[d]:
             for h in (heads[d], found[d]):
-                first, end = _places(ends, n, h, d)
+                first, end = _feature_range(ends, n, h, d)
                 for k in range(first, end):
                     squares += change[features[k]] * change[features[k]]
                     change[features[k]] = 0.0
-    return min(most, (loss - margin) / squares) if squares > 0.0 else 0.0
+    return min(max_step, (loss - margin) / squares) if squares > 0.0 else 0.0
 
 
 @kernel
 def link_pass(
-    order, features, feature_from, ends, end_from, gold, gold_from, weights, sums, clock, projective, most, change
+    order, features, feature_from, ends, end_from, gold, gold_from, weights, sums, clock, projective, max_step, change
 ):
-    """One pass of a learner that updates for each wrong link of the best tree: the perceptron if `most` is 0, else
-    single-best MIRA (McDonald, Crammer & Pereira 2005) with steps of at most `most`; returns (wrong links, clock).
+    """One pass of a learner that updates for each wrong link of the best tree: the perceptron if `max_step` is 0, else
+    single-best MIRA (McDonald, Crammer & Pereira 2005) with steps of at most `max_step`; returns (wrong links, clock).
     Sentence i has features[feature_from[i]:feature_from[i + 1]], likewise `ends`, and the heads gold[gold_from[i]:…],
     -1 first. `order`: order of the sentences. The average of `weights` over sentences is weights - sums / clock;
     `clock` starts at 1.0 and counts sentences. `change`: workspace of MIRA, float64 zeros, as many as weights."""
     wrong = 0
     for i in order:
-        own = features[feature_from[i] : feature_from[i + 1]]
-        own_ends = ends[end_from[i] : end_from[i + 1]]
+        sentence_features = features[feature_from[i] : feature_from[i + 1]]
+        sentence_ends = ends[end_from[i] : end_from[i + 1]]
         heads = gold[gold_from[i] : gold_from[i + 1]]
         n = heads.shape[0] - 1
-        scores, found = _decoded(own, own_ends, n, weights, projective)
+        scores, found = _decode(sentence_features, sentence_ends, n, weights, projective)
         loss, margin = 0, 0.0
         for d in range(1, n + 1):
             if found[d] != heads[d]:
@@ -84,12 +84,12 @@ def link_pass(
                 margin += scores[heads[d], d] - scores[found[d], d]
         wrong += loss
         step = 1.0
-        if loss and most > 0.0:
-            step = _mira_step(own, own_ends, heads, found, loss, margin, most, change)
+        if loss and max_step > 0.0:
+            step = _mira_step(sentence_features, sentence_ends, heads, found, loss, margin, max_step, change)
         for d in range(1, n + 1):
             if found[d] != heads[d]:
-                _prefer(own, own_ends, heads, found, d, step, weights)
-                _prefer(own, own_ends, heads, found, d, step * clock, sums)
+                _prefer(sentence_features, sentence_ends, heads, found, d, step, weights)
+                _prefer(sentence_features, sentence_ends, heads, found, d, step * clock, sums)
         clock += 1.0
     return wrong, clock
 

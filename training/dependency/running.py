@@ -17,21 +17,21 @@ from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.trees.heads import head_rules, tree_guide
 
 from ..data.corpus import read_tags
-from ..data.dependencies import DependencySentence, from_tree, read_conllu, retagged
+from ..data.dependencies import DependencySentence, from_tree, read_conllu, retag_sentences
 from ..data.evaluate import tag_lists
 from ..data.treebanks import TreebankFile, blocks
 from ..runs.files import write_atomically
+from ..runs.metrics_log import metrics_logger
 from ..runs.processes import worker_pool
 from ..runs.resuming import run_folder
-from ..runs.telling import teller
-from .fitting import fit_model
+from .fitting import train_dependency_model
 from .options import DependencyOptions
 
 if TYPE_CHECKING:
     from spacy.language import Language
 
 
-Jackknife = Callable[..., tuple[list[DependencySentence], SequenceTagger]]  # see loglinear_tagger's `jackknifed_tags`
+Jackknife = Callable[..., tuple[list[DependencySentence], SequenceTagger]]  # see loglinear_tagger's `jackknife_tags`
 
 
 def read_treebank_file(text: str, lang: str) -> list[DependencySentence]:
@@ -46,7 +46,7 @@ def read_treebank_file(text: str, lang: str) -> list[DependencySentence]:
     if path.endswith(".conllu"):
         sentences = list(read_conllu(path))
         if "tags" in given:
-            sentences = _retagged(sentences, Path(given["tags"]))
+            sentences = _read_tags(sentences, Path(given["tags"]))
     else:
         file = TreebankFile.parse(f"{path},tags={given['tags']}" if "tags" in given else path)
         rules = head_rules(lang)
@@ -60,7 +60,7 @@ def read_treebank_file(text: str, lang: str) -> list[DependencySentence]:
     return sentences
 
 
-def _retagged(sentences: Sequence[DependencySentence], path: Path) -> list[DependencySentence]:
+def _read_tags(sentences: Sequence[DependencySentence], path: Path) -> list[DependencySentence]:
     rows = [tuple(line.split()) for line in read_tags(path, "a line of tags for each sentence")]
     if len(rows) != len(sentences):
         raise TrainingDataError(f"{path}: {len(rows)} lines of tags for {len(sentences)} sentences; give one for each")
@@ -77,7 +77,7 @@ def _with_tags(sentences: Sequence[DependencySentence], rows: Sequence[tuple[str
 
 def find_tagger(name: str) -> Language | SequenceTagger:
     """Load a spaCy pipeline by folder or name ("embedded": the English one of this package), or the tagger in a model
-    file that `fit_dependency` wrote. Raises ConfigError, ModelFormatError."""
+    file that `train_dependency_parser` wrote. Raises ConfigError, ModelFormatError."""
     import spacy
 
     import spacy_dtparse
@@ -90,29 +90,31 @@ def find_tagger(name: str) -> Language | SequenceTagger:
         raise ConfigError(f"--tagger {name}: there is no such spaCy pipeline ({error})") from None
 
 
-def tagged(nlp: Language | SequenceTagger, sentences: Sequence[DependencySentence]) -> list[DependencySentence]:
+def tag_sentences(nlp: Language | SequenceTagger, sentences: Sequence[DependencySentence]) -> list[DependencySentence]:
     """Replace the tags of sentences by a pipeline's fine tags, or by a tagger's parts of speech."""
     if isinstance(nlp, SequenceTagger):
-        return retagged(nlp, sentences)
+        return retag_sentences(nlp, sentences)
     return _with_tags(sentences, tag_lists(nlp, [sentence.columns.words for sentence in sentences]))
 
 
-def guided(parser: ConstituentParser, sentences: Sequence[DependencySentence], lang: str) -> list[DependencySentence]:
+def add_guides(
+    parser: ConstituentParser, sentences: Sequence[DependencySentence], lang: str
+) -> list[DependencySentence]:
     """Add the dependencies of a constituency parser's trees to sentences as their guide."""
     rules = head_rules(lang)
-    made = []
+    result = []
     for sentence in sentences:
         columns = sentence.columns
         heads, labels = tree_guide(parser.parse(columns.words, columns.tags).tree, rules)
-        made.append(replace(sentence, columns=columns._replace(guide_heads=heads, guide_labels=labels)))
-    return made
+        result.append(replace(sentence, columns=columns._replace(guide_heads=heads, guide_labels=labels)))
+    return result
 
 
-def fit_dependency(
+def train_dependency_parser(
     train: Sequence[str],
     dev: Sequence[str],
     options: DependencyOptions,
-    facts: dict[str, Any],
+    metadata: dict[str, Any],
     out: Path,
     workdir: Path | None = None,
     workers: int = 2,
@@ -121,7 +123,7 @@ def fit_dependency(
     folds: int = 0,
     jackknife: Jackknife | None = None,
 ) -> float:
-    """Train on files (see `read_treebank_file`) and write `out`; returns the duration in seconds. `facts`: for the
+    """Train on files (see `read_treebank_file`) and write `out`; returns the duration in seconds. `metadata`: for the
     model's meta, with its language, "lang". Without a `workdir` the run cannot be resumed. `tagger`: a spaCy pipeline,
     by folder or name ("embedded": the English one), whose fine tags replace those of the files; it should not have been
     trained on them, or its tags are more accurate here than in use. `guide`: model file of a constituency parser whose
@@ -129,30 +131,32 @@ def fit_dependency(
     `jackknife`: number of taggers that each tag the part of the training sentences that they were not trained on, and
     the function that trains them; one more, trained on all, tags the others and is written next to `out`, with the
     suffix .tagger. Raises TrainingDataError and ConfigError for unusable input."""
-    began = time.perf_counter()
-    lang = facts.get("lang", "en")
+    started = time.perf_counter()
+    lang = metadata.get("lang", "en")
     sentences, held_out = ([s for text in texts for s in read_treebank_file(text, lang)] for texts in (train, dev))
     tags = "gold" if tagger is None else f"predicted by {tagger}"
     if tagger is not None:
         nlp = find_tagger(tagger)
-        sentences, held_out = tagged(nlp, sentences), tagged(nlp, held_out)
+        sentences, held_out = tag_sentences(nlp, sentences), tag_sentences(nlp, held_out)
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(run_folder(workdir))
-        log = teller(workdir)
+        log = metrics_logger(workdir)
         if jackknife is not None:
-            sentences, own = jackknife(sentences, options.rules, folds, folder / "tags", workers, log, facts)
-            held_out, tags = retagged(own, held_out), f"jackknifed, {folds} folds"
-            write_atomically(out.with_suffix(".tagger"), own.to_bytes())
+            sentences, tagger_of_all = jackknife(
+                sentences, options.rules, folds, folder / "tags", workers, log, metadata
+            )
+            held_out, tags = retag_sentences(tagger_of_all, held_out), f"jackknifed, {folds} folds"
+            write_atomically(out.with_suffix(".tagger"), tagger_of_all.to_bytes())
         if guide is not None:
             constituents = load_parser(guide)
-            sentences, held_out = guided(constituents, sentences, lang), guided(constituents, held_out, lang)
+            sentences, held_out = add_guides(constituents, sentences, lang), add_guides(constituents, held_out, lang)
         pool = stack.enter_context(worker_pool(workers)) if workers > 1 else None
         meta = {
-            "version": __version__, **facts,
+            "version": __version__, **metadata,
             "sentences": len(sentences), "tokens": sum(len(sentence.heads) for sentence in sentences),
             "guide": None if guide is None else constituents.meta.get("name", constituents.name),
-            "tags": tags, "options": options.facts(),
+            "tags": tags, "options": options.to_dict(),
         }  # fmt: skip
-        model = fit_model(sentences, held_out, options, folder, meta, pool, log)
+        model = train_dependency_model(sentences, held_out, options, folder, meta, pool, log)
     write_atomically(out, DependencyParser(model).to_bytes())
-    return time.perf_counter() - began
+    return time.perf_counter() - started

@@ -14,16 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spacy_dtparse.dtypes import INDEX, OFFSET, WEIGHT
-from spacy_dtparse.features.trees.beliefs import Beliefs, with_beliefs
 from spacy_dtparse.features.trees.lexicon import Lexicon
+from spacy_dtparse.features.trees.marginals import SpanMarginals, with_marginals
 from spacy_dtparse.features.trees.templates import Templates, compile_templates
 from spacy_dtparse.kernels.trees import features as k
 from spacy_dtparse.kernels.trees.atoms import AtomMap, insert_keys
-from spacy_dtparse.kernels.trees.beliefs import count_tokens
-from spacy_dtparse.kernels.trees.gate import N_KEYS, N_NUMBERS
 from spacy_dtparse.kernels.trees.heads import HeadTable
+from spacy_dtparse.kernels.trees.marginals import count_tokens
 from spacy_dtparse.kernels.trees.replay import SHIFT_ROW, replay
 from spacy_dtparse.kernels.trees.state import Grammar, Nodes, make_nodes
+from spacy_dtparse.kernels.trees.window_filter import N_KEYS, N_VALUES
 from spacy_dtparse.model.trees.model import compose, make_feature_scratch
 from spacy_dtparse.stored_names import to_stored
 from spacy_dtparse.trees import Tree
@@ -38,7 +38,7 @@ STORES = ("window", "shift", "top")
 
 @dataclass(frozen=True)
 class Derivation:
-    """One training sentence: its token matrix (see `kernels.trees.beliefs`), actions int32 (a, 3).
+    """One training sentence: its token matrix (see `kernels.trees.marginals`), actions int32 (a, 3).
 
     `ready`: `oracle.ready_steps`, to make every correct inference of a state positive; empty: only the next action is.
     `weight`: total weight of the positives of a state; `negatives`: total weight of its negatives, as a multiple of it.
@@ -55,25 +55,25 @@ class Derivation:
 
 
 def gold_derivation(
-    tree: Tree, lexicon: Lexicon, strategy: str, seed: int, beliefs: Beliefs | None = None, **weights: Any
+    tree: Tree, lexicon: Lexicon, strategy: str, seed: int, marginals: SpanMarginals | None = None, **weights: Any
 ) -> Derivation:
     """The gold derivation of a tree, with span marginals if given; `weights`: weight, negatives and uniform of
     `Derivation`."""
     actions = oracle.derivation(tree, lexicon.labels, strategy, seed)
     ready = oracle.ready_steps(actions, len(tree.words), strategy)
     tokens = lexicon.encode(tree.words, tree.tags)
-    if beliefs is not None:
-        tokens = with_beliefs(tokens, beliefs)
+    if marginals is not None:
+        tokens = with_marginals(tokens, marginals)
     return Derivation(tokens, actions, ready=ready, **weights)
 
 
 @dataclass(frozen=True)
-class Sieve:
-    """Excludes easy examples: wrong windows whose window-filter weights (int16) sum to less than `least`. Without
+class ExampleFilter:
+    """Excludes easy examples: wrong windows whose window-filter weights (int16) sum to less than `min_sum`. Without
     weights it excludes none."""
 
     weights: np.ndarray = field(default_factory=lambda: np.zeros(1, dtype=np.int16))
-    least: int = 0
+    min_sum: int = 0
 
 
 class StateBuffers(NamedTuple):
@@ -105,14 +105,14 @@ class Replayer:
     atoms: AtomMap
     n_stamps: int
     parts: np.ndarray = field(default_factory=lambda: np.zeros((0, k.PARTS_WIDTH), dtype=INDEX))
-    sieve: Sieve = field(default_factory=Sieve)
+    example_filter: ExampleFilter = field(default_factory=ExampleFilter)
 
     def __post_init__(self) -> None:
         self.scratch = make_feature_scratch(self.table, self.n_stamps)
         self._allocate(4096, 1 << 19)
 
     def _allocate(self, rows: int, atoms: int) -> None:
-        self._room = np.array([rows, atoms], dtype=OFFSET)
+        self._capacity = np.array([rows, atoms], dtype=OFFSET)
         types = {"indptr": OFFSET, "atoms": INDEX, "gold": GOLD, "state": INDEX, "flags": np.int8}
         self._buffers = {name: np.zeros(atoms if name == "atoms" else rows + 1, types[name]) for name in types}
 
@@ -131,10 +131,10 @@ class Replayer:
             rows, _ = replay(
                 self.grammar, self.heads, self.table, self.atoms, tokens, tag_symbols, n, actions, items,
                 derivation.ready, nodes, frontier, self.scratch, windows_i, windows_j, *self._buffers.values(),
-                self._room, self.parts, self.sieve.weights, self.sieve.least, np.zeros(N_KEYS + N_NUMBERS, OFFSET),
+                self._capacity, self.parts, self.example_filter.weights, self.example_filter.min_sum, np.zeros(N_KEYS + N_VALUES, OFFSET),
             )  # fmt: skip
             if rows < 0:
-                self._allocate(*(2 * self._room))
+                self._allocate(*(2 * self._capacity))
         indptr, atoms, gold, state, flags = self._buffers.values()
         return indptr[: rows + 1], atoms[: indptr[rows]], gold[:rows], state[:rows], flags[:rows]
 
@@ -160,7 +160,7 @@ def collect_atoms(
     derivations: Iterable[Derivation],
     min_count: int = 10,
     capacity_bits: int = 24,
-    sieve: Sieve | None = None,
+    example_filter: ExampleFilter | None = None,
 ) -> tuple[AtomMap, np.ndarray]:
     """Assign ids to the atoms of at least `min_count` examples (that pass the filter), most frequent first.
 
@@ -172,27 +172,29 @@ def collect_atoms(
     keys, values = np.zeros(capacity, dtype=np.uint64), np.full(capacity, -1, dtype=INDEX)
     atoms = AtomMap(np.arange(n_direct, dtype=INDEX), keys, values, np.array([n_direct, 0, 1], dtype=OFFSET))
     counts = np.zeros(n_direct + capacity, dtype=OFFSET)
-    replayer = Replayer(grammar, heads, table, atoms, n_direct + capacity, sieve=sieve or Sieve())
+    replayer = Replayer(
+        grammar, heads, table, atoms, n_direct + capacity, example_filter=example_filter or ExampleFilter()
+    )
     for derivation in derivations:
         count_atoms(replayer.run(derivation)[1], counts)
         if atoms.state[1] > capacity * 0.6:
-            _forget(atoms, counts, n_direct)
+            _drop_rare_keys(atoms, counts, n_direct)
     used = np.flatnonzero(counts >= min_count)
     order = used[np.argsort(-counts[used], kind="stable")]
-    number = np.full(len(counts), -1, dtype=INDEX)
-    number[order] = np.arange(len(order), dtype=INDEX)
-    return compose(atoms, number), counts[order]
+    ids = np.full(len(counts), -1, dtype=INDEX)
+    ids[order] = np.arange(len(order), dtype=INDEX)
+    return compose(atoms, ids), counts[order]
 
 
-def _forget(atoms: AtomMap, counts: np.ndarray, n_direct: int) -> None:
+def _drop_rare_keys(atoms: AtomMap, counts: np.ndarray, n_direct: int) -> None:
     """Drop hashed keys seen at most once (at most 2, 4, … times while that drops less than half), and assign new ids to
     the others, in place."""
-    held = np.flatnonzero(atoms.keys)
-    values = atoms.values[held]
-    least = 1
-    while (keep := counts[values] > least).mean() >= 0.5:
-        least *= 2
-    keys, old = atoms.keys[held[keep]], values[keep]
+    occupied = np.flatnonzero(atoms.keys)
+    values = atoms.values[occupied]
+    min_count = 1
+    while (retained := counts[values] > min_count).mean() >= 0.5:
+        min_count *= 2
+    keys, old = atoms.keys[occupied[retained]], values[retained]
     new = np.arange(n_direct, n_direct + len(keys))
     counts[n_direct:], counts[new] = 0, counts[old]
     atoms.keys[:] = 0
@@ -201,7 +203,7 @@ def _forget(atoms: AtomMap, counts: np.ndarray, n_direct: int) -> None:
     atoms.state[0], atoms.state[1] = n_direct + len(keys), len(keys)
 
 
-def example_rows(
+def labelled_rows(
     replayer: Replayer, derivation: Derivation, n_labels: int
 ) -> Iterator[tuple[str, np.ndarray, LabelData]]:
     """Yield (store, row indices, their label data) of one replayed derivation; valid until the next `run`. A state's
@@ -212,8 +214,8 @@ def example_rows(
     is_shift = (gold == n_labels) | (gold == SHIFT_ROW)
     # candidates per row: every label but TOP over a window, TOP where it may stand, one for a shift
     candidates = np.where(is_shift, 1, n_labels - 1 + flags)
-    right = np.bincount(state, weights=(gold >= 0))
-    positives, negatives = np.maximum(right, 1), np.maximum(np.bincount(state, weights=candidates) - right, 1)
+    n_correct = np.bincount(state, weights=(gold >= 0))
+    positives, negatives = np.maximum(n_correct, 1), np.maximum(np.bincount(state, weights=candidates) - n_correct, 1)
     if derivation.uniform:
         positives, negatives = np.ones_like(positives), np.ones_like(negatives)
     b_pos = (derivation.weight / positives)[state].astype(WEIGHT)
@@ -238,7 +240,7 @@ def write_stores(
     lexicon: Lexicon,
     atoms: AtomMap,
     derivations: Iterable[Derivation],
-    sieve: Sieve | None = None,
+    example_filter: ExampleFilter | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Replay all derivations and write `folder`/<store>/{indptr,atoms,gold,b_pos,b_neg}.npy of the examples that pass
     the filter; returns counts per store.
@@ -246,12 +248,14 @@ def write_stores(
     Array types: indptr int64 (rows + 1,), atoms int32 (postings,), gold int16 (rows,), b_pos and b_neg float32 (rows,).
     """
     table, _ = compile_templates(templates, lexicon.sizes)
-    replayer = Replayer(grammar, heads, table, atoms, int(atoms.state[0]), sieve=sieve or Sieve())
+    replayer = Replayer(
+        grammar, heads, table, atoms, int(atoms.state[0]), example_filter=example_filter or ExampleFilter()
+    )
     with array_files(folder, example_types(("indptr", OFFSET), ("atoms", INDEX))) as files:
         for store in STORES:
             files[f"{store}/indptr"].append([0])
         for derivation in derivations:
-            for store, rows, data in example_rows(replayer, derivation, len(lexicon.labels)):
+            for store, rows, data in labelled_rows(replayer, derivation, len(lexicon.labels)):
                 indptr, flat = replayer.atoms_of(rows)
                 files[f"{store}/indptr"].append(files[f"{store}/atoms"].count + indptr[1:])
                 files[f"{store}/atoms"].append(flat)

@@ -23,9 +23,9 @@ from spacy_dtparse.features.trees.templates import compile_templates
 from spacy_dtparse.kernels.trees import features as k
 from spacy_dtparse.kernels.trees.atoms import AtomMap
 from spacy_dtparse.model.trees.ensemble import LabelEnsemble, empty_ensemble
-from spacy_dtparse.model.trees.gate import EVERYTHING, Gate
 from spacy_dtparse.model.trees.model import SHIFT, DtreeModel, compose, make_grammar, renumber, used_atoms
 from spacy_dtparse.model.trees.schema import MAX_LABELS, MAX_TAGS
+from spacy_dtparse.model.trees.window_filter import EVERYTHING, WindowFilter
 from spacy_dtparse.models import embedded_model
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
@@ -37,34 +37,34 @@ from spacy_dtparse.trees.heads_compiled import compile_head_rules
 
 from ..data.clusters import read_clusters
 from ..data.corpus import Sentence, survey, training_tree
-from ..data.evaluate import own_trees, score_trees
+from ..data.evaluate import parse_sentences, score_trees
 from ..data.heads import rules_for
-from ..data.readers_tags import knows_tags, with_aliases
 from ..data.reading import load_tagger
-from ..data.treebanks import TreebankFile, listed_texts, origin_of, read_files, reader_treebanks
-from ..runs.alone import alone_in
-from ..runs.files import append_line, file_digest, keep_json, kept_json, write_atomically
+from ..data.tag_mapping import has_known_tags, map_tags
+from ..data.treebanks import TreebankFile, listed_texts, read_files, span_model_treebanks, training_origin
+from ..runs.files import append_line, file_digest, load_checkpoint, save_checkpoint, write_atomically
+from ..runs.lock import lock_dir
+from ..runs.metrics_log import log_metrics
 from ..runs.processes import worker_pool
-from ..runs.resuming import digest, kept_arrays, save_arrays, saved_arrays
-from ..runs.telling import tell
-from .believed import believed, label_table
+from ..runs.resuming import digest, load_arrays, open_arrays, save_arrays
 from .boosting.labels import Label
 from .boosting.path import PathResult, train_path
-from .boosting.rows import plot_path
+from .boosting.path_log import plot_path
 from .boosting.store import DirectStore, open_store
-from .examples import STORES, Replayer, Sieve, collect_atoms, gold_derivation, write_stores
-from .gate import train_gate
+from .examples import STORES, ExampleFilter, Replayer, collect_atoms, gold_derivation, write_stores
+from .label_pruning import complete_marginals, label_table
 from .recipe import FitRecipe
+from .window_filter import train_window_filter
 
 
-class Fit:
+class BoostingRun:
     """One training run in a working folder.
 
-    `sentences`: training sentences; `dev`: sentences whose F1 chooses λ. `reader`: span model, for feature templates
-    that test span marginals; it computes the marginals of training sentences that come without them. `meta`: entries
-    for the model's meta. `clusters`: word clusters, for templates that test them (see `training.clusters`). `heads`:
-    head rules; None: see `data.heads.rules_for`. `large`: builds the stores when their rows are larger than the recipe
-    allows (see `studies.turian2006.indirect`); None: raise an error.
+    `sentences`: training sentences; `dev`: sentences whose F1 chooses λ. `span_parser`: span model, for feature
+    templates that test span marginals; it computes the marginals of training sentences that come without them. `meta`:
+    entries for the model's meta. `clusters`: word clusters, for templates that test them (see `training.clusters`).
+    `heads`: head rules; None: see `data.heads.rules_for`. `large`: builds the stores when their rows are larger than
+    the recipe allows (see `studies.turian2006.indirect`); None: raise an error.
     """
 
     def __init__(
@@ -75,16 +75,18 @@ class Fit:
         workdir: str | Path,
         meta: dict[str, Any] | None = None,
         large: Callable[..., dict[str, dict[str, Any]]] | None = None,
-        reader: SpanParser | None = None,
+        span_parser: SpanParser | None = None,
         clusters: Sequence[str] = (),
         heads: HeadRules | None = None,
     ):
-        most = recipe.max_words
-        sentences, dev = ([s for s in part if most is None or len(s.tags) <= most] for part in (sentences, dev))
+        max_words = recipe.max_words
+        sentences, dev = (
+            [s for s in part if max_words is None or len(s.tags) <= max_words] for part in (sentences, dev)
+        )
         if not sentences:
-            limit = "" if most is None else f" of at most {most} words (recipe setting 'max_words')"
+            limit = "" if max_words is None else f" of at most {max_words} words (recipe setting 'max_words')"
             raise TrainingDataError(f"there are no training sentences{limit}; give at least one treebank with trees")
-        self.recipe, self.dev, self.meta, self.large, self.reader = recipe, dev, meta or {}, large, reader
+        self.recipe, self.dev, self.meta, self.large, self.span_parser = recipe, dev, meta or {}, large, span_parser
         self.workdir = Path(workdir)
         self.workdir.mkdir(parents=True, exist_ok=True)
         self.templates = get_templates(recipe.templates)
@@ -92,47 +94,51 @@ class Fit:
         trees = [training_tree(sentence, Recipe(recipe.preprocessing)) for sentence in sentences]
         self.report = survey(trees, recipe.max_arity)
         self.heads = heads or rules_for(self.meta.get("lang", "en"), trees)
-        if self.templates.reads_beliefs != (reader is not None):
+        if self.templates.uses_marginals != (span_parser is not None):
             raise TrainingDataError(
-                f"the templates {recipe.templates!r} test {'' if reader is None else 'no '}span marginals; "
-                + ("give a span model (--span-model)" if reader is None else "set the recipe's templates=standard_read")
+                f"the templates {recipe.templates!r} test {'' if span_parser is None else 'no '}span marginals; "
+                + (
+                    "give a span model (--span-model)"
+                    if span_parser is None
+                    else "set the recipe's templates=standard_read"
+                )
             )
-        if self.templates.reads_clusters != bool(clusters):
+        if self.templates.uses_clusters != bool(clusters):
             raise TrainingDataError(
                 f"the templates {recipe.templates!r} test {'no ' if clusters else ''}clusters of words; "
                 + ("set the recipe's templates=standard_clusters" if clusters else "give some (--clusters)")
             )
-        chains = () if reader is None else reader.chain_names
+        chains = () if span_parser is None else span_parser.chain_names
         self.lexicon = build_lexicon(trees, recipe.min_word_sentences, chains, clusters)
-        beliefs: list[Any] = [None] * len(trees)
+        marginals: list[Any] = [None] * len(trees)
         self.labels = np.zeros((0, 0, 0), dtype=BITS)
-        if reader is not None:
-            beliefs = believed(reader, trees, [sentence.beliefs for sentence in sentences])
-            self.labels = label_table(self.lexicon, trees, beliefs)
+        if span_parser is not None:
+            marginals = complete_marginals(span_parser, trees, [sentence.marginals for sentence in sentences])
+            self.labels = label_table(self.lexicon, trees, marginals)
         self.head_table = compile_head_rules(self.heads, self.lexicon.symbols)
         self.grammar = make_grammar(
             recipe.strategy, recipe.max_arity, recipe.edge_punctuation, len(self.lexicon.labels), self.templates.reach()
         )
-        shares = {"negatives": recipe.negative_weight, "uniform": recipe.example_weights == "uniform"}
+        weights = {"negatives": recipe.negative_weight, "uniform": recipe.example_weights == "uniform"}
         self.derivations = [
             gold_derivation(
-                tree, self.lexicon, recipe.strategy, recipe.seed + number, read, weight=sentence.weight, **shares
+                tree, self.lexicon, recipe.strategy, recipe.seed + i, of_tree, weight=sentence.weight, **weights
             )
-            for number, (tree, sentence, read) in enumerate(zip(trees, sentences, beliefs, strict=True))
+            for i, (tree, sentence, of_tree) in enumerate(zip(trees, sentences, marginals, strict=True))
         ]
         self.log("corpus", seconds=time.perf_counter() - began, **self.report)
 
-    def log(self, what: str, **facts: Any) -> None:
+    def log(self, step: str, **values: Any) -> None:
         """Print a finished step, and append it to fit.jsonl."""
-        plain = {name: fact for name, fact in facts.items() if fact and not isinstance(fact, dict | list)}
-        tell(None, did=what, **plain)
-        append_line(self.workdir / "fit.jsonl", {"what": what, **facts})
+        printed = {name: value for name, value in values.items() if value and not isinstance(value, dict | list)}
+        log_metrics(None, did=step, **printed)
+        append_line(self.workdir / "fit.jsonl", {"what": step, **values})
 
     def prepare(self) -> AtomMap:
         """Assign ids to the atoms and write the stores, unless the working folder has them already."""
         recipe, done, arrays = self.recipe, self.workdir / "stores.json", self.workdir / "atoms.npz"
-        left_out = _NOT_IN_STORES - {"gate_bits"} if recipe.gate_share > 0 else _NOT_IN_STORES
-        facts = {
+        left_out = _IRRELEVANT_TO_STORES - {"gate_bits"} if recipe.filter_loss > 0 else _IRRELEVANT_TO_STORES
+        conditions = {
             "templates": self.templates.fingerprint(),
             "lexicon": self.lexicon.fingerprint(),
             "heads": digest([self.heads.to_dict()]),
@@ -140,37 +146,37 @@ class Fit:
             "sentences": len(self.derivations),
             "weight": float(sum(derivation.weight for derivation in self.derivations)),
         }
-        kept = self._kept_stores(done)
-        if kept is not None:
-            held = kept["facts"]
-            held = {"heads": digest([COLLINS.to_dict()]), **held, "recipe": {**_LATER, **held["recipe"]}}
-            if held != json.loads(json.dumps(facts)):
+        stored = self._load_stores(done)
+        if stored is not None:
+            old = stored["facts"]
+            old = {"heads": digest([COLLINS.to_dict()]), **old, "recipe": {**_DEFAULTS_OF_OLD_STORES, **old["recipe"]}}
+            if old != json.loads(json.dumps(conditions)):
                 raise TrainingDataError(
                     f"{self.workdir} holds the examples of other trees or another recipe; give the same ones to "
                     "resume, or another folder"
                 )
-            with saved_arrays(arrays) as parts:
+            with open_arrays(arrays) as parts:
                 return AtomMap(*(parts[name] for name in stored_names(AtomMap)))
-        sieve = self._sieve()
+        example_filter = self._example_filter()
         began = time.perf_counter()
-        chosen = [self.derivations[n] for n in self._sampled()]
-        share = len(chosen) / len(self.derivations)
+        sample = [self.derivations[n] for n in self._sample_indices()]
+        fraction = len(sample) / len(self.derivations)
         tables = (self.grammar, self.head_table, self.templates, self.lexicon)
-        least = max(1, round(recipe.min_atom_count * share))
-        atoms, counts = collect_atoms(*tables, chosen, least, recipe.atom_table_bits, sieve)
+        min_count = max(1, round(recipe.min_atom_count * fraction))
+        atoms, counts = collect_atoms(*tables, sample, min_count, recipe.atom_table_bits, example_filter)
         n_atoms, n_hashed, _ = atoms.state.tolist()
         seconds = time.perf_counter() - began
-        self.log("atoms", seconds=seconds, atoms=n_atoms, hashed=n_hashed, sentences=len(chosen))
+        self.log("atoms", seconds=seconds, atoms=n_atoms, hashed=n_hashed, sentences=len(sample))
         save_arrays(arrays, to_stored(atoms))
         began = time.perf_counter()
-        expected = float(counts.sum()) / share * 4 * 1.6
+        expected = float(counts.sum()) / fraction * 4 * 1.6
         direct = expected <= recipe.memory_gib * 2**30
         folder, what = self.workdir / "stores", (*tables, atoms, self.derivations)
         if direct:
-            totals = write_stores(folder, *what, sieve)
+            totals = write_stores(folder, *what, example_filter)
             for store in STORES:
                 DirectStore.build(folder / store, n_atoms)
-        elif self.large is None or recipe.gate_share > 0:
+        elif self.large is None or recipe.filter_loss > 0:
             raise TrainingDataError(
                 f"the rows take {expected / 2**30:.1f} GiB and may take {recipe.memory_gib:g} (recipe setting "
                 "'memory_gib'); give more memory_gib, fewer trees, a smaller max_words, or a larger filter_loss"
@@ -179,32 +185,32 @@ class Fit:
             totals = self.large(folder, *what)
         self.log("stores", seconds=time.perf_counter() - began, direct=direct, expected_bytes=int(expected), **totals)
         files = {str(path.relative_to(self.workdir)): file_digest(path) for path in self._store_files()}
-        keep_json(done, {"facts": facts, "direct": direct, "totals": totals, "files": files})
+        save_checkpoint(done, {"facts": conditions, "direct": direct, "totals": totals, "files": files})
         return atoms
 
     def _store_files(self) -> list[Path]:
         stores = (path for path in (self.workdir / "stores").rglob("*") if path.is_file())
         return sorted([self.workdir / "atoms.npz", *stores])
 
-    def _kept_stores(self, done: Path) -> dict[str, Any] | None:
+    def _load_stores(self, done: Path) -> dict[str, Any] | None:
         """The description of existing stores, if every file is as it was written; None if they must be built, as when
         one is damaged."""
         try:
-            kept = kept_json(done)
-            if kept is None:
+            stored = load_checkpoint(done)
+            if stored is None:
                 return None
-            there = {str(path.relative_to(self.workdir)): path for path in self._store_files()}
-            wrong = [name for name, held in kept["files"].items() if not _is(there.get(name), held)]
+            existing = {str(path.relative_to(self.workdir)): path for path in self._store_files()}
+            wrong = [name for name, wanted in stored["files"].items() if not _has_digest(existing.get(name), wanted)]
         except TrainingDataError:
             wrong = [done.name]
         if not wrong:
-            return kept
-        tell(None, note=f"damaged files, so the examples are written again: {', '.join(wrong)}")
+            return stored
+        log_metrics(None, note=f"damaged files, so the examples are written again: {', '.join(wrong)}")
         rmtree(self.workdir / "stores", ignore_errors=True)
         done.unlink()
         return None
 
-    def _sampled(self) -> list[int]:
+    def _sample_indices(self) -> list[int]:
         """Indices of the derivations that atoms are counted on."""
         every, n = len(self.derivations), self.recipe.atom_sentences
         if n >= every:
@@ -212,54 +218,54 @@ class Fit:
         return sorted(np.random.default_rng(self.recipe.seed).choice(every, size=n, replace=False).tolist())
 
     @cached_property
-    def gate(self) -> Gate:
+    def window_filter(self) -> WindowFilter:
         """The window filter, trained unless the working folder has it already; empty if the recipe has none."""
-        bits = self.recipe.gate_bits
+        bits = self.recipe.filter_bits
         if bits == 0:
-            return Gate()
+            return WindowFilter()
         path = self.workdir / f"gate{bits}.npz"
-        held = kept_arrays(path)
-        if held is not None:
-            return Gate(held["weights"], tuple(held["shares"].tolist()), tuple(held["margins"].tolist()))
-        gate = train_gate(self.grammar, self.head_table, self.derivations, bits, self.recipe.seed, self.log)
-        save_arrays(path, {"weights": gate.weights, "shares": gate.shares, "margins": gate.margins})
-        return gate
+        saved = load_arrays(path)
+        if saved is not None:
+            return WindowFilter(saved["weights"], tuple(saved["shares"].tolist()), tuple(saved["margins"].tolist()))
+        trained = train_window_filter(self.grammar, self.head_table, self.derivations, bits, self.recipe.seed, self.log)
+        save_arrays(path, {"weights": trained.weights, "shares": trained.losses, "margins": trained.margins})
+        return trained
 
-    def _sieve(self) -> Sieve:
-        """The filter that keeps easy examples out of the stores; an empty one if the recipe's `gate_share` is 0."""
-        share = self.recipe.gate_share
-        least = self.gate.least(share) if share > 0 else EVERYTHING
-        return Sieve() if least == EVERYTHING else Sieve(self.gate.weights, least)
+    def _example_filter(self) -> ExampleFilter:
+        """The filter that keeps easy examples out of the stores; an empty one if the recipe's `filter_loss` is 0."""
+        fraction = self.recipe.filter_loss
+        min_sum = self.window_filter.min_margin(fraction) if fraction > 0 else EVERYTHING
+        return ExampleFilter() if min_sum == EVERYTHING else ExampleFilter(self.window_filter.weights, min_sum)
 
     def model(self, ensembles: dict[str, LabelEnsemble], atoms: AtomMap, named: bool = False) -> DtreeModel:
         """Build a model of the given ensembles; `named`: with the parts of its hashed atoms (needs a replay)."""
         ordered = [ensembles.get(name, empty_ensemble()) for name in (*self.lexicon.labels, SHIFT)]
-        numbers = used_atoms(ordered, int(atoms.state[0]))
-        used = compose(atoms, numbers)
+        atom_ids = used_atoms(ordered, int(atoms.state[0]))
+        used = compose(atoms, atom_ids)
         n_atoms = int(used.state[0])
         parts = np.zeros((n_atoms, k.PARTS_WIDTH), dtype=INDEX)
         if named and n_atoms:
             table, _ = compile_templates(self.templates, self.lexicon.sizes)
             replayer = Replayer(self.grammar, self.head_table, table, used, n_atoms, parts)
             hashed = used.values[used.keys != 0]
-            for n in self._sampled():
+            for n in self._sample_indices():
                 replayer.run(self.derivations[n])
                 if n % 256 == 0 and bool((parts[hashed, 1] > 0).all()):
                     break
-        recipe, renumbered = self.recipe, tuple(renumber(ensemble, numbers) for ensemble in ordered)
+        recipe, renumbered = self.recipe, tuple(renumber(ensemble, atom_ids) for ensemble in ordered)
         described = {name: value for name, value in recipe.to_stored().items() if name != "n_workers"}  # no matter
         return DtreeModel(
             self.lexicon, self.templates, self.heads, recipe.strategy, recipe.max_arity, recipe.edge_punctuation,
-            recipe.preprocessing, used, parts, renumbered, {**self.meta, "recipe": described}, self.gate,
-            b"" if self.reader is None else self.reader.to_bytes(), self.labels,
+            recipe.preprocessing, used, parts, renumbered, {**self.meta, "recipe": described}, self.window_filter,
+            b"" if self.span_parser is None else self.span_parser.to_bytes(), self.labels,
         )  # fmt: skip
 
     def _dev_scores(self, atoms: AtomMap, ensembles: dict[str, LabelEnsemble]) -> dict[str, float]:
         """Scores of ensembles on the dev sentences, for the λ path."""
         began = time.perf_counter()
         settings = SearchSettings(budget=self.recipe.dev_budget)
-        parser = DtreeParser(self.model(ensembles, atoms), settings, reader=self.reader)
-        scores = evaluate_parser(parser, self.dev[:: max(1, len(self.dev) // self.recipe.dev_sentences)])
+        parser = DtreeParser(self.model(ensembles, atoms), settings, span_parser=self.span_parser)
+        scores = parser_scores(parser, self.dev[:: max(1, len(self.dev) // self.recipe.dev_sentences)])
         return {**scores, "seconds": time.perf_counter() - began}
 
     def run(self) -> tuple[DtreeModel, PathResult]:
@@ -284,12 +290,12 @@ class Fit:
         return self.model(result.ensembles, atoms, named=True), result
 
 
-def _is(path: Path | None, wanted: str) -> bool:
+def _has_digest(path: Path | None, wanted: str) -> bool:
     return path is not None and path.is_file() and file_digest(path) == wanted
 
 
-_NOT_IN_STORES = frozenset({"name", "learner", "path", "n_workers", "dev_sentences", "dev_budget", "gate_bits"})
-_LATER = {"example_weights": "state", "gate_share": 0.0}
+_IRRELEVANT_TO_STORES = frozenset({"name", "learner", "path", "n_workers", "dev_sentences", "dev_budget", "gate_bits"})
+_DEFAULTS_OF_OLD_STORES = {"example_weights": "state", "gate_share": 0.0}
 """Settings missing in stores of an earlier version, with the values used then."""
 
 
@@ -304,48 +310,48 @@ def build_lexicon(
     counts = Counter(tag for tree in trees for tag in tree.tags)
     unknown = max(sorted(counts), key=lambda tag: counts[tag])
     words = frequent_words((tree.words for tree in trees), min_word_sentences)
-    for what, found, most in (("labels", len(labels) + 1, MAX_LABELS), ("tags", len(counts), MAX_TAGS)):
-        if found > most:
-            raise TrainingDataError(f"the trees have {found} {what}; a model has at most {most}: use coarser ones")
+    for what, found, allowed in (("labels", len(labels) + 1, MAX_LABELS), ("tags", len(counts), MAX_TAGS)):
+        if found > allowed:
+            raise TrainingDataError(f"the trees have {found} {what}; a model has at most {allowed}: use coarser ones")
     return Lexicon.build([*labels, TOP], sorted(counts), words, unknown, chains, clusters)
 
 
-def evaluate_parser(parser: DtreeParser, dev: Sequence[Sentence]) -> dict[str, float]:
+def parser_scores(parser: DtreeParser, dev: Sequence[Sentence]) -> dict[str, float]:
     """PARSEVAL of a parser with the sentences' tags: f1 (all brackets) and f1_evalb, from 0 to 1."""
-    figures = score_trees(dev, own_trees(parser, dev))[0].to_dict()
-    return {"f1": figures["all"]["f1"], "f1_evalb": figures["evalb"]["f1"]}
+    scores = score_trees(dev, parse_sentences(parser, dev))[0].to_dict()
+    return {"f1": scores["all"]["f1"], "f1_evalb": scores["evalb"]["f1"]}
 
 
-def open_reader(source: str | Path) -> SpanParser:
+def load_span_parser(source: str | Path) -> SpanParser:
     """Load the span parser of a model file; "en": the English one of the package. Raises ModelFormatError for another
     kind of model."""
     if str(source) == "en":
         source = embedded_model("en_span")
-    reader = load_parser(source)
-    if not isinstance(reader, SpanParser):
+    span_parser = load_parser(source)
+    if not isinstance(span_parser, SpanParser):
         raise ModelFormatError(
-            f"{source} is a model of kind {reader.name!r}; the span model must be of kind 'span': train one with "
+            f"{source} is a model of kind {span_parser.name!r}; the span model must be of kind 'span': train one with "
             "python -m training train-span"
         )
-    return reader
+    return span_parser
 
 
-@alone_in("workdir")
-def fit_model(
+@lock_dir("workdir")
+def train_boosted_parser(
     recipe: FitRecipe,
     train: Sequence[TreebankFile],
     dev: Sequence[TreebankFile],
     workdir: Path,
     out: Path,
     meta: dict[str, Any] | None = None,
-    reader: SpanParser | None = None,
+    span_parser: SpanParser | None = None,
     clusters: Path | None = None,
     heads: HeadRules | None = None,
-    reader_tagger: str | None = None,
+    span_model_tagger: str | None = None,
 ) -> PathResult:
-    """Train a parser and write it to `out`; an unfinished run in `workdir` is resumed. `reader`, `heads`: see `Fit`.
-    `clusters`: a file of `training.clusters`. `reader_tagger`: a pipeline with the tag set of the span model,
-    "embedded": the English one; used to map the treebanks' tags if the span model does not have them.
+    """Train a parser and write it to `out`; an unfinished run in `workdir` is resumed. `span_parser`, `heads`: see
+    `BoostingRun`. `clusters`: a file of `training.clusters`. `span_model_tagger`: a pipeline with the tag set of the
+    span model, "embedded": the English one; used to map the treebanks' tags if the span model does not have them.
 
     `meta`: entries added to the model's meta (treebanks, licence, credits, dev scores). Raises TrainingDataError and
     ConfigError for unusable input.
@@ -353,12 +359,12 @@ def fit_model(
     sentences, held_out = read_files(train), read_files(dev)
     counts = Counter(sentence.source for sentence in sentences)
     about: dict[str, Any] = {}
-    if reader is not None:
-        about = {"reader": {name: reader.meta.get(name) for name in ("name", "version", "license", "treebanks")}}
-    origin = origin_of(train, reader_treebanks(about), () if clusters is None else listed_texts(clusters))
-    if reader is not None:
-        origin["credits"] = list(dict.fromkeys([*origin["credits"], *reader.meta.get("credits", [])]))
-    facts: dict[str, Any] = {
+    if span_parser is not None:
+        about = {"reader": {name: span_parser.meta.get(name) for name in ("name", "version", "license", "treebanks")}}
+    origin = training_origin(train, span_model_treebanks(about), () if clusters is None else listed_texts(clusters))
+    if span_parser is not None:
+        origin["credits"] = list(dict.fromkeys([*origin["credits"], *span_parser.meta.get("credits", [])]))
+    metadata: dict[str, Any] = {
         "version": __version__,
         "treebanks": [
             {"name": f.name, "sentences": counts[f.name], "weight": f.weight, "tags": "predicted" if f.tags else "gold"}
@@ -368,23 +374,25 @@ def fit_model(
         **about,
         **(meta or {}),
     }
-    if reader is not None and not knows_tags(reader, sentences):
-        if reader_tagger is None:
-            tell(
+    if span_parser is not None and not has_known_tags(span_parser, sentences):
+        if span_model_tagger is None:
+            log_metrics(
                 None,
                 note="the span model was trained on other tags than these trees have, and uses only their words: give "
                 "--span-model-tagger",
             )
         else:
-            asked = load_tagger(None if reader_tagger == "embedded" else reader_tagger)
-            reader = with_aliases(reader, sentences, asked)
-            taken = ", ".join(f"{tag} for {other}" for tag, other in list(reader.model.words.aliases.items())[:8])
-            tell(None, note=f"the span model replaces unknown tags by known ones: {taken} …")
+            tagger = load_tagger(None if span_model_tagger == "embedded" else span_model_tagger)
+            span_parser = map_tags(span_parser, sentences, tagger)
+            mapping = ", ".join(
+                f"{tag} for {other}" for tag, other in list(span_parser.model.words.aliases.items())[:8]
+            )
+            log_metrics(None, note=f"the span model replaces unknown tags by known ones: {mapping} …")
     words = () if clusters is None else read_clusters(clusters)
-    model, result = Fit(recipe, sentences, held_out, workdir, facts, None, reader, words, heads).run()
+    model, result = BoostingRun(recipe, sentences, held_out, workdir, metadata, None, span_parser, words, heads).run()
     best = result.best or {}
-    known = {name: best.get(name) for name in ("lambda", "parameters", "trees")}
+    chosen = {name: best.get(name) for name in ("lambda", "parameters", "trees")}
     scores = {name: score for name, score in best.get("scores", {}).items() if name != "seconds"}  # the bytes are equal
-    model.meta["fit"] = {**known, "dev": scores, "stopped": result.stopped}
+    model.meta["fit"] = {**chosen, "dev": scores, "stopped": result.stopped}
     write_atomically(out, DtreeParser(model).to_bytes())
     return result

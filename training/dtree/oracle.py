@@ -25,7 +25,7 @@ def derivation(tree: Tree, labels: SymbolTable, strategy: str, seed: int = 0) ->
     """The gold actions of `tree` as int32 (n, 3): window start, window end, label (len(labels): shift). `labels` must
     hold every label of the tree. Under bottom_up there are many paths; one is drawn with `seed`."""
     children = tree.child_lists()
-    numbers = [labels.number(label) for label in tree.labels]
+    label_ids = [labels.id_of(label) for label in tree.labels]
     actions: list[tuple[int, int, int]] = []
     if strategy == "shift_reduce":
         cursor = len(tree.words)
@@ -35,7 +35,7 @@ def derivation(tree: Tree, labels: SymbolTable, strategy: str, seed: int = 0) ->
                 cursor -= 1
             else:
                 arity = len(children[node])
-                actions.append((cursor, cursor + arity, numbers[node]))
+                actions.append((cursor, cursor + arity, label_ids[node]))
                 cursor += arity - 1
     else:
         order = _random_order(children, seed) if strategy == "bottom_up" else _postorder(children, strategy == "r2l")
@@ -44,7 +44,7 @@ def derivation(tree: Tree, labels: SymbolTable, strategy: str, seed: int = 0) ->
             if node >= 0:
                 arity = len(children[node])
                 i = bisect_left(starts, tree.starts[node])
-                actions.append((i, i + arity, numbers[node]))
+                actions.append((i, i + arity, label_ids[node]))
                 del starts[i + 1 : i + arity]
     return np.array(actions, dtype=INDEX).reshape(len(actions), 3)
 
@@ -57,11 +57,11 @@ def ready_steps(actions: np.ndarray, n_tokens: int, strategy: str) -> np.ndarray
     """
     if strategy != "bottom_up":
         return np.zeros((0, 3), dtype=INDEX)
-    starts, made = list(range(n_tokens + 1)), [0] * n_tokens
+    starts, built = list(range(n_tokens + 1)), [0] * n_tokens
     out = np.empty((len(actions), 3), dtype=INDEX)
     for step, (i, j, _) in enumerate(actions.tolist()):
-        out[step] = max(made[i:j]), starts[i], starts[j]
-        made[i:j] = [step + 1]
+        out[step] = max(built[i:j]), starts[i], starts[j]
+        built[i:j] = [step + 1]
         del starts[i + 1 : j]
     return out
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from spacy_dtparse.checks import one_of, optional, real_number, truth, whole_number
+from spacy_dtparse.checks import boolean, integer, one_of, optional, real
 from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.features.trees.tables import TABLES
 from spacy_dtparse.kernels.trees.state import STRATEGIES
@@ -58,10 +58,10 @@ class LearnerConfig(Settings):
 
     KIND = ""
     ALLOWED = {  # noqa: RUF012 (never changed)
-        "sample_size": optional(whole_number(1)), "gain": one_of("soft", "hard"), "split_ratio": real_number(1),
-        "root_slack": real_number(0), "max_splits": whole_number(1, MAX_SPLITS), "sweeps": whole_number(1),
-        "shrinkage": real_number(0, 1, above=True), "solver": one_of("majoriser", "newton"),
-        "max_empty": whole_number(1), "subtraction": truth(), "seed": whole_number(0, 2**63 - 1),
+        "sample_size": optional(integer(1)), "gain": one_of("soft", "hard"), "split_ratio": real(1),
+        "root_slack": real(0), "max_splits": integer(1, MAX_SPLITS), "sweeps": integer(1),
+        "shrinkage": real(0, 1, above=True), "solver": one_of("majoriser", "newton"),
+        "max_empty": integer(1), "subtraction": boolean(), "seed": integer(0, 2**63 - 1),
     }  # fmt: skip
 
 
@@ -99,11 +99,11 @@ class PathConfig(Settings):
 
     KIND = ""
     ALLOWED = {  # noqa: RUF012 (never changed)
-        "decay": real_number(0, 1, above=True, below=True), "lambda_start": real_number(0, above=True),
-        "lambda_floor": real_number(0), "max_levels": whole_number(1), "max_trees_per_level": whole_number(1),
-        "patience": optional(whole_number(1)), "n_workers": whole_number(1),
-        "budget_seconds": real_number(0, above=True), "lookahead": whole_number(0),
-        "save_seconds": real_number(0, above=True),
+        "decay": real(0, 1, above=True, below=True), "lambda_start": real(0, above=True),
+        "lambda_floor": real(0), "max_levels": integer(1), "max_trees_per_level": integer(1),
+        "patience": optional(integer(1)), "n_workers": integer(1),
+        "budget_seconds": real(0, above=True), "lookahead": integer(0),
+        "save_seconds": real(0, above=True),
     }  # fmt: skip
 
     def __post_init__(self) -> None:
@@ -136,11 +136,11 @@ class FitRecipe(Settings):
     papers, punctuation counts as words, empty elements do not.
     `memory_gib`: maximum size of the rows, in memory and on disk.
     `dev_sentences`, `dev_budget`: number of dev sentences on which each λ level is scored, and the search budget.
-    `gate_bits`: log2 of the size of the window filter's weight table (see `kernels.trees.gate`); 0: no filter.
-    `gate_share`: 0: classifiers are trained on all windows; above: only on the correct windows and on those that pass
-    the window filter when it may lose this fraction of the correct ones, which gives fewer and harder examples. Parsing
-    then needs the window filter, with no smaller fraction.
-    `learner`, `path`: see `LearnerConfig`, `PathConfig`.
+    `filter_bits`: log2 of the size of the window filter's weight table (see `kernels.trees.window_filter`); 0: no
+    filter. `filter_loss`: 0: classifiers are trained on all windows; above: only on the correct windows and on those
+    that pass the window filter when it may lose this fraction of the correct ones, which gives fewer and harder
+    examples. Parsing then needs the window filter, with no smaller fraction. `learner`, `path`: see `LearnerConfig`,
+    `PathConfig`.
 
     Raises ConfigError for names or values that are not allowed.
     """
@@ -161,8 +161,8 @@ class FitRecipe(Settings):
     memory_gib: float = 6.0
     dev_sentences: int = 1500
     dev_budget: int = 0
-    gate_bits: int = 20
-    gate_share: float = 0.0
+    filter_bits: int = 20
+    filter_loss: float = 0.0
     n_workers: int = 2
     seed: int = 0
     learner: LearnerConfig = field(default_factory=LearnerConfig)
@@ -171,11 +171,11 @@ class FitRecipe(Settings):
     KIND = "recipe"
     ALLOWED = {  # noqa: RUF012 (never changed)
         "strategy": one_of(*STRATEGIES), "templates": one_of(*TABLES), "example_weights": one_of("state", "uniform"),
-        "max_arity": whole_number(2, 64), "negative_weight": real_number(1e-6), "max_words": whole_number(1),
-        "atom_table_bits": whole_number(10, 28), "memory_gib": real_number(0), "gate_bits": whole_number(0, 24),
-        "gate_share": real_number(0, 0.05), "edge_punctuation": truth(), "dev_budget": whole_number(0),
-        "seed": whole_number(0), "min_word_sentences": whole_number(1), "min_atom_count": whole_number(1),
-        "atom_sentences": whole_number(1), "dev_sentences": whole_number(1), "n_workers": whole_number(1),
+        "max_arity": integer(2, 64), "negative_weight": real(1e-6), "max_words": integer(1),
+        "atom_table_bits": integer(10, 28), "memory_gib": real(0), "filter_bits": integer(0, 24),
+        "filter_loss": real(0, 0.05), "edge_punctuation": boolean(), "dev_budget": integer(0),
+        "seed": integer(0), "min_word_sentences": integer(1), "min_atom_count": integer(1),
+        "atom_sentences": integer(1), "dev_sentences": integer(1), "n_workers": integer(1),
     }  # fmt: skip
 
     def __post_init__(self) -> None:
@@ -183,9 +183,9 @@ class FitRecipe(Settings):
         for step in self.preprocessing:
             if step not in STEPS:
                 raise ConfigError(f"recipe setting 'preprocessing' is {step!r}; allowed are {', '.join(STEPS)}")
-        if self.gate_share > 0 and self.gate_bits == 0:
+        if self.filter_loss > 0 and self.filter_bits == 0:
             raise ConfigError(
-                f"recipe setting 'filter_loss' is {self.gate_share} but 'filter_bits' is 0, so there is no window "
+                f"recipe setting 'filter_loss' is {self.filter_loss} but 'filter_bits' is 0, so there is no window "
                 "filter; give both or neither"
             )
 
@@ -232,10 +232,13 @@ class FitRecipe(Settings):
     def facts(self) -> dict[str, Any]:
         """The settings that affect the result of training, by stored names."""
         data = self.to_stored()
-        for section, name in _NO_FACTS:
+        for section, name in _RUN_ONLY_SETTINGS:
             del (data[section] if section else data)[name]
         return data
 
 
-_NO_FACTS = (("", "n_workers"), *(("path", name) for name in ("n_workers", "quiet", "save_seconds", "lookahead")))
+_RUN_ONLY_SETTINGS = (
+    ("", "n_workers"),
+    *(("path", name) for name in ("n_workers", "quiet", "save_seconds", "lookahead")),
+)
 """(Section, stored name) of the settings that do not affect the result of training."""

@@ -44,7 +44,7 @@ def read_labelled(path: str | Path) -> list[LabelledSentence]:
     return sentences
 
 
-def write_labelled(sentences: Iterable[LabelledSentence]) -> str:
+def format_labelled(sentences: Iterable[LabelledSentence]) -> str:
     """Format sentences as text for `read_labelled`."""
     columns = (zip(*filter(None, sentence), strict=True) for sentence in sentences)
     return "".join("".join("\t".join(row) + "\n" for row in rows) + "\n" for rows in columns)

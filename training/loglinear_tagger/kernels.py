@@ -44,23 +44,23 @@ def _score_labels(atoms, row, last, second, tables, keys, features, scores):
 
 
 @kernel
-def gold_features(atoms, starts, gold, first, last, slots, numbers, n_labels, room):
+def gold_features(atoms, starts, gold, first, last, slots, numbers, n_labels, buffer):
     """Write feature * n_labels + label for the features in the table of each token of sentences first to last - 1, with
-    gold labels, to `room`, uint64 with MAX_KEYS entries per token; or, if there is no table (no slots), the keys of
+    gold labels, to `buffer`, uint64 with MAX_KEYS entries per token; or, if there is no table (no slots), the keys of
     all features. Returns (their number, the maximum for a token)."""
     features = np.empty(MAX_KEYS, np.int32)
-    count, most = np.int64(0), np.int64(0)
+    count, max_count = np.int64(0), np.int64(0)
     for sentence in range(first, last):
         for row in range(starts[sentence] + t.EDGE, starts[sentence + 1] - t.EDGE):
-            keys = room[count:]
+            keys = buffer[count:]
             found = _all_keys(atoms, row, gold[row - 1], gold[row - 2], keys)
             if slots.shape[0]:
                 found = find_features(keys, found, slots, numbers, features)
                 for k in range(found):
                     keys[k] = np.uint64(features[k]) * np.uint64(n_labels) + np.uint64(gold[row] - t.FIRST_LABEL)
             count += found
-            most = max(most, np.int64(found))
-    return count, most
+            max_count = max(max_count, np.int64(found))
+    return count, max_count
 
 
 @inner_kernel
@@ -147,17 +147,17 @@ def expectations(atoms, starts, gold, first, last, tables, n_labels, expected):
     """Add the expected counts of all pairs of a feature and a label in sentences first to last - 1, given the gold
     labels before each token, to `expected`, float64 (P,); returns the log likelihood of the gold labels."""
     keys, features = np.empty(MAX_KEYS, np.uint64), np.empty(MAX_KEYS, np.int32)
-    scores, chances, by_label = np.empty(n_labels), np.empty(n_labels), np.zeros(n_labels)
+    scores, probs, by_label = np.empty(n_labels), np.empty(n_labels), np.zeros(n_labels)
     likelihood = 0.0
     for sentence in range(first, last):
         for row in range(starts[sentence] + t.EDGE, starts[sentence + 1] - t.EDGE):
             count = _score_labels(atoms, row, gold[row - 1], gold[row - 2], tables, keys, features, scores)
             entry = atoms[row, t.ENTRY]
             start, end = tables.allowed_from[entry], tables.allowed_from[entry + 1]
-            normaliser = t.to_probabilities(scores, tables.allowed, start, end, 1.0, chances)
+            normaliser = t.to_probabilities(scores, tables.allowed, start, end, 1.0, probs)
             likelihood += scores[gold[row] - t.FIRST_LABEL] - normaliser
             for k in range(start, end):
-                by_label[tables.allowed[k]] = chances[k - start]
+                by_label[tables.allowed[k]] = probs[k - start]
             for k in range(count):
                 for pair in range(tables.starts[features[k]], tables.starts[features[k] + 1]):
                     expected[pair] += by_label[tables.labels[pair]]

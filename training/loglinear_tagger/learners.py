@@ -16,9 +16,9 @@ from spacy_dtparse.features.linear.tagparts import TagParts
 from spacy_dtparse.kernels.linear.feature_table import make_slots
 from spacy_dtparse.kernels.linear.tagging import COLUMNS, EDGE, FIRST_LABEL, START
 
-from ..data.tallies import tallied
-from ..runs.resuming import save_arrays, saved_arrays
-from ..runs.telling import Tell
+from ..data.tallies import count_distinct
+from ..runs.metrics_log import MetricsLogger
+from ..runs.resuming import open_arrays, save_arrays
 from .corpus import LabelledSentence
 from .kernels import MAX_KEYS, LearnerTables, expectations, gold_features, online_pass
 from .options import SequenceOptions
@@ -28,9 +28,9 @@ _CHUNK = 1000  # sentences whose features are counted at once
 _SAVE_EVERY = 10  # iterations between checkpoints
 _NEWTON_STEPS = 8
 _SUFFICIENT, _CURVATURE = 1e-4, 0.9  # constants of the Wolfe conditions
-_MOST_TRIALS, _MEMORY = 30, 7  # maximum trial steps in an iteration of L-BFGS; number of stored steps
+_MAX_TRIALS, _MEMORY = 30, 7  # maximum trial steps in an iteration of L-BFGS; number of stored steps
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
-_MOST_MISSING = 20_000_000  # maximum pairs without a weight that a pass can record
+_MAX_MISSING = 20_000_000  # maximum pairs without a weight that a pass can record
 
 
 class SequenceData(NamedTuple):
@@ -55,15 +55,15 @@ def make_data(sentences: Sequence[LabelledSentence], parts: TagParts) -> Sequenc
 
 class Listing(NamedTuple):
     """Features and their labels. `keys`: features, uint64, ascending; `slots`, `numbers`: their hash table; `codes`:
-    pairs with a weight, feature * number of labels + label, uint64, ascending; `seen`: count of each pair, float64;
-    `most`: maximum features of a token."""
+    pairs with a weight, feature * number of labels + label, uint64, ascending; `counts`: count of each pair, float64;
+    `max_features`: maximum features of a token."""
 
     keys: np.ndarray
     slots: np.ndarray
     numbers: np.ndarray
     codes: np.ndarray
-    seen: np.ndarray
-    most: int
+    counts: np.ndarray
+    max_features: int
 
     def tables(self, parts: TagParts, codes: np.ndarray, weights: np.ndarray) -> LearnerTables:
         """The tables of pairs with float64 weights, which online learners modify."""
@@ -73,56 +73,61 @@ class Listing(NamedTuple):
         return LearnerTables(self.slots, self.numbers, starts, labels, weights, parts.allowed_from, parts.allowed)
 
 
-def list_features(data: SequenceData, parts: TagParts, least: int) -> Listing:
-    """List the features that occur at least `least` times, and the labels that they occur with."""
-    keys, times, _ = _counted(data, np.zeros(0, np.uint64), np.zeros(0, INDEX), 0)
-    keys = keys[times >= least]
+def list_features(data: SequenceData, parts: TagParts, min_count: int) -> Listing:
+    """List the features that occur at least `min_count` times, and the labels that they occur with."""
+    keys, times, _ = _count_features(data, np.zeros(0, np.uint64), np.zeros(0, INDEX), 0)
+    keys = keys[times >= min_count]
     slots, numbers = make_slots(keys)
-    codes, seen, most = _counted(data, slots, numbers, len(parts.labels))
-    return Listing(keys, slots, numbers, codes, seen.astype(np.float64), most)
+    codes, counts, max_features = _count_features(data, slots, numbers, len(parts.labels))
+    return Listing(keys, slots, numbers, codes, counts.astype(np.float64), max_features)
 
 
-def _counted(
+def _count_features(
     data: SequenceData, slots: np.ndarray, numbers: np.ndarray, n_labels: int
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Count the output of `gold_features` in chunks of sentences: (values, ascending; their counts; the maximum number
     for a token)."""
-    n, most = len(data.starts) - 1, [0]
+    n, maxima = len(data.starts) - 1, [0]
 
     def chunk(first: int) -> np.ndarray:
         last = min(first + _CHUNK, n)
-        room = np.empty(int(data.starts[last] - data.starts[first]) * MAX_KEYS, np.uint64)
-        count, own_most = gold_features(*data, first, last, slots, numbers, n_labels, room)
-        most.append(int(own_most))
-        return room[:count]
+        buffer = np.empty(int(data.starts[last] - data.starts[first]) * MAX_KEYS, np.uint64)
+        count, chunk_max = gold_features(*data, first, last, slots, numbers, n_labels, buffer)
+        maxima.append(int(chunk_max))
+        return buffer[:count]
 
-    return *tallied(map(chunk, range(0, n, _CHUNK))), max(most)
+    return *count_distinct(map(chunk, range(0, n, _CHUNK))), max(maxima)
 
 
-def with_pairs(codes: np.ndarray, more: np.ndarray, *values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def with_pairs(codes: np.ndarray, new: np.ndarray, *values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Add pairs; returns all pairs, and the float64 values of pairs extended by 0 for the new ones."""
-    merged = np.union1d(codes, more)
+    merged = np.union1d(codes, new)
     grown = np.zeros((len(values), len(merged)))
     grown[:, np.searchsorted(merged, codes)] = values
     return merged, grown
 
 
 def train_online(
-    data: SequenceData, parts: TagParts, listing: Listing, options: SequenceOptions, state: Path, tell: Tell
+    data: SequenceData,
+    parts: TagParts,
+    listing: Listing,
+    options: SequenceOptions,
+    state: Path,
+    log_metrics: MetricsLogger,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Train online; returns (pairs as in Listing, their averaged weights). Every finished pass is saved in the file
     `state`, from which training resumes."""
     codes, epoch, clock = listing.codes, 0, 1.0
     weights, sums = np.zeros(len(codes)), np.zeros(len(codes))
     if state.is_file():
-        with saved_arrays(state) as arrays:
+        with open_arrays(state) as arrays:
             codes, weights, sums = (arrays[name] for name in ("codes", "weights", "sums"))
             epoch, clock = int(arrays["epoch"]), float(arrays["clock"])
     step = float(options.step) if options.estimator == "mira" else 0.0
     while epoch < options.epochs:
         order = np.random.default_rng((options.seed, epoch)).permutation(len(data.starts) - 1)
-        room = min(_MOST_MISSING, 2 * len(data.gold) * listing.most) if epoch < options.grow else 0
-        missing = np.empty(room, np.uint64)
+        capacity = min(_MAX_MISSING, 2 * len(data.gold) * listing.max_features) if epoch < options.grow else 0
+        missing = np.empty(capacity, np.uint64)
         tables = listing.tables(parts, codes, weights)
         wrong, clock, n_missing = online_pass(
             order, *data, tables, len(parts.labels), sums, clock, options.history == "greedy", step, missing
@@ -131,7 +136,7 @@ def train_online(
             codes, (weights, sums) = with_pairs(codes, np.unique(missing[:n_missing]), weights, sums)
         epoch += 1
         save_arrays(state, {"codes": codes, "weights": weights, "sums": sums, "epoch": epoch, "clock": clock})
-        tell(epoch=epoch, wrong=int(wrong), pairs=len(codes))
+        log_metrics(epoch=epoch, wrong=int(wrong), pairs=len(codes))
     return codes, weights - sums / clock
 
 
@@ -145,7 +150,7 @@ class Likelihood:
         self._edges = np.linspace(0, len(data.starts) - 1, SHARDS + 1).astype(int).tolist()
         self.likelihood = 0.0
 
-    def expected(self, weights: np.ndarray) -> np.ndarray:
+    def expected_counts(self, weights: np.ndarray) -> np.ndarray:
         """The expected counts of the pairs, float64 (P,)."""
         tables = self._listing.tables(self._parts, self._listing.codes, weights)
 
@@ -162,36 +167,40 @@ class Likelihood:
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         """(Negative penalised log likelihood, its gradient)."""
-        gradient = self.expected(weights) - self._listing.seen + weights / self.variance
+        gradient = self.expected_counts(weights) - self._listing.counts + weights / self.variance
         return float(weights @ weights) / (2 * self.variance) - self.likelihood, gradient
 
 
-def gis_step(weights: np.ndarray, seen: np.ndarray, expected: np.ndarray, most: int, variance: float) -> np.ndarray:
+def gis_step(
+    weights: np.ndarray, counts: np.ndarray, expected: np.ndarray, max_features: int, variance: float
+) -> np.ndarray:
     """The step of generalised iterative scaling: the increment of each weight such that seen = expected e^(most step) +
-    (weight + step) / variance (Chen & Rosenfeld 1999). `most`: maximum features of an example."""
+    (weight + step) / variance (Chen & Rosenfeld 1999). `max_features`: maximum features of an example."""
     expected = np.maximum(expected, 1e-300)
-    step = np.log(np.maximum(seen, 1e-300) / expected) / most
-    step = np.minimum(step, np.maximum(seen * variance - weights, step * 0))  # the prior alone limits it to this
+    step = np.log(np.maximum(counts, 1e-300) / expected) / max_features
+    step = np.minimum(step, np.maximum(counts * variance - weights, step * 0))  # the prior alone limits it to this
     for _ in range(_NEWTON_STEPS):
-        grown = expected * np.exp(most * step)
-        step -= (grown + (weights + step) / variance - seen) / (most * grown + 1.0 / variance)
+        grown = expected * np.exp(max_features * step)
+        step -= (grown + (weights + step) / variance - counts) / (max_features * grown + 1.0 / variance)
     return step
 
 
-def train_gis(function: Likelihood, listing: Listing, options: SequenceOptions, state: Path, tell: Tell) -> np.ndarray:
+def train_gis(
+    function: Likelihood, listing: Listing, options: SequenceOptions, state: Path, log_metrics: MetricsLogger
+) -> np.ndarray:
     """Train with GIS; returns the weights of the listing's pairs. Every tenth iteration is saved in the file `state`,
     from which training resumes."""
     weights, iteration, before = np.zeros(len(listing.codes)), 0, -np.inf
     if state.is_file():
-        with saved_arrays(state) as arrays:
+        with open_arrays(state) as arrays:
             weights, iteration, before = arrays["weights"], int(arrays["iteration"]), float(arrays["before"])
     while iteration < options.iterations:
-        expected = function.expected(weights)
+        expected = function.expected_counts(weights)
         value = function.likelihood - float(weights @ weights) / (2 * function.variance)
-        tell(iteration=iteration, objective=value, likelihood=function.likelihood)
+        log_metrics(iteration=iteration, objective=value, likelihood=function.likelihood)
         if value - before < options.tolerance * abs(value):
             break
-        weights = weights + gis_step(weights, listing.seen, expected, listing.most, function.variance)
+        weights = weights + gis_step(weights, listing.counts, expected, listing.max_features, function.variance)
         before = value
         iteration += 1
         if iteration % _SAVE_EVERY == 0:
@@ -228,18 +237,18 @@ class Lbfgs:
     def _direction(self) -> np.ndarray:
         """Minus the inverse Hessian, approximated from the stored steps, times the gradient (two-loop recursion)."""
         direction = -self.gradient
-        shares = []
+        coefficients = []
         for step, change in reversed(self._pairs):
-            share = float(step @ direction) / float(step @ change)
-            direction -= share * change
-            shares.append(share)
+            coefficient = float(step @ direction) / float(step @ change)
+            direction -= coefficient * change
+            coefficients.append(coefficient)
         if self._pairs:
             step, change = self._pairs[-1]
             direction *= float(step @ change) / float(change @ change)
         else:
             direction /= max(1.0, float(np.sqrt(direction @ direction)))
-        for (step, change), share in zip(self._pairs, reversed(shares), strict=True):
-            direction += (share - float(change @ direction) / float(step @ change)) * step
+        for (step, change), coefficient in zip(self._pairs, reversed(coefficients), strict=True):
+            direction += (coefficient - float(change @ direction) / float(step @ change)) * step
         return direction
 
     def _search(self, direction: np.ndarray) -> tuple[np.ndarray, float, np.ndarray] | None:
@@ -249,7 +258,7 @@ class Lbfgs:
             return None
         low, high, length = 0.0, np.inf, 1.0
         best: tuple[np.ndarray, float, np.ndarray] | None = None
-        for _ in range(_MOST_TRIALS):
+        for _ in range(_MAX_TRIALS):
             point = self.point + length * direction
             value, gradient = self._function(point)
             if not value <= self.value + _SUFFICIENT * length * slope:
@@ -269,11 +278,11 @@ class Lbfgs:
 
 
 def train_lbfgs(
-    function: Likelihood, listing: Listing, options: SequenceOptions, state: Path, tell: Tell
+    function: Likelihood, listing: Listing, options: SequenceOptions, state: Path, log_metrics: MetricsLogger
 ) -> np.ndarray:
     """Train with L-BFGS; otherwise as `train_gis`."""
     if state.is_file():
-        with saved_arrays(state) as arrays:
+        with open_arrays(state) as arrays:
             search = Lbfgs(function, **arrays)
     else:
         search = Lbfgs(function, np.zeros(len(listing.codes)))
@@ -281,7 +290,7 @@ def train_lbfgs(
         before = search.value
         if not search.advance():
             break
-        tell(iteration=search.iterations, objective=-search.value, likelihood=function.likelihood)
+        log_metrics(iteration=search.iterations, objective=-search.value, likelihood=function.likelihood)
         if before - search.value < options.tolerance * abs(search.value):
             break
         if search.iterations % _SAVE_EVERY == 0:

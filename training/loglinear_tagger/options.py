@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from spacy_dtparse.checks import check, one_of, real_number, whole_number
+from spacy_dtparse.checks import check, integer, one_of, real
 from spacy_dtparse.model.linear.features import LEVELS
 from spacy_dtparse.stored_names import stored_as, to_stored
 
@@ -12,8 +12,8 @@ ESTIMATORS = ("perceptron", "mira", "gis", "lbfgs")
 
 
 @stored_as(
-    "estimator", "epochs", "history", "grow", "step", "seed", "iterations", "sigma", "tolerance", "least",
-    "least_word", "plain", "least_affix", "cutoff", "max_weights", "levels",
+    "estimator", "epochs", "history", "grow", "step", "seed", "iterations", "sigma", "tolerance", "min_count",
+    "min_word_count", "plain", "min_affix_count", "cutoff", "max_weights", "levels",
 )  # fmt: skip
 @dataclass(frozen=True)
 class SequenceOptions:
@@ -23,8 +23,8 @@ class SequenceOptions:
     training, "gold" or "greedy" (predicted); `grow`: number of passes after which wrongly predicted labels get weights
     for features that never occur with them; `step`: maximum step of MIRA; `seed`: of shuffles. For the others:
     `iterations`: maximum number; `sigma`: standard deviation of the Gaussian prior; `tolerance`: relative gain of an
-    iteration below which training ends. `least`: minimum occurrences of a feature. `least_word`, `plain`,
-    `least_affix`, `cutoff`: see `TagParts.build`. `max_weights`: maximum weights in the model, the largest ones;
+    iteration below which training ends. `min_count`: minimum occurrences of a feature. `min_word_count`, `plain`,
+    `min_affix_count`, `cutoff`: see `TagParts.build`. `max_weights`: maximum weights in the model, the largest ones;
     `levels`: the largest weight in units of the grid on which weights are stored. Raises ConfigError for values out of
     range."""
 
@@ -37,20 +37,20 @@ class SequenceOptions:
     iterations: int = 100
     sigma: float = 0.5
     tolerance: float = 1e-5
-    least: int = 1
-    least_word: int = 2
+    min_count: int = 1
+    min_word_count: int = 2
     plain: int = 10
-    least_affix: int = 5
+    min_affix_count: int = 5
     cutoff: int = 20
     max_weights: int = 600_000
     levels: int = 1023
 
     def __post_init__(self) -> None:
-        positive = "epochs iterations least least_word plain least_affix cutoff max_weights"
+        positive = "epochs iterations min_count min_word_count plain min_affix_count cutoff max_weights"
         check(self, {
-            "estimator": one_of(*ESTIMATORS), "history": one_of("gold", "greedy"), "levels": whole_number(1, LEVELS),
-            **dict.fromkeys(("grow", "seed"), whole_number(0)), **dict.fromkeys(positive.split(), whole_number(1)),
-            **dict.fromkeys(("step", "sigma", "tolerance"), real_number(0, math.inf, above=True, below=True)),
+            "estimator": one_of(*ESTIMATORS), "history": one_of("gold", "greedy"), "levels": integer(1, LEVELS),
+            **dict.fromkeys(("grow", "seed"), integer(0)), **dict.fromkeys(positive.split(), integer(1)),
+            **dict.fromkeys(("step", "sigma", "tolerance"), real(0, math.inf, above=True, below=True)),
         })  # fmt: skip
 
     @property
@@ -58,6 +58,6 @@ class SequenceOptions:
         """True if the estimator updates sentence by sentence, so that its scores are not log probabilities."""
         return self.estimator in ("perceptron", "mira")
 
-    def facts(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The options as plain data, for a model's meta and for checks."""
         return to_stored(self)

@@ -109,12 +109,12 @@ def binarise(tree: Tree, markov: Markov, heads: HeadRules = COLLINS) -> BinaryTr
 
     # Stack of (first child, end, position of the head, constituent, index of the node above, whether this is its right
     # child). A constituent itself has first child -1; a token i has constituent ~i and `end` is the constituent above.
-    todo: list[tuple[int, int, int, int, int, bool]] = [(-1, 0, 0, 0, -1, False)]
-    while todo:
-        start, end, head, node, up, is_right = todo.pop()
-        number = len(out.symbols)
+    stack: list[tuple[int, int, int, int, int, bool]] = [(-1, 0, 0, 0, -1, False)]
+    while stack:
+        start, end, head, node, up, is_right = stack.pop()
+        index = len(out.symbols)
         if up >= 0:
-            (out.right if is_right else out.left)[up] = number
+            (out.right if is_right else out.left)[up] = index
         out.left.append(-1)
         out.right.append(-1)
         out.token.append(~node if node < 0 else -1)
@@ -133,9 +133,9 @@ def binarise(tree: Tree, markov: Markov, heads: HeadRules = COLLINS) -> BinaryTr
         cut = end if end - start == 1 else start + 1 if start < head or end - start == 2 else end - 1
         for low, high, right in ((cut, end, True), (start, cut, False)):
             if high - low == 1:
-                todo.append((-1, node, 0, kids[low], number, right))
+                stack.append((-1, node, 0, kids[low], index, right))
             elif high > low:
-                todo.append((low, high, head, node, number, right))
+                stack.append((low, high, head, node, index, right))
     return out
 
 
@@ -153,7 +153,7 @@ def _part(
         side, order = f"{side}:{head - start}", range(start, end)
     elif markov.binarisation in ("left", "right"):  # the position of the "head" does not matter here
         order = range(start, end) if side == "left" else range(end - 1, start - 1, -1)
-    memory = tuple(_name(tree, kids[place]) for place in order[: markov.horizontal])
+    memory = tuple(_name(tree, kids[i]) for i in order[: markov.horizontal])
     if markov.binarisation == "center-head":
         above = noted[: markov.vertical] if markov.vertical > 1 else ()
         return Symbol(PART, _name(tree, kids[head]), above, side, memory)

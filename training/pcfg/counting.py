@@ -61,8 +61,8 @@ class RuleCounts:
         found = RuleCounts()
         for rule, count in self.rules.items():
             found.rules[tuple(symbol.coarse() for symbol in rule)] += count
-        for (symbol, number), count in self.tokens.items():
-            found.tokens[symbol.coarse(), number] += count
+        for (symbol, class_id), count in self.tokens.items():
+            found.tokens[symbol.coarse(), class_id] += count
         return found
 
 
@@ -108,11 +108,11 @@ def smoothed_frequencies(counts: Mapping[Rule, float], markov: Markov, strength:
     done = set(todo)
     while todo:
         part = todo.pop()
-        own = of_part.get(part, {})
-        total = sum(own.values()) + strength
+        part_counts = of_part.get(part, {})
+        total = sum(part_counts.values()) + strength
         for rule, share in means[_noting((part,), width, ANY)[0]].items():
             closed = _noting(rule, width, part.above[-1])
-            found[closed] = (own.get(closed, 0.0) + strength * share) / total
+            found[closed] = (part_counts.get(closed, 0.0) + strength * share) / total
             new = [symbol for symbol in closed[1:] if symbol.kind == PART and symbol not in done]
             done.update(new)
             todo += new
@@ -126,32 +126,32 @@ def _noting(rule: Rule, width: int, label: str) -> Rule:
     )
 
 
-def tag_shares(
+def smoothed_tag_counts(
     counts: Mapping[tuple[str, int], float], words: WordClasses, unseen_weight: float
 ) -> dict[int, dict[str, float]]:
     """Smoothed counts, class -> tag -> tokens, from counts of (tag, class)."""
     by_class: dict[int, dict[str, float]] = defaultdict(dict)
     all_tags: Any = Counter()
-    for (tag, number), count in sorted(counts.items()):
-        by_class[number][tag] = count
+    for (tag, class_id), count in sorted(counts.items()):
+        by_class[class_id][tag] = count
         all_tags[tag] += count
     rare: Any = Counter()
-    for number, tags in by_class.items():
-        if words.classes[number].startswith("*"):
+    for class_id, tags in by_class.items():
+        if words.classes[class_id].startswith("*"):
             rare.update(tags)
     rare = rare or all_tags
-    for number in range(len(words)):
-        total = sum(by_class[number].values())
-        name = words.classes[number]
+    for class_id in range(len(words)):
+        total = sum(by_class[class_id].values())
+        name = words.classes[class_id]
         prior = rare
         if total < OFTEN and not name.startswith("*"):
-            prior = by_class.get(words.signature_number(name, False)) or rare
+            prior = by_class.get(words.signature_id(name, False)) or rare
         elif total and name != UNKNOWN:
             continue
-        whole = sum(prior.values())
-        new: Any = Counter({tag: unseen_weight * count / whole for tag, count in prior.items()})
-        new.update(by_class[number])
-        by_class[number] = new
+        prior_total = sum(prior.values())
+        new: Any = Counter({tag: unseen_weight * count / prior_total for tag, count in prior.items()})
+        new.update(by_class[class_id])
+        by_class[class_id] = new
     return by_class
 
 
@@ -165,29 +165,29 @@ def emissions(
     """The emission probabilities of all tag symbols among `symbols`, from counts of (symbol, class)."""
     plain: dict[tuple[str, int], float] = defaultdict(float)
     of_symbol: dict[Symbol, float] = defaultdict(float)
-    for (symbol, number), count in counts.items():
-        plain[symbol.label, number] += count
+    for (symbol, class_id), count in counts.items():
+        plain[symbol.label, class_id] += count
         of_symbol[symbol] += count
-    shares = tag_shares(plain, words, unseen_weight)
+    shares = smoothed_tag_counts(plain, words, unseen_weight)
     totals: Any = Counter()
     for tags in shares.values():
         totals.update(tags)
     variants: dict[str, list[int]] = defaultdict(list)
     floor = np.full(len(symbols), np.nan, dtype=SCORE)
-    for place, symbol in enumerate(symbols):
+    for i, symbol in enumerate(symbols):
         if symbol.kind == TAG:
-            variants[symbol.label].append(place)
-            floor[place] = np.log(0.5 / (totals[symbol.label] + 1.0))
+            variants[symbol.label].append(i)
+            floor[i] = np.log(0.5 / (totals[symbol.label] + 1.0))
     from_class, entries, weights = np.zeros(len(words) + 1, dtype=OFFSET), [], []
-    for number in range(len(words)):
+    for class_id in range(len(words)):
         found = {}
-        for tag, share in shares[number].items():
+        for tag, share in shares[class_id].items():
             probability = share / totals[tag]
-            for place in variants[tag]:
-                symbol, lean = symbols[place], variant_weight * probability
-                value = (counts.get((symbol, number), 0.0) + lean) / (of_symbol[symbol] + variant_weight)
-                found[place] = probability if len(variants[tag]) == 1 else value
+            for i in variants[tag]:
+                symbol, prior = symbols[i], variant_weight * probability
+                value = (counts.get((symbol, class_id), 0.0) + prior) / (of_symbol[symbol] + variant_weight)
+                found[i] = probability if len(variants[tag]) == 1 else value
         entries += sorted(found)
-        weights += [found[place] for place in sorted(found)]
-        from_class[number + 1] = len(entries)
+        weights += [found[i] for i in sorted(found)]
+        from_class[class_id + 1] = len(entries)
     return Emissions(from_class, np.array(entries, dtype=INDEX), np.log(np.array(weights, dtype=SCORE)), floor)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from spacy_dtparse.checks import check, optional, real_number, whole_number
+from spacy_dtparse.checks import check, integer, optional, real
 from spacy_dtparse.dtypes import INDEX, SCORE
 from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.features.pcfg.wordclasses import WordClasses
@@ -42,10 +42,10 @@ class PcfgOptions:
     variant_weight: float = 10.0
 
     def __post_init__(self) -> None:
-        above = real_number(0, math.inf, above=True, below=True)
+        above = real(0, math.inf, above=True, below=True)
         check(self, {
-            "max_words": optional(whole_number(1)), "min_word_count": whole_number(1), "unseen_weight": above,
-            "variant_weight": above, "smoothing": real_number(0, math.inf, below=True),
+            "max_words": optional(integer(1)), "min_word_count": integer(1), "unseen_weight": above,
+            "variant_weight": above, "smoothing": real(0, math.inf, below=True),
         })  # fmt: skip
 
 
@@ -57,39 +57,39 @@ def train_pcfg(
     Raises TrainingDataError if no sentence is left, or a name is both a label and a tag.
     """
     options = options or PcfgOptions()
-    trees, words, facts = trees_of(sentences, options.recipe, options.max_words, options.min_word_count)
+    trees, words, counts_meta = training_trees(sentences, options.recipe, options.max_words, options.min_word_count)
     counts = count_trees(trees, options.markov, words)
     coarse_counts = counts.coarse()
     coarse_symbols = sorted({s for rule in coarse_counts.rules for s in rule}, key=lambda s: (KINDS.index(s.kind), s))
-    coarse_number = {symbol: place for place, symbol in enumerate(coarse_symbols)}
+    coarse_ids = {symbol: i for i, symbol in enumerate(coarse_symbols)}
     rules = smoothed_frequencies(counts.rules, options.markov, options.smoothing)
-    fine_symbols = sorted({s for rule in rules for s in rule}, key=lambda s: (coarse_number[s.coarse()], s))
+    fine_symbols = sorted({s for rule in rules for s in rule}, key=lambda s: (coarse_ids[s.coarse()], s))
     labels, tags = label_tables(fine_symbols)
 
-    def make(symbols: list[Symbol], probabilities: Mapping[Rule, float], of: RuleCounts) -> PcfgGrammar:
-        numbers = [coarse_number[symbol.coarse()] for symbol in symbols]
-        found = emissions(of.tokens, symbols, words, options.unseen_weight, options.variant_weight)
-        return make_grammar(symbols, numbers, probabilities, of.frequencies(symbols), found, labels, tags)
+    def make(symbols: list[Symbol], probabilities: Mapping[Rule, float], counts_of: RuleCounts) -> PcfgGrammar:
+        ids = [coarse_ids[symbol.coarse()] for symbol in symbols]
+        found = emissions(counts_of.tokens, symbols, words, options.unseen_weight, options.variant_weight)
+        return make_grammar(symbols, ids, probabilities, counts_of.frequencies(symbols), found, labels, tags)
 
     fine = make(fine_symbols, rules, counts)
     coarse = make(coarse_symbols, relative_frequencies(coarse_counts.rules), coarse_counts)
-    meta = {**(meta or {}), **facts, "options": describe(options)}
+    meta = {**(meta or {}), **counts_meta, "options": describe_options(options)}
     return PcfgModel(labels, tags, words, fine, coarse, options.recipe.steps, options.given_tags, meta)
 
 
-def trees_of(
+def training_trees(
     sentences: Iterable[Sentence], recipe: Recipe, max_words: int | None, min_word_count: int
 ) -> tuple[list[Tree], WordClasses, dict[str, Any]]:
     """(Training trees, classes of their words, numbers of sentences used and left out, for a model's meta). Raises
     TrainingDataError if none is left."""
     trees = [training_tree(sentence, recipe) for sentence in sentences]
-    kept = [tree for tree in trees if max_words is None or len(tree.words) <= max_words]
-    if not kept:
+    used = [tree for tree in trees if max_words is None or len(tree.words) <= max_words]
+    if not used:
         raise TrainingDataError(
             f"all {len(trees)} sentences were left out; give trees, or a larger max_words than {max_words}"
         )
-    words = WordClasses.learn([tree.words for tree in kept], min_word_count)
-    return kept, words, {"sentences": len(kept), "left_out": len(trees) - len(kept)}
+    words = WordClasses.learn([tree.words for tree in used], min_word_count)
+    return used, words, {"sentences": len(used), "left_out": len(trees) - len(used)}
 
 
 def label_tables(symbols: Iterable[Symbol]) -> tuple[SymbolTable, SymbolTable]:
@@ -110,9 +110,9 @@ def make_grammar(
 ) -> PcfgGrammar:
     """Convert a grammar to the format of models: S symbols in the order of the ids of their coarse symbols (`coarse`),
     `frequency` float64 (S,)."""
-    number = {symbol: place for place, symbol in enumerate(symbols)}
+    ids = {symbol: i for i, symbol in enumerate(symbols)}
     binary, unary = (
-        sorted((tuple(number[s] for s in rule), p) for rule, p in probabilities.items() if len(rule) == width)
+        sorted((tuple(ids[s] for s in rule), p) for rule, p in probabilities.items() if len(rule) == width)
         for width in (3, 2)
     )
 
@@ -120,7 +120,7 @@ def make_grammar(
         return np.minimum(np.log(np.array([p for _, p in rules], dtype=SCORE)), 0.0)
 
     shows = {PHRASE: labels, TAG: tags}
-    base = [shows[s.kind].number(s.label) if s.kind in shows else -1 for s in symbols]
+    base = [shows[s.kind].id_of(s.label) if s.kind in shows else -1 for s in symbols]
     return PcfgGrammar(
         tuple(str(s) if s.kind != TAG else f"{s}.{TAG}" for s in symbols),
         np.array([KINDS.index(s.kind) for s in symbols], dtype=np.int8),
@@ -143,7 +143,7 @@ def count_trees(trees: Iterable[Tree], markov: Markov, words: WordClasses) -> Ru
     return counts
 
 
-def describe(options: PcfgOptions) -> dict[str, Any]:
+def describe_options(options: PcfgOptions) -> dict[str, Any]:
     """The options as plain data, for a model's meta."""
     return {
         **to_stored(options.markov),

@@ -18,7 +18,7 @@ from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.model.segments import any_positive
 
 from .binarise import BinaryTree, Symbol
-from .latent_kernels import Blocks, Room, expect, merge_losses
+from .latent_kernels import Blocks, Workspace, expect, merge_losses
 
 CHUNKS = 16
 """Number of chunks of trees whose expected counts are added in order: the same sums with any number of threads."""
@@ -52,24 +52,24 @@ class Backbone:
     root: int
 
 
-def read_trees(trees: Sequence[BinaryTree], classes: Sequence[Sequence[int]]) -> tuple[Backbone, LatentTrees]:
+def encode_trees(trees: Sequence[BinaryTree], classes: Sequence[Sequence[int]]) -> tuple[Backbone, LatentTrees]:
     """Convert binarised trees, whose words have the given classes, to tables. Raises TrainingDataError if there is no
     tree."""
     if not trees:
         raise TrainingDataError("no trees to train a grammar on; give at least one")
     symbols = sorted({symbol for tree in trees for symbol in tree.symbols})
-    number = {symbol: place for place, symbol in enumerate(symbols)}
+    ids = {symbol: i for i, symbol in enumerate(symbols)}
     rule_of: dict[tuple[int, int, int], int] = {}
     pair_of: dict[tuple[int, int], int] = {}
     start, symbol_column, left, right, rule = [0], [], [], [], []
     for tree, of in zip(trees, classes, strict=True):
-        own = [number[symbol] for symbol in tree.symbols]
+        own = [ids[symbol] for symbol in tree.symbols]
         for symbol, token, first, second in zip(own, tree.token, tree.left, tree.right, strict=True):
             if token >= 0:
                 rule.append(pair_of.setdefault((symbol, of[token]), len(pair_of)))
             else:
-                made = (symbol, own[first], own[second] if second >= 0 else -1)
-                rule.append(rule_of.setdefault(made, len(rule_of)))
+                rule_key = (symbol, own[first], own[second] if second >= 0 else -1)
+                rule.append(rule_of.setdefault(rule_key, len(rule_of)))
         start.append(start[-1] + len(own))
         symbol_column += own
         left += tree.left
@@ -78,7 +78,7 @@ def read_trees(trees: Sequence[BinaryTree], classes: Sequence[Sequence[int]]) ->
         tuple(symbols),
         np.array(list(rule_of), dtype=INDEX).reshape(-1, 3),
         np.array(list(pair_of), dtype=INDEX).reshape(-1, 2),
-        number[trees[0].symbols[0]],
+        ids[trees[0].symbols[0]],
     )
     columns = (np.array(column, dtype=INDEX) for column in (symbol_column, left, right, rule))
     return backbone, LatentTrees(np.array(start, dtype=OFFSET), *columns)
@@ -99,9 +99,9 @@ class LatentGrammar:
         """The grammar as kernels expect it."""
         wide, rules = _wide(self.sizes), self.backbone.rules
         n_rows, width = wide[rules[:, 1:]].prod(axis=1), wide[rules[:, 0]]
-        alive = any_positive(self.rules, starts(np.repeat(width, n_rows))).astype(np.uint8)
+        alive = any_positive(self.rules, offsets(np.repeat(width, n_rows))).astype(np.uint8)
         rule_at, word_at = block_offsets(self.backbone, self.sizes)
-        return Blocks(self.sizes, rule_at, self.rules, starts(n_rows)[:-1], alive, word_at, self.words)
+        return Blocks(self.sizes, rule_at, self.rules, offsets(n_rows)[:-1], alive, word_at, self.words)
 
     @property
     def n_parameters(self) -> int:
@@ -109,7 +109,7 @@ class LatentGrammar:
         return int(np.count_nonzero(self.rules) + np.count_nonzero(self.words))
 
 
-def starts(lengths: np.ndarray) -> np.ndarray:
+def offsets(lengths: np.ndarray) -> np.ndarray:
     """int64 (n + 1,): the offsets of n consecutive pieces of these lengths, and the end."""
     return np.concatenate([[0], np.cumsum(lengths)]).astype(OFFSET)
 
@@ -122,7 +122,7 @@ def _wide(sizes: np.ndarray) -> np.ndarray:
 def block_offsets(backbone: Backbone, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(rule_at, word_at): the offsets of the blocks of rules and words, and the ends."""
     wide = _wide(sizes)
-    return starts(wide[backbone.rules].prod(axis=1)), starts(wide[backbone.pairs[:, 0]])
+    return offsets(wide[backbone.rules].prod(axis=1)), offsets(wide[backbone.pairs[:, 0]])
 
 
 def _totals(
@@ -130,7 +130,7 @@ def _totals(
 ) -> tuple[np.ndarray, list[np.ndarray]]:
     """(Counts of all latent values of all symbols; for the entries in the blocks of rules and of words, the index of
     their latent parent)."""
-    base, found = starts(sizes), []
+    base, found = offsets(sizes), []
     for table, at in zip((backbone.rules, backbone.pairs), block_offsets(backbone, sizes), strict=True):
         n, parent = np.diff(at), table[:, 0]
         inner = np.arange(int(at[-1])) - np.repeat(at[:-1], n)
@@ -139,11 +139,11 @@ def _totals(
     return np.bincount(found[0], counts, size) + np.bincount(found[1], word_counts, size), found
 
 
-def normalised(backbone: Backbone, sizes: np.ndarray, counts: np.ndarray, word_counts: np.ndarray) -> LatentGrammar:
+def normalise(backbone: Backbone, sizes: np.ndarray, counts: np.ndarray, word_counts: np.ndarray) -> LatentGrammar:
     """The M step: the grammar of relative frequencies. A latent symbol without counts has probabilities 0."""
     totals, (of_rule, of_word) = _totals(backbone, sizes, counts, word_counts)
-    share = np.divide(1.0, totals, out=np.zeros_like(totals), where=totals > 0.0)
-    rules, words = counts * share[of_rule], word_counts * share[of_word]
+    factor = np.divide(1.0, totals, out=np.zeros_like(totals), where=totals > 0.0)
+    rules, words = counts * factor[of_rule], word_counts * factor[of_word]
     rules[rules < TINY] = 0.0
     words[words < TINY] = 0.0
     return LatentGrammar(backbone, sizes.astype(INDEX), rules, words)
@@ -155,7 +155,7 @@ def treebank_grammar(backbone: Backbone, trees: LatentTrees) -> LatentGrammar:
     is_word = trees.left < 0
     counts = np.bincount(trees.rule[~is_word], minlength=len(backbone.rules)).astype(SCORE)
     word_counts = np.bincount(trees.rule[is_word], minlength=len(backbone.pairs)).astype(SCORE)
-    return normalised(backbone, sizes, counts, word_counts)
+    return normalise(backbone, sizes, counts, word_counts)
 
 
 class Expected(NamedTuple):
@@ -167,9 +167,9 @@ class Expected(NamedTuple):
     lost: int
 
 
-def _room(trees: LatentTrees, grammar: LatentGrammar) -> Room:
+def _make_workspace(trees: LatentTrees, grammar: LatentGrammar) -> Workspace:
     n, k = int(np.diff(trees.start).max(initial=1)), int(grammar.sizes.max())
-    return Room(np.ones((n + 1, k)), np.ones((n + 1, k)), np.zeros(n), np.zeros(n))
+    return Workspace(np.ones((n + 1, k)), np.ones((n + 1, k)), np.zeros(n), np.zeros(n))
 
 
 def _chunks(trees: LatentTrees) -> list[tuple[int, int]]:
@@ -185,16 +185,16 @@ def expectations(trees: LatentTrees, grammar: LatentGrammar, threads: int = 1) -
 
     def one(chunk: tuple[int, int]) -> Expected:
         counts, word_counts = np.zeros_like(grammar.rules), np.zeros_like(grammar.words)
-        log, lost = expect(trees, *chunk, grammar.blocks, counts, word_counts, _room(trees, grammar))
+        log, lost = expect(trees, *chunk, grammar.blocks, counts, word_counts, _make_workspace(trees, grammar))
         return Expected(counts, word_counts, log, int(lost))
 
-    whole = Expected(np.zeros_like(grammar.rules), np.zeros_like(grammar.words), 0.0, 0)
+    total = Expected(np.zeros_like(grammar.rules), np.zeros_like(grammar.words), 0.0, 0)
     with ThreadPoolExecutor(threads) as pool:
         for part in _in_order(pool, one, _chunks(trees), threads):
-            np.add(whole.rules, part.rules, out=whole.rules)
-            np.add(whole.words, part.words, out=whole.words)
-            whole = whole._replace(log=whole.log + part.log, lost=whole.lost + part.lost)
-    return whole
+            np.add(total.rules, part.rules, out=total.rules)
+            np.add(total.words, part.words, out=total.words)
+            total = total._replace(log=total.log + part.log, lost=total.lost + part.lost)
+    return total
 
 
 def _in_order(
@@ -213,10 +213,10 @@ def _in_order(
 def log_likelihood(trees: LatentTrees, grammar: LatentGrammar) -> tuple[float, int]:
     """(Log likelihood, number of trees with probability 0, which are left out)."""
     none = np.zeros(0)
-    return expect(trees, 0, len(trees.start) - 1, grammar.blocks, none, none, _room(trees, grammar))
+    return expect(trees, 0, len(trees.start) - 1, grammar.blocks, none, none, _make_workspace(trees, grammar))
 
 
-def _resized(grammar: LatentGrammar, maps: Sequence[tuple[np.ndarray, np.ndarray]]) -> LatentGrammar:
+def _resize(grammar: LatentGrammar, maps: Sequence[tuple[np.ndarray, np.ndarray]]) -> LatentGrammar:
     """Change the latent values of a grammar. `maps`: for each symbol two float64 (old values, new values): weights with
     which a new value gets the old ones' probabilities as a parent, and as a child."""
     backbone, old = grammar.backbone, grammar.sizes
@@ -236,7 +236,7 @@ def _resized(grammar: LatentGrammar, maps: Sequence[tuple[np.ndarray, np.ndarray
     return LatentGrammar(backbone, sizes, rules, words)
 
 
-def split(grammar: LatentGrammar, seed: int, noise: float = 0.01, values: int = 2) -> LatentGrammar:
+def split_values(grammar: LatentGrammar, seed: int, noise: float = 0.01, values: int = 2) -> LatentGrammar:
     """Split every latent value, except the root's, into `values`; their probabilities are perturbed by up to `noise`.
 
     Into two: Petrov et al. 2006; a treebank grammar into more: Matsuzaki et al. 2005, section 2.2. `seed`: for the
@@ -247,10 +247,10 @@ def split(grammar: LatentGrammar, seed: int, noise: float = 0.01, values: int = 
         n = 1 if s == grammar.backbone.root else values
         parent = np.repeat(np.eye(size), n, axis=1)
         maps.append((parent, parent / n))
-    wide, rng = _resized(grammar, maps), np.random.default_rng(seed)
+    wide, rng = _resize(grammar, maps), np.random.default_rng(seed)
     rules = wide.rules * (1.0 + noise * rng.uniform(-1.0, 1.0, len(wide.rules)))
     words = wide.words * (1.0 + noise * rng.uniform(-1.0, 1.0, len(wide.words)))
-    return normalised(wide.backbone, wide.sizes, rules, words)
+    return normalise(wide.backbone, wide.sizes, rules, words)
 
 
 def latent_totals(grammar: LatentGrammar, expected: Expected) -> list[np.ndarray]:
@@ -259,8 +259,8 @@ def latent_totals(grammar: LatentGrammar, expected: Expected) -> list[np.ndarray
     return np.split(totals, np.cumsum(grammar.sizes)[:-1])
 
 
-def merge(
-    trees: LatentTrees, grammar: LatentGrammar, expected: Expected, share: float = 0.5
+def merge_values(
+    trees: LatentTrees, grammar: LatentGrammar, expected: Expected, fraction: float = 0.5
 ) -> tuple[LatentGrammar, float]:
     """Undo this fraction of the last splits, those with the lowest loss of likelihood; returns (grammar, their loss in
     nats).
@@ -269,23 +269,25 @@ def merge(
     """
     sizes, common = grammar.sizes, latent_totals(grammar, expected)
     pairs = sizes // 2
-    pair_at = starts(pairs)
-    shares = np.concatenate([of[: 2 * n] for of, n in zip(common, pairs, strict=True)])
+    pair_at = offsets(pairs)
+    frequencies = np.concatenate([of[: 2 * n] for of, n in zip(common, pairs, strict=True)])
     losses = np.zeros(int(pair_at[-1]))
     counts, word_counts = np.zeros_like(grammar.rules), np.zeros_like(grammar.words)
-    merge_losses(trees, pair_at, shares, grammar.blocks, counts, word_counts, losses, _room(trees, grammar))
+    merge_losses(
+        trees, pair_at, frequencies, grammar.blocks, counts, word_counts, losses, _make_workspace(trees, grammar)
+    )
     ranks = np.argsort(np.argsort(losses, kind="stable"))
-    joined = ranks < round(share * len(losses))
+    merged = ranks < round(fraction * len(losses))
     maps = []
     for s, (size, weight) in enumerate(zip(sizes.tolist(), common, strict=True)):
         steps = np.ones(size, dtype=np.int64)
-        steps[1 : 2 * pairs[s] : 2] = ~joined[pair_at[s] : pair_at[s + 1]]
+        steps[1 : 2 * pairs[s] : 2] = ~merged[pair_at[s] : pair_at[s + 1]]
         new = np.cumsum(steps) - 1
         totals = np.bincount(new, weight)
         child = np.eye(len(totals))[new]
-        share_of = np.divide(weight, totals[new], out=np.zeros(size), where=totals[new] > 0.0)
-        maps.append((child * share_of[:, None], child))
-    return _resized(grammar, maps), float(losses[joined].sum())
+        weight_of = np.divide(weight, totals[new], out=np.zeros(size), where=totals[new] > 0.0)
+        maps.append((child * weight_of[:, None], child))
+    return _resize(grammar, maps), float(losses[merged].sum())
 
 
 def smooth(grammar: LatentGrammar, rules: float = 0.01, words: float = 0.1) -> LatentGrammar:

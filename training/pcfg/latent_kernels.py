@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spacy_dtparse.kernels.jit import bare_kernel, inner_kernel
+from spacy_dtparse.kernels.jit import inner_kernel, noalloc_kernel
 
 
 class Blocks(NamedTuple):
@@ -30,7 +30,7 @@ class Blocks(NamedTuple):
     words: np.ndarray
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """Workspace: `inside`, `outside` float64 (nodes of the longest tree + 1, largest size), whose last row represents a
     missing right child, with the single inside score 1. float64 (nodes,): `factor`: the divisor of each node's inside
     row; `norm`: the sum over x of scaled inside times scaled outside."""
@@ -54,9 +54,9 @@ def _scale(row, n):
 
 
 @inner_kernel
-def _inside(trees, root, end, blocks, room):
+def _inside(trees, root, end, blocks, workspace):
     """Compute the inside scores of a tree's nodes, bottom-up; returns the log probability, -inf for probability 0."""
-    sizes, rules, alive, inside = blocks.sizes, blocks.rules, blocks.alive, room.inside
+    sizes, rules, alive, inside = blocks.sizes, blocks.rules, blocks.alive, workspace.inside
     total = 0.0
     for node in range(end - 1, root - 1, -1):
         at = node - root
@@ -79,18 +79,18 @@ def _inside(trees, root, end, blocks, room):
                             row[x] += both * rules[start + x]
                     start += n
                     k += 1
-        room.factor[at] = _scale(row, n)
-        if room.factor[at] == 0.0:
+        workspace.factor[at] = _scale(row, n)
+        if workspace.factor[at] == 0.0:
             return -math.inf
-        total += math.log(room.factor[at])
+        total += math.log(workspace.factor[at])
     return total
 
 
 @inner_kernel
-def _outside(trees, root, end, blocks, counts, word_counts, room):
+def _outside(trees, root, end, blocks, counts, word_counts, workspace):
     """Compute the outside scores, top-down, and add the expected counts of all rules and words."""
     sizes, rules, alive = blocks.sizes, blocks.rules, blocks.alive
-    inside, outside = room.inside, room.outside
+    inside, outside = workspace.inside, workspace.outside
     outside[0] = 1.0
     for node in range(root, end):
         at = node - root
@@ -99,7 +99,7 @@ def _outside(trees, root, end, blocks, counts, word_counts, room):
         total = 0.0
         for x in range(n):
             total += row[x] * mine[x]
-        room.norm[at] = total
+        workspace.norm[at] = total
         left, right = trees.left[node], trees.right[node]
         if left < 0:
             start = blocks.word_at[trees.rule[node]]
@@ -107,7 +107,7 @@ def _outside(trees, root, end, blocks, counts, word_counts, room):
                 word_counts[start + x] += row[x] * mine[x] / total
             continue
         start, k = blocks.rule_at[trees.rule[node]], blocks.row_at[trees.rule[node]]
-        share = 1.0 / (total * room.factor[at])
+        share = 1.0 / (total * workspace.factor[at])
         below, other, up, over = inside[left], inside[right], outside[left], outside[right]
         n_left, n_right = sizes[trees.symbol[root + left]], 1 if right < 0 else sizes[trees.symbol[root + right]]
         up[:n_left] = 0.0
@@ -129,8 +129,8 @@ def _outside(trees, root, end, blocks, counts, word_counts, room):
         _scale(up, n_left)
 
 
-@bare_kernel
-def expect(trees, first, last, blocks, counts, word_counts, room):
+@noalloc_kernel
+def expect(trees, first, last, blocks, counts, word_counts, workspace):
     """Add the expected counts of trees [first, last) to `counts` and `word_counts`, shaped like a grammar's rules and
     words; if `counts` is empty, compute only the probability.
 
@@ -139,40 +139,40 @@ def expect(trees, first, last, blocks, counts, word_counts, room):
     total, lost = 0.0, 0
     for t in range(first, last):
         root, end = trees.start[t], trees.start[t + 1]
-        log = _inside(trees, root, end, blocks, room)
+        log = _inside(trees, root, end, blocks, workspace)
         if log == -math.inf:
             lost += 1
             continue
         total += log
         if counts.shape[0] > 0:
-            _outside(trees, root, end, blocks, counts, word_counts, room)
+            _outside(trees, root, end, blocks, counts, word_counts, workspace)
     return total, lost
 
 
-@bare_kernel
-def merge_losses(trees, pair_at, share, blocks, counts, word_counts, losses, room):
+@noalloc_kernel
+def merge_losses(trees, pair_at, frequency, blocks, counts, word_counts, losses, workspace):
     """Add to `losses` the decrease of the trees' log probability if each pair of latent symbols 2k, 2k + 1 were merged,
     one node at a time (Petrov, Barrett, Thibaux & Klein 2006, section 2.3).
 
-    Pair k of symbol X has the entry `pair_at[X] + k`. `share` float64: frequency of each latent symbol; pair p has
+    Pair k of symbol X has the entry `pair_at[X] + k`. `frequency` float64: frequency of each latent symbol; pair p has
     the entries 2p and 2p + 1. `counts`, `word_counts`: workspace as in `expect`.
     """
-    inside, outside = room.inside, room.outside
+    inside, outside = workspace.inside, workspace.outside
     for t in range(trees.start.shape[0] - 1):
         root, end = trees.start[t], trees.start[t + 1]
-        if _inside(trees, root, end, blocks, room) == -math.inf:
+        if _inside(trees, root, end, blocks, workspace) == -math.inf:
             continue
-        _outside(trees, root, end, blocks, counts, word_counts, room)
+        _outside(trees, root, end, blocks, counts, word_counts, workspace)
         for node in range(root, end):
             at, symbol = node - root, trees.symbol[node]
             for k in range(blocks.sizes[symbol] // 2):
                 pair = pair_at[symbol] + k
-                a, b = share[2 * pair], share[2 * pair + 1]
+                a, b = frequency[2 * pair], frequency[2 * pair + 1]
                 if a + b <= 0.0:
                     continue
                 first_in, second_in = inside[at, 2 * k], inside[at, 2 * k + 1]
                 first_out, second_out = outside[at, 2 * k], outside[at, 2 * k + 1]
                 apart = first_in * first_out + second_in * second_out
-                joined = (a * first_in + b * second_in) / (a + b) * (first_out + second_out)
-                rest = room.norm[at] - apart + joined
-                losses[pair] += math.log(room.norm[at] / max(rest, 1e-300))
+                merged = (a * first_in + b * second_in) / (a + b) * (first_out + second_out)
+                rest = workspace.norm[at] - apart + merged
+                losses[pair] += math.log(workspace.norm[at] / max(rest, 1e-300))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from spacy_dtparse.checks import check, share, truth, whole_number
+from spacy_dtparse.checks import boolean, check, fraction, integer
 from spacy_dtparse.dtypes import INDEX
 from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.features.pcfg.wordclasses import WordClasses
@@ -19,16 +19,16 @@ from spacy_dtparse.stored_names import stored_as, to_stored
 from spacy_dtparse.trees import Recipe, Tree
 
 from ..data.corpus import Sentence
-from ..runs.alone import alone_in
-from ..runs.resuming import check_facts, kept_arrays, save_arrays
+from ..runs.lock import lock_dir
+from ..runs.resuming import check_conditions, load_arrays, save_arrays
 from . import latent as em
 from .binarise import KINDS, Markov, Symbol, binarise
 from .counting import emissions, relative_frequencies
-from .grammar import count_trees, label_tables, make_grammar, trees_of
-from .latent import Backbone, LatentGrammar, LatentTrees, starts, treebank_grammar
+from .grammar import count_trees, label_tables, make_grammar, training_trees
+from .latent import Backbone, LatentGrammar, LatentTrees, offsets, treebank_grammar
 
 Log = Callable[..., None]
-_FACTS, _ARRAYS = "trees or options", ("sizes", "rules", "words")
+_CONDITIONS, _ARRAYS = "trees or options", ("sizes", "rules", "words")
 """Names for messages and checkpoints: the conditions of a saved cycle, and the saved arrays of a grammar."""
 
 FEW = 1e-6
@@ -36,7 +36,7 @@ FEW = 1e-6
 
 
 @stored_as(
-    "markov", "cycles", "values", "noise", "iterations", "hold_out", "patience", "merge_share", "merge_iterations",
+    "markov", "cycles", "values", "noise", "iterations", "hold_out", "patience", "merge_fraction", "merge_iterations",
     "smooth_iterations", "smooth_rules", "smooth_words", "seeds", "recipe", "max_words", "min_word_count",
     "unseen_weight", "variant_weight", "given_tags", "candidates",
 )  # fmt: skip
@@ -48,7 +48,7 @@ class LatentOptions:
     splitting in two, EM and merging (Petrov et al. 2006); 0: instead `values` latent values for every symbol at once
     (Matsuzaki et al. 2005), from the treebank grammar perturbed by `noise`. `iterations`: maximum EM steps after a
     split; they end when the likelihood of every `hold_out`-th tree (0: none is held out) has not risen by a thousandth
-    of a nat per tree for `patience` steps. `merge_share`: fraction of the splits to undo; `merge_iterations`: EM
+    of a nat per tree for `patience` steps. `merge_fraction`: fraction of the splits to undo; `merge_iterations`: EM
     steps after that, `smooth_iterations`: after smoothing. `smooth_rules`, `smooth_words`: see `latent.smooth`.
     `seeds`: one grammar is trained for each; the parser uses their product. `recipe`, `max_words`, `min_word_count`,
     `unseen_weight`, `variant_weight`, `given_tags`: see `grammar.PcfgOptions`. `candidates`: whether the model also
@@ -63,7 +63,7 @@ class LatentOptions:
     iterations: int = 40
     hold_out: int = 20
     patience: int = 3
-    merge_share: float = 0.5
+    merge_fraction: float = 0.5
     merge_iterations: int = 10
     smooth_iterations: int = 5
     smooth_rules: float = 0.01
@@ -79,11 +79,11 @@ class LatentOptions:
 
     def __post_init__(self) -> None:
         check(self, {
-            "cycles": whole_number(0, 8), "values": whole_number(1, 64), "min_word_count": whole_number(1, 10**6),
-            **dict.fromkeys(("iterations", "patience"), whole_number(1, 1000)),
-            **dict.fromkeys(("hold_out", "merge_iterations", "smooth_iterations"), whole_number(0, 1000)),
-            **dict.fromkeys(("noise", "merge_share", "smooth_rules", "smooth_words"), share()),
-            **dict.fromkeys(("given_tags", "candidates"), truth()),
+            "cycles": integer(0, 8), "values": integer(1, 64), "min_word_count": integer(1, 10**6),
+            **dict.fromkeys(("iterations", "patience"), integer(1, 1000)),
+            **dict.fromkeys(("hold_out", "merge_iterations", "smooth_iterations"), integer(0, 1000)),
+            **dict.fromkeys(("noise", "merge_fraction", "smooth_rules", "smooth_words"), fraction()),
+            **dict.fromkeys(("given_tags", "candidates"), boolean()),
         })  # fmt: skip
         if self.hold_out == 1:
             raise ConfigError("hold_out is 1, which leaves no training tree; give 0, or at least 2")
@@ -91,7 +91,7 @@ class LatentOptions:
             raise ConfigError("no seeds; give one for each grammar")
 
 
-@alone_in("workdir")
+@lock_dir("workdir")
 def train_latent(
     sentences: Iterable[Sentence],
     options: LatentOptions | None = None,
@@ -106,17 +106,17 @@ def train_latent(
     cycles for other trees or options.
     """
     options = options or LatentOptions()
-    trees, words, facts = trees_of(sentences, options.recipe, options.max_words, options.min_word_count)
+    trees, words, metadata = training_trees(sentences, options.recipe, options.max_words, options.min_word_count)
     binary = [binarise(tree, options.markov) for tree in trees]
-    backbone, data = em.read_trees(binary, [words.encode(tree.words).tolist() for tree in trees])
-    run = _Run(backbone, data, options, threads, workdir, log or (lambda **facts: None))
+    backbone, data = em.encode_trees(binary, [words.encode(tree.words).tolist() for tree in trees])
+    run = _Run(backbone, data, options, threads, workdir, log or (lambda **metadata: None))
     grammars = [run.grammar(seed) for seed in options.seeds]
 
     export = _Export(run, words)
     coarse = export.observable(treebank_grammar(backbone, data))
     return PcfgModel(
         *export.tables, words, coarse, coarse, options.recipe.steps, options.given_tags,
-        {**(meta or {}), **facts, "options": describe_latent(options)},
+        {**(meta or {}), **metadata, "options": describe_latent(options)},
         tuple(export.latent(grammar) for grammar in grammars),
         tuple(export.latent(grammar) for grammar in run.pruners),
         export.candidates(trees) if options.candidates else None,
@@ -140,11 +140,11 @@ class _Run:
 
     def __post_init__(self) -> None:
         step, n = self.options.hold_out, len(self.trees.start) - 1
-        held = np.zeros(n, dtype=bool)
+        is_held_out = np.zeros(n, dtype=bool)
         if step and n >= step:
-            held[::step] = True
-        self.held_out = _chosen(self.trees, held) if held.any() else None
-        self.train = _chosen(self.trees, ~held)
+            is_held_out[::step] = True
+        self.held_out = _select_trees(self.trees, is_held_out) if is_held_out.any() else None
+        self.train = _select_trees(self.trees, ~is_held_out)
 
     def grammar(self, seed: int) -> LatentGrammar:
         """Train the grammar of one seed, starting from the last finished cycle in the working folder."""
@@ -154,24 +154,26 @@ class _Run:
             if cycle > 1 and cycle == options.cycles - 1 and seed == options.seeds[0]:
                 self.pruners.append(grammar)
             path = None if self.workdir is None else self.workdir / f"seed{seed}.cycle{cycle}.npz"
-            held = None if path is None else kept_arrays(path)
-            if path is not None and held is not None:
-                check_facts(path.parent, {_FACTS: str(held["facts"])}, {_FACTS: self._facts()})
-                grammar = LatentGrammar(self.backbone, **{name: held[name] for name in _ARRAYS})
+            saved = None if path is None else load_arrays(path)
+            if path is not None and saved is not None:
+                check_conditions(path.parent, {_CONDITIONS: str(saved["facts"])}, {_CONDITIONS: self._conditions()})
+                grammar = LatentGrammar(self.backbone, **{name: saved[name] for name in _ARRAYS})
                 continue
-            grammar = self._polish(self._learned(grammar, seed, cycle))
+            grammar = self._polish(self._train_cycle(grammar, seed, cycle))
             if path is not None:
-                save_arrays(path, {"facts": self._facts(), **{name: getattr(grammar, name) for name in _ARRAYS}})
+                save_arrays(path, {"facts": self._conditions(), **{name: getattr(grammar, name) for name in _ARRAYS}})
         return grammar
 
-    def _learned(self, grammar: LatentGrammar, seed: int, cycle: int) -> LatentGrammar:
+    def _train_cycle(self, grammar: LatentGrammar, seed: int, cycle: int) -> LatentGrammar:
         options = self.options
         if cycle == 0:
-            return self._em(em.split(grammar, seed, options.noise, options.values), seed, 0, options.iterations, True)
-        grammar = em.split(grammar, 1000 * seed + cycle, options.noise)
+            return self._em(
+                em.split_values(grammar, seed, options.noise, options.values), seed, 0, options.iterations, True
+            )
+        grammar = em.split_values(grammar, 1000 * seed + cycle, options.noise)
         grammar = self._em(grammar, seed, cycle, options.iterations, True)
         expected = em.expectations(self.train, grammar, self.threads)
-        grammar, loss = em.merge(self.train, grammar, expected, options.merge_share)
+        grammar, loss = em.merge_values(self.train, grammar, expected, options.merge_fraction)
         self.log(seed=seed, cycle=cycle, step="merge", loss=loss, values=int(grammar.sizes.sum()))
         return self._em(grammar, seed, cycle, options.merge_iterations, False)
 
@@ -181,24 +183,24 @@ class _Run:
         Logs the mean held-out log likelihood of the trees with non-zero probability; a tree with a unique rule has
         probability 0.
         """
-        began, best, waited, expected, done, share = time.perf_counter(), -np.inf, 0, None, 0, 1.0
-        for done in range(1, steps + 1):
+        started, best, waited, expected, n_steps, fraction = time.perf_counter(), -np.inf, 0, None, 0, 1.0
+        for n_steps in range(1, steps + 1):
             expected = em.expectations(self.train, grammar, self.threads)
-            grammar = em.normalised(self.backbone, grammar.sizes, expected.rules, expected.words)
+            grammar = em.normalise(self.backbone, grammar.sizes, expected.rules, expected.words)
             if watch and self.held_out is not None:
                 smoothed = em.smooth(grammar, self.options.smooth_rules, self.options.smooth_words)
                 log, lost = em.log_likelihood(self.held_out, smoothed)
                 n = len(self.held_out.start) - 1
-                found, share = log / n, 1.0 - lost / n
+                found, fraction = log / n, 1.0 - lost / n
                 waited = 0 if found > best + 1e-3 else waited + 1
                 best = max(best, found)
-                if waited >= self.options.patience and done > steps // 2:
+                if waited >= self.options.patience and n_steps > steps // 2:
                     break
         if expected is not None:
             self.log(
-                seed=seed, cycle=cycle, step="em", iterations=done, log_likelihood=expected.log,
-                held_out=best / share if np.isfinite(best) and share > 0.0 else None,
-                values=int(grammar.sizes.sum()), parameters=grammar.n_parameters, seconds=time.perf_counter() - began,
+                seed=seed, cycle=cycle, step="em", iterations=n_steps, log_likelihood=expected.log,
+                held_out=best / fraction if np.isfinite(best) and fraction > 0.0 else None,
+                values=int(grammar.sizes.sum()), parameters=grammar.n_parameters, seconds=time.perf_counter() - started,
             )  # fmt: skip
         return grammar
 
@@ -208,20 +210,20 @@ class _Run:
         for _ in range(options.smooth_iterations):
             smoothed = em.smooth(grammar, options.smooth_rules, options.smooth_words)
             expected = em.expectations(self.trees, smoothed, self.threads)
-            grammar = em.normalised(self.backbone, grammar.sizes, expected.rules, expected.words)
+            grammar = em.normalise(self.backbone, grammar.sizes, expected.rules, expected.words)
         return em.smooth(grammar, options.smooth_rules, options.smooth_words)
 
-    def _facts(self) -> str:
+    def _conditions(self) -> str:
         described = describe_latent(self.options)
         used = sorted((k, v) for k, v in described.items() if k not in ("seeds", "cycles", "given_tags", "candidates"))
         return repr((used, len(self.trees.symbol), len(self.backbone.rules)))
 
 
-def _chosen(trees: LatentTrees, chosen: np.ndarray) -> LatentTrees:
-    """Select the trees for which `chosen` bool (T,) is true."""
+def _select_trees(trees: LatentTrees, selected: np.ndarray) -> LatentTrees:
+    """Select the trees for which `selected` bool (T,) is true."""
     lengths = np.diff(trees.start)
-    nodes = np.repeat(chosen, lengths)
-    return LatentTrees(starts(lengths[chosen]), *(column[nodes] for column in trees[1:]))
+    nodes = np.repeat(selected, lengths)
+    return LatentTrees(offsets(lengths[selected]), *(column[nodes] for column in trees[1:]))
 
 
 class _Export:
@@ -249,13 +251,13 @@ class _Export:
         """The grammar of relative frequencies whose best trees the parser can rerank (Matsuzaki et al. 2005, section 4:
         vertical order 2, horizontal order 1), binarised like the latent grammar."""
         options, coarse = self.run.options, self.run.options.markov
-        numbers = {symbol: place for place, symbol in enumerate(self.symbols)}
+        ids = {symbol: i for i, symbol in enumerate(self.symbols)}
         horizontal = None if coarse.horizontal is None else max(coarse.horizontal, 1)
         fine = Markov(max(coarse.vertical, 2), horizontal, coarse.binarisation, max(coarse.tag_vertical, 2))
         counts, coarse_of = count_trees(trees, fine, self.words), {}
         for tree in trees:  # the two binary trees of one tree have the same shape
             pairs = zip(binarise(tree, fine).symbols, binarise(tree, coarse).symbols, strict=True)
-            coarse_of.update({symbol: numbers[projected] for symbol, projected in pairs})
+            coarse_of.update({symbol: ids[projected] for symbol, projected in pairs})
         symbols = sorted(coarse_of, key=lambda s: (coarse_of[s], s))
         emitted = emissions(counts.tokens, symbols, self.words, options.unseen_weight, options.variant_weight)
         return make_grammar(
@@ -266,10 +268,10 @@ class _Export:
     def latent(self, grammar: LatentGrammar) -> LatentPart:
         """A latent grammar, without unary rules from a symbol to itself."""
         rules, rule_at = self.backbone.rules, grammar.blocks.rule_at
-        number = np.append(np.argsort(self.order), -1).astype(INDEX)  # no right child stays -1
-        kept = any_positive(grammar.rules, rule_at) & ((rules[:, 2] >= 0) | (rules[:, 0] != rules[:, 1]))
-        sizes, blocks = grammar.sizes[self.order].astype(INDEX), grammar.rules[np.repeat(kept, np.diff(rule_at))]
-        return LatentPart(sizes, number[rules[kept]], blocks, self._emissions(grammar)[0])
+        new_ids = np.append(np.argsort(self.order), -1).astype(INDEX)  # no right child stays -1
+        used = any_positive(grammar.rules, rule_at) & ((rules[:, 2] >= 0) | (rules[:, 0] != rules[:, 1]))
+        sizes, blocks = grammar.sizes[self.order].astype(INDEX), grammar.rules[np.repeat(used, np.diff(rule_at))]
+        return LatentPart(sizes, new_ids[rules[used]], blocks, self._emissions(grammar)[0])
 
     def _emissions(self, grammar: LatentGrammar) -> tuple[Emissions, np.ndarray]:
         """(Emissions of all latent values, relative frequency of each among all nodes)."""
@@ -285,7 +287,7 @@ class _Export:
                 if expected.words[start + x] > FEW:
                     counts[name, number] = float(expected.words[start + x])
         totals = em.latent_totals(grammar, expected)
-        share = np.concatenate([totals[s] for s in self.order])
+        frequency = np.concatenate([totals[s] for s in self.order])
         options = self.run.options
-        made = emissions(counts, names, self.words, options.unseen_weight, options.variant_weight)
-        return made, share / share.sum()
+        emitted = emissions(counts, names, self.words, options.unseen_weight, options.variant_weight)
+        return emitted, frequency / frequency.sum()

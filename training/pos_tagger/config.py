@@ -4,7 +4,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 
-from spacy_dtparse.checks import check, real_number, share, whole_number
+from spacy_dtparse.checks import check, fraction, integer, real
 from spacy_dtparse.stored_names import stored_as, to_stored
 
 
@@ -12,17 +12,17 @@ from spacy_dtparse.stored_names import stored_as, to_stored
 @dataclass(frozen=True)
 class NetworkConfig:
     """Sizes of the network: `width` of the embedding table, `units` per direction, number of `layers`. Words and parts
-    of words are listed if they occur at least `least` times and are among the `most` most frequent ones of their
-    kind."""
+    of words are listed if they occur at least `min_count` times and are among the `max_vocab` most frequent ones of
+    their kind."""
 
     width: int = 64
     units: int = 80
     layers: int = 2
-    least: int = 3
-    most: int = 30_000
+    min_count: int = 3
+    max_vocab: int = 30_000
 
     def __post_init__(self) -> None:
-        check(self, dict.fromkeys(("width", "units", "layers", "least", "most"), whole_number(1)), "network")
+        check(self, dict.fromkeys(("width", "units", "layers", "min_count", "max_vocab"), integer(1)), "network")
 
 
 @stored_as("curly", "lower", "title", "upper", "split_hyphens", "drop_final", "newline", "wrapped")
@@ -75,21 +75,23 @@ class FitConfig:
     """
 
     epochs: float = 2.0
-    batch: int = 800
-    learn_rate: float = 0.003
+    batch_tokens: int = 800
+    learning_rate: float = 0.003
     warmup_steps: int = 100
     dropout_table: float = 0.1
     dropout_layers: float = 0.15
-    hide: float = 0.8
-    starts: float = 1.0
-    average: float = 0.999
+    word_dropout: float = 0.8
+    start_weight: float = 1.0
+    ema_decay: float = 0.999
     run_lengths: tuple[int, ...] = (1, 1, 1, 2, 3, 4, 6, 8)
     seed: int = 7
 
     def __post_init__(self) -> None:
-        shares = dict.fromkeys(("dropout_table", "dropout_layers", "average"), share())
-        above = dict.fromkeys(("epochs", "learn_rate"), real_number(0, above=True))
-        check(self, {"batch": whole_number(1), "hide": real_number(0), "starts": real_number(0), **above, **shares})
+        fractions = dict.fromkeys(("dropout_table", "dropout_layers", "ema_decay"), fraction())
+        above = dict.fromkeys(("epochs", "learning_rate"), real(0, above=True))
+        check(
+            self, {"batch_tokens": integer(1), "word_dropout": real(0), "start_weight": real(0), **above, **fractions}
+        )
 
 
 @stored_as("network", "augment", "fit")

@@ -74,20 +74,23 @@ class WordSplitter:
     def _tags(self, pieces: tuple[str, ...], whole: str) -> list[str]:
         if not self._penn:
             sign = pieces[-1] in _SIGN_TAGS
-            return [*(self._seen(piece) or whole for piece in pieces[:-1]), (sign and self._seen(pieces[-1])) or whole]
+            return [
+                *(self._known_tag(piece) or whole for piece in pieces[:-1]),
+                (sign and self._known_tag(pieces[-1])) or whole,
+            ]
         result = [self._guess(piece, whole) for piece in pieces]
-        last = max(number for number, piece in enumerate(pieces) if piece not in _SIGN_TAGS)
+        last = max(i for i, piece in enumerate(pieces) if piece not in _SIGN_TAGS)
         if whole not in {"JJ", "CD"} or "-" not in pieces:
             result[last] = whole
         elif result[last] not in _MODIFIER:
             result[last] = "JJ"
         return result
 
-    def _seen(self, piece: str) -> str:
+    def _known_tag(self, piece: str) -> str:
         return self._majority.get(piece) or self._majority.get(piece.lower()) or ""
 
     def _guess(self, piece: str, whole: str) -> str:
-        known = _SIGN_TAGS.get(piece) or self._seen(piece)
+        known = _SIGN_TAGS.get(piece) or self._known_tag(piece)
         if known or piece[0].isdigit():
             return known or "CD"
         return "NNP" if whole in {"NNP", "NNPS"} and piece[0].isupper() else "NN"
@@ -164,11 +167,11 @@ class DocumentSampler:
             if not words:
                 continue
             part = list(map(Token, words, sentence.tags, chain([True], repeat(False))))
-            dropped = len(part) > 1 and drop < augment.drop_final and part[-1].word in _FINAL
-            if dropped:
+            shortened = len(part) > 1 and drop < augment.drop_final and part[-1].word in _FINAL
+            if shortened:
                 part.pop()
             tokens += self._wrap(part) if wrapped < augment.wrapped else part
-            if self._spacing.random() < augment.newline * (4 if dropped else 1):
+            if self._spacing.random() < augment.newline * (4 if shortened else 1):
                 tokens.append(_space(int(self._spacing.integers(3))))
         return tokens
 

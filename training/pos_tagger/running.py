@@ -23,19 +23,19 @@ from spacy_dtparse.kernels.recurrent.tagging import TaggingNetwork
 from spacy_dtparse.model.packing import pack
 from spacy_dtparse.model.recurrent.model import RecurrentModel
 from spacy_dtparse.parsers.tagging import RecurrentTagger
-from spacy_dtparse.symbols import Remembered
+from spacy_dtparse.symbols import Memo
 from spacy_dtparse.text import normal_word
-from training.data.corpus import fold_numbers
+from training.data.corpus import long_block_folds
 from training.data.evaluate import tag_lists
 from training.data.tokens import blank_pipeline
 from training.data.treebanks import write_tags
 from training.pos_tagger.config import AugmentConfig, FitConfig, NetworkConfig, TaggingConfig
 from training.pos_tagger.documents import SPACE_TAG, DocumentSampler, Token, WordSplitter
-from training.pos_tagger.network import TaggedText, TaggerLearner, first_values
-from training.pos_tagger.treebanks import Sentence, Treebank, accuracy, kept_runs, tag_set
+from training.pos_tagger.network import TaggedText, TaggerTrainer, init_tagger_values
+from training.pos_tagger.treebanks import Sentence, Treebank, accuracy, consecutive_runs, tag_set
 from training.recurrent.layers import Arrays, as_network, values_of
-from training.runs.alone import alone_in
-from training.runs.files import append_line, keep_json, kept_json
+from training.runs.files import append_line, load_checkpoint, save_checkpoint
+from training.runs.lock import lock_dir
 
 PLAIN = AugmentConfig(curly=0, lower=0, title=0, upper=0)
 TAGGER = "tagger"
@@ -43,14 +43,15 @@ TAGGER = "tagger"
 _BLANKS = ("\n", "\n\n", " ")
 
 
-def learn_rate(config: FitConfig, step: int, done: float) -> float:
-    """The learning rate of a step: linear warm-up to ``config.learn_rate``, for at most a tenth of the run, and linear
-    decay to zero as ``done``, the fraction of words used, reaches 1."""
+def scheduled_rate(config: FitConfig, step: int, done: float) -> float:
+    """The learning rate of a step: linear warm-up to
+    ``config.learning_rate``, for at most a tenth of the run, and linear decay to zero as ``done``, the fraction of
+    words used, reaches 1."""
     warm = max((step + 1) / config.warmup_steps, 10 * done)
-    return config.learn_rate * min(1.0, warm) * max(0.0, 1.0 - done)
+    return config.learning_rate * min(1.0, warm) * max(0.0, 1.0 - done)
 
 
-def fit(
+def train_tagger(
     config: TaggingConfig,
     groups: Sequence[Sequence[Sentence]],
     tags: Sequence[str],
@@ -59,47 +60,47 @@ def fit(
     start: RecurrentModel | None = None,
     lang: str = "en",
 ) -> tuple[RecurrentModel, float]:
-    """Train a tagger of texts in ``lang`` for ``config.fit.epochs`` passes over ``groups`` (see ``DocumentSampler``),
-    starting from the model ``start`` if given. Returns the model with averaged parameters, and the seconds used. Raises
-    ValueError if there are no training words, ConfigError if ``start`` has other tags or sizes."""
+    """Train a tagger of texts in
+    ``lang`` for ``config.train_tagger.epochs`` passes over ``groups`` (see ``DocumentSampler``), starting from the model ``start`` if given. Returns the model with averaged parameters, and the seconds used. Raises ValueError if there are no training words, ConfigError if ``start``
+    has other tags or sizes."""
     if config.augment.inserts_space and SPACE_TAG not in tags:
         raise ValueError(f"the settings insert whitespace tokens, but the tags lack {SPACE_TAG}; add it")
-    options, started = config.fit, time.perf_counter()
+    options, began = config.fit, time.perf_counter()
     tokens = Counter(chain.from_iterable(sentence.words for group in groups for sentence in group))
     total = tokens.total() * options.epochs
     if total == 0:
         raise ValueError(f"{name}: there are no training words; check the treebank files and the folds")
-    learned = [tag for tag in tags if tag != SPACE_TAG]
+    learned_tags = [tag for tag in tags if tag != SPACE_TAG]
     if start is None:
-        shown = tokens + Counter(dict.fromkeys(_BLANKS, config.network.least))
-        parts = TokenParts.build(shown, config.network.least, config.network.most)
-        values = first_values(parts.size, len(learned), config.network, np.random.default_rng(options.seed))
+        vocabulary = tokens + Counter(dict.fromkeys(_BLANKS, config.network.min_count))
+        parts = TokenParts.build(vocabulary, config.network.min_count, config.network.max_vocab)
+        values = init_tagger_values(parts.size, len(learned_tags), config.network, np.random.default_rng(options.seed))
     else:
-        parts, values = start.parts, _go_on(start, learned, config.network)
-    learner = TaggerLearner(values, options)
-    texts = Texts(parts, learned, tokens, options.hide)
+        parts, values = start.parts, _start_values(start, learned_tags, config.network)
+    learner = TaggerTrainer(values, options)
+    encoder = TextEncoder(parts, learned_tags, tokens, options.word_dropout)
     sampler = DocumentSampler(groups, config.augment, options, splitter)
-    documents = map(texts.text, chain.from_iterable(sampler.one_pass() for _ in repeat(None)))
-    used, step = 0, 0
+    documents = map(encoder.encode, chain.from_iterable(sampler.one_pass() for _ in repeat(None)))
+    n_used, step = 0, 0
     with tqdm(total=int(total), unit="w", unit_scale=True, desc=name, mininterval=5.0) as bar:
-        while used < total:
+        while n_used < total:
             batch, words = list[TaggedText](), 0
-            while words < options.batch:
+            while words < options.batch_tokens:
                 batch.append(next(documents))
                 words += len(batch[-1].tags) - 2
-            rate = learn_rate(options, step, used / total)
+            rate = scheduled_rate(options, step, n_used / total)
             losses = learner.step(batch, np.random.default_rng((options.seed, step)), rate)
-            used, step = used + words, step + 1
+            n_used, step = n_used + words, step + 1
             bar.update(words)
             bar.set_postfix({"tags": f"{losses[0]:.3f}", "starts": f"{losses[1]:.4f}"}, refresh=False)
     packed = pack(as_network(TaggingNetwork, learner.averages))
-    own_forms = FORMS if lang == "en" else {}
-    forms = tuple((form, tag) for tag, own in own_forms.items() if tag in tags for form in own)
-    model = RecurrentModel(parts, tuple(learned), packed, forms, SPACE_TAG, {"lang": lang})
-    return model, time.perf_counter() - started
+    lang_forms = FORMS if lang == "en" else {}
+    forms = tuple((form, tag) for tag, listed in lang_forms.items() if tag in tags for form in listed)
+    model = RecurrentModel(parts, tuple(learned_tags), packed, forms, SPACE_TAG, {"lang": lang})
+    return model, time.perf_counter() - began
 
 
-def _go_on(start: RecurrentModel, tags: Sequence[str], config: NetworkConfig) -> Arrays:
+def _start_values(start: RecurrentModel, tags: Sequence[str], config: NetworkConfig) -> Arrays:
     """Initial parameters from a trained network. Raises ConfigError if its tags or sizes differ."""
     if set(start.tags) != set(tags):
         raise ConfigError(
@@ -113,20 +114,22 @@ def _go_on(start: RecurrentModel, tags: Sequence[str], config: NetworkConfig) ->
     return values
 
 
-class Texts:
+class TextEncoder:
     """Encodes documents of tokens as training examples. ``counts``: number of occurrences of each token."""
 
-    def __init__(self, parts: TokenParts, tags: Sequence[str], counts: Mapping[str, int], hide: float):
+    def __init__(self, parts: TokenParts, tags: Sequence[str], counts: Mapping[str, int], word_dropout: float):
         self._parts = parts
-        self._tags = {tag: number for number, tag in enumerate(tags)}
+        self._tags = {tag: i for i, tag in enumerate(tags)}
         normal: Counter[str] = Counter()
         for token, times in counts.items():
             normal[normal_word(token)] += times
-        self._rare = Remembered[str, float](
-            lambda token: hide / (hide + normal[normal_word(token)]) if hide and token.strip() else 0.0
+        self._rare = Memo[str, float](
+            lambda token: (
+                word_dropout / (word_dropout + normal[normal_word(token)]) if word_dropout and token.strip() else 0.0
+            )
         )
 
-    def text(self, tokens: Sequence[Token]) -> TaggedText:
+    def encode(self, tokens: Sequence[Token]) -> TaggedText:
         """Encode a document."""
         n = len(tokens)
         rare, tags, starts = np.zeros(n + 2, REAL), np.full(n + 2, -1, INDEX), np.zeros(n + 2, REAL)
@@ -146,7 +149,7 @@ def make_pipeline(model: RecurrentModel, senter: bool, nlp: Language | None = No
     return nlp
 
 
-def model_of(nlp: Language) -> RecurrentModel:
+def tagger_model(nlp: Language) -> RecurrentModel:
     """The model of a pipeline's recurrent tagger. Raises ConfigError if there is none."""
     if not nlp.has_pipe(TAGGER) or nlp.get_pipe_meta(TAGGER).factory != "recurrent_tagger":
         raise ConfigError("the pipeline to start from has no recurrent tagger; give one made by `train-tagger`")
@@ -179,15 +182,15 @@ def train_final(
     if config.augment.split_hyphens:
         tags |= {"HYPH"} if lang == "en" else set()
         evidence = [treebank for treebank in treebanks if treebank.name in split_evidence] or treebanks
-        known = (sentence for treebank in evidence for sentence in treebank.train)
-        cutting = blank_pipeline(lang, words)  # a separate pipeline, whose vocabulary is not saved
-        splitter = WordSplitter(cutting.tokenizer, known, penn=lang == "en")
+        evidence_sentences = (sentence for treebank in evidence for sentence in treebank.train)
+        splitting = blank_pipeline(lang, words)  # a separate pipeline, whose vocabulary is not saved
+        splitter = WordSplitter(splitting.tokenizer, evidence_sentences, penn=lang == "en")
     groups = [treebank.train for treebank in treebanks for _ in range(treebank.weight)]
-    other = None if start is None else model_of(spacy.load(start))
-    trained, seconds = fit(config, groups, sorted(tags), model.name, splitter, other, lang)
+    start_model = None if start is None else tagger_model(spacy.load(start))
+    trained, seconds = train_tagger(config, groups, sorted(tags), model.name, splitter, start_model, lang)
     pipeline = make_pipeline(trained, senter, blank)
     pipeline.to_disk(model)
-    scores, speed = _score(spacy.load(model), treebanks, config, senter, out)
+    scores, speed = _evaluate(spacy.load(model), treebanks, config, senter, out)
     pipeline.meta["performance"] = scores
     pipeline.to_disk(model)
     append_line(out / "log.jsonl", {
@@ -198,13 +201,13 @@ def train_final(
     return scores
 
 
-def _score(
+def _evaluate(
     nlp: Language, treebanks: Sequence[Treebank], config: TaggingConfig, senter: bool, out: Path
 ) -> tuple[dict[str, float], int | None]:
     """Tag the dev parts and write the tags. Returns accuracy and sentence F1, and words tagged per second. Sentence F1
     is measured on dev documents of 1 to 8 sentences: `plain` as written, `varied` as in training."""
     scores: dict[str, float] = {}
-    right, total, used = 0, 0, 0.0
+    correct, total, used = 0, 0, 0.0
     for treebank in (treebank for treebank in treebanks if treebank.dev):
         for name, augment in (("plain", PLAIN), ("varied", config.augment)) if senter else ():
             documents = DocumentSampler([treebank.dev], augment, config.fit).examples(nlp)
@@ -213,10 +216,10 @@ def _score(
         predicted = tag_lists(nlp, [sentence.words for sentence in treebank.dev])
         used += time.perf_counter() - started
         write_tags(out / f"{treebank.name}.dev.tags", predicted)
-        good, words = accuracy(treebank.dev, predicted)
-        scores[f"tag_acc_{treebank.name}"] = round(good / max(1, words), 5)
-        right, total = right + good, total + words
-    scores["tag_acc"] = round(right / max(1, total), 5)
+        n_correct, words = accuracy(treebank.dev, predicted)
+        scores[f"tag_acc_{treebank.name}"] = round(n_correct / max(1, words), 5)
+        correct, total = correct + n_correct, total + words
+    scores["tag_acc"] = round(correct / max(1, total), 5)
     return scores, round(total / used) if used else None
 
 
@@ -229,7 +232,7 @@ def _fingerprint(treebanks: Sequence[Treebank], folds: int, config: TaggingConfi
     return digest.hexdigest()[:16]
 
 
-@alone_in("out")
+@lock_dir("out")
 def jackknife(
     treebanks: Sequence[Treebank], out: Path, folds: int, config: TaggingConfig, run: str = "pooled", lang: str = "en"
 ) -> dict[str, float]:
@@ -237,32 +240,32 @@ def jackknife(
     fold is trained on the other folds of all ``treebanks`` together. Finished folds are stored in ``out/folds/{run}``;
     a later call with the same settings and sentences reuses them. ``out/log.jsonl`` gets a line per fold and
     treebank."""
-    numbers = {treebank.name: fold_numbers(len(treebank.train), folds) for treebank in treebanks}
-    if len(numbers) < len(treebanks):
+    fold_of = {treebank.name: long_block_folds(len(treebank.train), folds) for treebank in treebanks}
+    if len(fold_of) < len(treebanks):
         seen = [treebank.name for treebank in treebanks]
         raise ValueError(f"treebank folders must have different names, but are named {seen}")
     out.mkdir(parents=True, exist_ok=True)
     fingerprint = _fingerprint(treebanks, folds, config)
-    lines = {name: np.empty(len(of), object) for name, of in numbers.items()}
+    lines = {name: np.empty(len(of), object) for name, of in fold_of.items()}
     for fold in range(folds):
         path = out / "folds" / run / f"fold_{fold:02d}.json"
-        done = kept_json(path) or {"fingerprint": None}
-        if done["fingerprint"] != fingerprint:
-            tags = _run_fold(treebanks, [of == fold for of in numbers.values()], config, fold, run, out, lang)
-            done = {"fingerprint": fingerprint, "tags": tags}
-            keep_json(path, done)
-        for name, of in numbers.items():
-            lines[name][of == fold] = done["tags"][name]
+        saved = load_checkpoint(path) or {"fingerprint": None}
+        if saved["fingerprint"] != fingerprint:
+            tags = _tag_fold(treebanks, [of == fold for of in fold_of.values()], config, fold, run, out, lang)
+            saved = {"fingerprint": fingerprint, "tags": tags}
+            save_checkpoint(path, saved)
+        for name, of in fold_of.items():
+            lines[name][of == fold] = saved["tags"][name]
     result = {}
     for treebank in treebanks:
         rows = [line.split() for line in lines[treebank.name]]
-        right, total = accuracy(treebank.train, rows)
-        result[treebank.name] = right / max(1, total)
+        correct, total = accuracy(treebank.train, rows)
+        result[treebank.name] = correct / max(1, total)
         write_tags(out / f"{treebank.name}.train.tags", rows)
     return result
 
 
-def _run_fold(
+def _tag_fold(
     treebanks: Sequence[Treebank],
     held_out: Sequence[np.ndarray],
     config: TaggingConfig,
@@ -273,19 +276,19 @@ def _run_fold(
 ) -> dict[str, list[str]]:
     """Train a tagger on the sentences that are not `held_out` (bool), and return lines of tags for those that are."""
     parts = list(zip(treebanks, held_out, strict=True))
-    groups = [treebank.train[part] for treebank, held in parts for part in kept_runs(~held) * treebank.weight]
+    groups = [treebank.train[part] for treebank, mask in parts for part in consecutive_runs(~mask) * treebank.weight]
     config = replace(config, fit=replace(config.fit, seed=config.fit.seed + fold))
-    model, seconds = fit(config, groups, tag_set(treebanks), name=f"{run} fold {fold}", lang=lang)
+    model, seconds = train_tagger(config, groups, tag_set(treebanks), name=f"{run} fold {fold}", lang=lang)
     nlp = make_pipeline(model, senter=False)
     result: dict[str, list[str]] = {}
-    for treebank, held in parts:
-        sentences = list(compress(treebank.train, held))
+    for treebank, mask in parts:
+        sentences = list(compress(treebank.train, mask))
         predicted = tag_lists(nlp, [sentence.words for sentence in sentences])
         result[treebank.name] = list(map(" ".join, predicted))
-        right, total = accuracy(sentences, predicted)
+        correct, total = accuracy(sentences, predicted)
         append_line(out / "log.jsonl", {
             "what": "jackknife", "run": run, "fold": fold, "treebank": treebank.name, "sentences": len(sentences),
-            "words": total, "accuracy": round(right / max(1, total), 5), "fit_seconds": round(seconds, 1),
+            "words": total, "accuracy": round(correct / max(1, total), 5), "fit_seconds": round(seconds, 1),
             "config": config.fingerprint(),
         })  # fmt: skip
     return result

@@ -11,7 +11,7 @@ import numpy as np
 from spacy_dtparse.text import raw_word
 from spacy_dtparse.trees import EMPTY_TAG, base_label, read_trees
 from training.data.dependencies import read_conllu
-from training.data.shards import all_shards, read_shard
+from training.data.shards import list_shards, read_shard
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,13 @@ class Treebank:
         name, dev = path.resolve().name, list[Sentence]()
         if path.suffix == ".conllu":
             other = path.with_name(path.name.replace("train", "dev"))
-            name, train = path.resolve().parent.name, _conllu(path)
-            dev = _conllu(other) if other != path and other.is_file() else []
+            name, train = path.resolve().parent.name, _read_conllu_sentences(path)
+            dev = _read_conllu_sentences(other) if other != path and other.is_file() else []
         elif (path / "train.mrg").is_file():
             files = (path / "train.mrg", path / "dev.mrg")
             train, dev = (read_sentences(file) if file.is_file() else [] for file in files)
         elif any(path.glob("*.npz")):
-            train = [Sentence(s.words, s.tags) for shard in all_shards([path]) for s in read_shard(shard).sentences]
+            train = [Sentence(s.words, s.tags) for shard in list_shards([path]) for s in read_shard(shard).sentences]
         else:
             raise FileNotFoundError(
                 f"{path} has neither train.mrg nor shards; give the folder of a treebank or of annotated text"
@@ -68,13 +68,13 @@ class Treebank:
         return cls(name, train, dev, weight)
 
 
-def _conllu(path: Path) -> list[Sentence]:
+def _read_conllu_sentences(path: Path) -> list[Sentence]:
     return [Sentence(tuple(s.columns.words), tuple(s.columns.tags)) for s in read_conllu(path)]
 
 
-def kept_runs(keep: np.ndarray) -> list[slice]:
-    """Maximal runs of consecutive sentences for which the boolean array ``keep`` [size] is true."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], keep, [False]]).astype(np.int8)))
+def consecutive_runs(selected: np.ndarray) -> list[slice]:
+    """Maximal runs of consecutive sentences for which the boolean array ``selected`` [size] is true."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], selected, [False]]).astype(np.int8)))
     return [slice(int(start), int(stop)) for start, stop in zip(edges[::2], edges[1::2], strict=True)]
 
 

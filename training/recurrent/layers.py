@@ -11,13 +11,13 @@ from spacy_dtparse.kernels.recurrent.units import sum_rows
 from spacy_dtparse.model.packing import table_of
 from spacy_dtparse.stored_names import stored_fields, to_stored
 
-from .kernels import adam, adam_rows, add_rows, follow, run_sentences, units_back
+from .kernels import adam, adam_rows, add_rows, run_sentences, units_backward, update_mean
 
 Arrays = dict[str, np.ndarray]
 N = TypeVar("N", bound=Any)
 
 
-def first_layers(size: int, width: int, units: int, layers: int, rng: np.random.Generator) -> Arrays:
+def init_layers(size: int, width: int, units: int, layers: int, rng: np.random.Generator) -> Arrays:
     """Draw random initial parameters of a table of `size` rows, `width` columns, and of the layers on top of it."""
     d = units
     values = {"table": (rng.standard_normal((size, width)) * 0.4).astype(REAL)}
@@ -35,15 +35,15 @@ def random_matrix(rows: int, columns: int, rng: np.random.Generator, scale: floa
     return (rng.standard_normal((rows, columns)) * scale / math.sqrt(rows)).astype(REAL)
 
 
-def drop(
-    x: np.ndarray, share: float, rng: np.random.Generator | None, lengths: np.ndarray | None = None
+def apply_dropout(
+    x: np.ndarray, rate: float, rng: np.random.Generator | None, lengths: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Apply dropout at rate `share`; returns x and the factors. With the `lengths` of sentences it drops columns, the
+    """Apply dropout at rate `rate`; returns x and the factors. With the `lengths` of sentences it drops columns, the
     same for all tokens of a sentence."""
-    if rng is None or share == 0:
+    if rng is None or rate == 0:
         return x, np.ones(1, dtype=REAL)
     shape = x.shape if lengths is None else (len(lengths), x.shape[1])
-    mask = ((rng.random(shape, dtype=REAL) >= share) / REAL(1 - share)).astype(REAL)
+    mask = ((rng.random(shape, dtype=REAL) >= rate) / REAL(1 - rate)).astype(REAL)
     if lengths is not None:
         mask = np.repeat(mask, lengths, axis=0)
     return x * mask, mask
@@ -64,18 +64,18 @@ def values_of(network: Any) -> Arrays:
     return {**{f"weights{k}": part.copy() for k, part in enumerate(network.weights)}, **rest}
 
 
-class Learner:
+class NetworkTrainer:
     """A network's values, their running means, and the optimiser's state. One process, one thread.
 
-    `table_share`, `layer_share`: dropout rates of the inputs of the first layer, and of the others.
+    `table_dropout`, `layer_dropout`: dropout rates of the inputs of the first layer, and of the others.
     """
 
-    def __init__(self, values: Arrays, table_share: float, layer_share: float, average: float = 0.999):
+    def __init__(self, values: Arrays, table_dropout: float, layer_dropout: float, ema_decay: float = 0.999):
         self.values = values
-        self.table_share, self.layer_share = table_share, layer_share
-        self.average = average
+        self.table_dropout, self.layer_dropout = table_dropout, layer_dropout
+        self.ema_decay = ema_decay
         self.averages = {name: array.copy() for name, array in values.items()}
-        self.slopes, self.means, self.squares = (
+        self.gradients, self.means, self.squares = (
             {name: np.zeros_like(array) for name, array in values.items()} for _ in range(3)
         )
         self.steps = 0
@@ -95,57 +95,57 @@ class Learner:
             for name, array in getattr(self, kind).items():
                 array[...] = state[f"{kind}.{name}"]
 
-    def _read(
-        self, numbers: np.ndarray, bounds: np.ndarray, lengths: np.ndarray, rng: np.random.Generator | None
+    def _forward(
+        self, ids: np.ndarray, bounds: np.ndarray, lengths: np.ndarray, rng: np.random.Generator | None
     ) -> tuple[np.ndarray, list[tuple]]:
-        values, n = self.values, len(numbers)
+        values, n = self.values, len(ids)
         d = values["recurrent"].shape[3]
         x = np.empty((n, values["table"].shape[1]), dtype=REAL)
-        sum_rows(values["table"], self._ones, numbers, x)
-        kept = []
+        sum_rows(values["table"], self._ones, ids, x)
+        activations = []
         for layer in range(len(values["recurrent"])):
-            masked, mask = drop(x, self.layer_share if layer else self.table_share, rng, lengths)
+            masked, mask = apply_dropout(x, self.layer_dropout if layer else self.table_dropout, rng, lengths)
             units = masked @ values[f"weights{layer}"]
             states, outputs = (np.empty((n, 2 * d), dtype=REAL) for _ in range(2))
             run_sentences(units, masked, bounds, values["recurrent"][layer], values["bias"][layer], states, outputs)
-            kept.append((masked, mask, units, states))
+            activations.append((masked, mask, units, states))
             x = outputs
-        return x, kept
+        return x, activations
 
-    def _read_back(self, d_x: np.ndarray, kept: list[tuple], numbers: np.ndarray, bounds: np.ndarray) -> None:
-        values, slopes, n = self.values, self.slopes, len(numbers)
+    def _backward(self, d_x: np.ndarray, activations: list[tuple], ids: np.ndarray, bounds: np.ndarray) -> None:
+        values, gradients, n = self.values, self.gradients, len(ids)
         d = values["recurrent"].shape[3]
-        for layer, (masked, mask, units, states) in reversed(list(enumerate(kept))):
+        for layer, (masked, mask, units, states) in reversed(list(enumerate(activations))):
             d_units, d_carried = np.empty_like(units), np.zeros((n, 2 * d), dtype=REAL)
-            units_back(
+            units_backward(
                 d_x, units, masked, bounds, values["recurrent"][layer], states, d_units, d_carried,
-                slopes["recurrent"][layer], slopes["bias"][layer], np.empty(d, dtype=REAL),
+                gradients["recurrent"][layer], gradients["bias"][layer], np.empty(d, dtype=REAL),
             )  # fmt: skip
-            slopes[f"weights{layer}"] += masked.T @ d_units
+            gradients[f"weights{layer}"] += masked.T @ d_units
             d_x = d_units @ values[f"weights{layer}"].T
             if units.shape[1] == 6 * d:
                 d_x += d_carried
             d_x *= mask
-        add_rows(slopes["table"], numbers, d_x)
+        add_rows(gradients["table"], ids, d_x)
 
-    def _update(self, rows: np.ndarray, rate: float) -> None:
-        slopes, most = self.slopes, 5.0
-        square = float(np.square(slopes["table"][rows]).sum())
-        square += sum(float(np.vdot(slope, slope)) for name, slope in slopes.items() if name != "table")
-        if square > most * most:
-            for name, slope in slopes.items():
-                slope[rows if name == "table" else ...] *= REAL(most / math.sqrt(square))
+    def _update(self, rows: np.ndarray, learning_rate: float) -> None:
+        gradients, max_norm = self.gradients, 5.0
+        square = float(np.square(gradients["table"][rows]).sum())
+        square += sum(float(np.vdot(gradient, gradient)) for name, gradient in gradients.items() if name != "table")
+        if square > max_norm * max_norm:
+            for name, gradient in gradients.items():
+                gradient[rows if name == "table" else ...] *= REAL(max_norm / math.sqrt(square))
         self.steps += 1
-        keeps = 0.9, 0.99
-        factors = [REAL(x) for x in (rate, *keeps, *(1 / (1 - keep**self.steps) for keep in keeps))]
-        share = REAL(1 - min(self.average, (1 + self.steps) / (10 + self.steps)))
+        betas = 0.9, 0.99
+        factors = [REAL(x) for x in (learning_rate, *betas, *(1 / (1 - beta**self.steps) for beta in betas))]
+        fraction = REAL(1 - min(self.ema_decay, (1 + self.steps) / (10 + self.steps)))
         for name, value in self.values.items():
-            state = slopes[name], self.means[name], self.squares[name]
+            state = gradients[name], self.means[name], self.squares[name]
             if name == "table":
                 adam_rows(value, *state, rows, *factors)
                 continue
             adam(value.reshape(-1), *(array.reshape(-1) for array in state), *factors)
-            follow(self.averages[name].reshape(-1), value.reshape(-1), share)
+            update_mean(self.averages[name].reshape(-1), value.reshape(-1), fraction)
         if self.steps % 10 == 0:  # the table is large and its rows change seldom
-            ten = REAL(1 - (1 - share) ** 10)
-            follow(self.averages["table"].reshape(-1), self.values["table"].reshape(-1), ten)
+            ten = REAL(1 - (1 - fraction) ** 10)
+            update_mean(self.averages["table"].reshape(-1), self.values["table"].reshape(-1), ten)

@@ -14,22 +14,22 @@ import numpy as np
 from spacy_dtparse.errors import DtparseError, TrainingDataError
 from spacy_dtparse.stored_names import setting_name
 
-from .alone import alone
-from .files import keep_json, kept_json, written
+from .files import atomic_write, load_checkpoint, save_checkpoint
+from .lock import exclusive
 
 logger = logging.getLogger(__name__)
-_SHORT = 40
+_MAX_SHOWN = 40
 """Maximum characters of the two values of a setting that a message shows."""
 
 
 def save_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
-    """Write named arrays as .npz, with checksums, atomically. Raises TrainingDataError as `files.written` does."""
-    with written(path) as file:
+    """Write named arrays as .npz, with checksums, atomically. Raises TrainingDataError as `files.atomic_write` does."""
+    with atomic_write(path) as file:
         np.savez(file, **arrays)
 
 
 @contextmanager
-def saved_arrays(path: Path) -> Iterator[Mapping[str, np.ndarray]]:
+def open_arrays(path: Path) -> Iterator[Mapping[str, np.ndarray]]:
     """Context manager: the arrays in a file of `save_arrays`. Raises TrainingDataError, also from within the block, if
     the file is damaged or lacks an array that the block uses."""
     try:
@@ -44,13 +44,13 @@ def saved_arrays(path: Path) -> Iterator[Mapping[str, np.ndarray]]:
         ) from error
 
 
-def kept_arrays(path: Path) -> dict[str, np.ndarray] | None:
+def load_arrays(path: Path) -> dict[str, np.ndarray] | None:
     """All arrays in a file of `save_arrays` that can be computed again. None if there is no file, or if it is damaged;
     a damaged file is deleted with a warning."""
     if not path.is_file():
         return None
     try:
-        with saved_arrays(path) as arrays:
+        with open_arrays(path) as arrays:
             return dict(arrays)
     except TrainingDataError as error:
         logger.warning("%s is damaged (%s); it is computed again", path, error.__cause__)
@@ -58,12 +58,12 @@ def kept_arrays(path: Path) -> dict[str, np.ndarray] | None:
         return None
 
 
-def as_array(facts: Any) -> np.ndarray:
+def as_array(data: Any) -> np.ndarray:
     """Plain data as an array of bytes, to be saved with other arrays."""
-    return np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8)
+    return np.frombuffer(json.dumps(data).encode(), dtype=np.uint8)
 
 
-def as_facts(array: np.ndarray) -> Any:
+def array_to_data(array: np.ndarray) -> Any:
     """The reverse of `as_array`."""
     return json.loads(array.tobytes())
 
@@ -76,37 +76,37 @@ def digest(items: Iterable[Any]) -> str:
     return found.hexdigest()[:16]
 
 
-def check_facts(
-    folder: Path, held: Any, facts: Mapping[str, Any], error: type[DtparseError] = TrainingDataError
+def check_conditions(
+    folder: Path, stored: Any, conditions: Mapping[str, Any], error: type[DtparseError] = TrainingDataError
 ) -> None:
-    """Raise `error` if the run in a folder had other conditions than `facts` (plain data: settings and digests of
+    """Raise `error` if the run in a folder had other conditions than `conditions` (plain data: settings and digests of
     data); the message names those that differ."""
-    plain = json.loads(json.dumps(facts))
-    other = _differences(held if isinstance(held, Mapping) else {}, plain, list(plain))
-    if other:
+    plain = json.loads(json.dumps(conditions))
+    different = _differences(stored if isinstance(stored, Mapping) else {}, plain, list(plain))
+    if different:
         raise error(
-            f"{folder} holds a run with other {', '.join(other)}; use the same ones to resume, or another --workdir"
+            f"{folder} holds a run with other {', '.join(different)}; use the same ones to resume, or another --workdir"
         )
 
 
-def own_folder(folder: Path, facts: Mapping[str, Any]) -> None:
+def claim_folder(folder: Path, conditions: Mapping[str, Any]) -> None:
     """Store the conditions of a run in its folder; if it has some of an earlier run, check them with
-    `check_facts`."""
+    `check_conditions`."""
     path = folder / "run.npz"
     if path.is_file():
-        with saved_arrays(path) as arrays:
-            check_facts(folder, as_facts(arrays["facts"]), facts)
+        with open_arrays(path) as arrays:
+            check_conditions(folder, array_to_data(arrays["facts"]), conditions)
     else:
-        save_arrays(path, {"facts": as_array(facts)})
+        save_arrays(path, {"facts": as_array(conditions)})
 
 
-def own_json(path: Path, facts: Mapping[str, Any]) -> None:
-    """`own_folder` with a JSON file."""
-    held = kept_json(path)
-    if held is None:
-        keep_json(path, facts)
+def claim_json(path: Path, conditions: Mapping[str, Any]) -> None:
+    """`claim_folder` with a JSON file."""
+    stored = load_checkpoint(path)
+    if stored is None:
+        save_checkpoint(path, conditions)
     else:
-        check_facts(path.parent, held, facts)
+        check_conditions(path.parent, stored, conditions)
 
 
 @contextmanager
@@ -116,22 +116,24 @@ def run_folder(workdir: Path | None) -> Iterator[Path]:
         with tempfile.TemporaryDirectory() as folder:
             yield Path(folder)
     else:
-        with alone(workdir):
+        with exclusive(workdir):
             yield workdir
 
 
-def _differences(held: Mapping[str, Any], facts: Mapping[str, Any], names: list[str], prefix: str = "") -> list[str]:
+def _differences(
+    stored: Mapping[str, Any], conditions: Mapping[str, Any], names: list[str], prefix: str = ""
+) -> list[str]:
     """Names of the conditions that differ, `part.name` within a part, with both values if they are short."""
-    found: list[str] = []
+    different: list[str] = []
     for name in names:
-        was, now = held.get(name), facts.get(name)
-        if was == now:
+        before, now = stored.get(name), conditions.get(name)
+        if before == now:
             continue
-        if isinstance(was, Mapping) and isinstance(now, Mapping):
-            found += _differences(was, now, sorted({*was, *now}), f"{prefix}{name}.")
+        if isinstance(before, Mapping) and isinstance(now, Mapping):
+            different += _differences(before, now, sorted({*before, *now}), f"{prefix}{name}.")
             continue
-        values = f"{was!r}, now {now!r}"
-        short = name in held and name in facts and len(values) <= _SHORT
+        values = f"{before!r}, now {now!r}"
+        short = name in stored and name in conditions and len(values) <= _MAX_SHOWN
         shown = f"{prefix}{setting_name(name) if prefix else name}"  # parts are settings, by stored names
-        found.append(f"{shown} (was {values})" if short else shown)
-    return found
+        different.append(f"{shown} (was {values})" if short else shown)
+    return different

@@ -29,37 +29,37 @@ def like_value(text: str, old: Any) -> Any:
     return type(old)(text)
 
 
-def changed(
-    data: Mapping[str, Any], settings: Sequence[str], read: Callable[[str, Any], Any] = plain_value
+def apply_settings(
+    data: Mapping[str, Any], settings: Sequence[str], parse: Callable[[str, Any], Any] = plain_value
 ) -> dict[str, Any]:
     """A copy of `data` with NAME=VALUE or SECTION.NAME=VALUE settings applied; later ones override earlier ones.
 
-    `read`: parses a value from the text and the old value. Raises ConfigError for an unknown name and for a value that
+    `parse`: parses a value from the text and the old value. Raises ConfigError for an unknown name and for a value that
     cannot be parsed.
     """
-    made = copy.deepcopy(dict(data))
+    result = copy.deepcopy(dict(data))
     for setting in settings:
         key, sign, text = setting.partition("=")
         *sections, name = key.split(".")
-        inner: Any = made
+        inner: Any = result
         for section in sections:
             inner = inner.get(section) if isinstance(inner, dict) else None
         if not sign or not isinstance(inner, dict) or name not in inner:
             raise ConfigError(f"{setting}: there is no setting {key!r}; allowed are {', '.join(_names(data))}")
         try:
-            inner[name] = read(text, inner[name])
+            inner[name] = parse(text, inner[name])
         except ValueError:
             kind = type(inner[name]).__name__
             raise ConfigError(f"{setting}: {text!r} is no {kind}; give a value like {inner[name]!r}") from None
-    return made
+    return result
 
 
-def changed_fields(config: C, settings: Sequence[str], but: Collection[str] = ()) -> C:
-    """`changed` for a dataclass whose sections are dataclasses: values keep their types, the fields `but` cannot
-    be set. Raises ConfigError as `changed` does, and the errors of the dataclasses for their values."""
+def apply_field_settings(config: C, settings: Sequence[str], but: Collection[str] = ()) -> C:
+    """`apply_settings` for a dataclass whose sections are dataclasses: values keep their types, the fields `but` cannot
+    be set. Raises ConfigError as `apply_settings` does, and the errors of the dataclasses for their values."""
     data = {name: value for name, value in asdict(config).items() if name not in but}  # type: ignore[call-overload]
     new: dict[str, Any] = {}
-    for name, value in changed(data, settings, like_value).items():
+    for name, value in apply_settings(data, settings, like_value).items():
         new[name] = replace(getattr(config, name), **value) if isinstance(value, dict) else value
     return replace(config, **new)  # type: ignore[type-var]
 

@@ -11,13 +11,13 @@ from typing import Any
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 
 from ..runs.files import write_atomically, write_json
-from .teaching import Lesson
+from .silver import SilverTreebank
 
 BIN = 5
 """Width of the length bins: sentences of 1-5 words are compared with each other, those of 6-10 words, and so on."""
 
 QUANTILES = (0, 5, 10, 25, 50, 75, 90, 95, 100)
-WHOLE = ("optimal", "complete")
+COMPLETE_STATUSES = ("optimal", "complete")
 """Statuses of complete parses of the source parser."""
 
 
@@ -25,50 +25,52 @@ WHOLE = ("optimal", "complete")
 class Selection:
     """Criteria of the selection.
 
-    `sure`: of each file's sentences of similar length (see BIN), the fraction with the highest confidence; at least one
-    sentence. `least_sure`: minimum confidence (geometric mean per word, 0 to 1; `exp` of `teaching.sureness`). If both
-    are given, a tree must satisfy both. `sizes`: numbers of trees written to separate files. `seed`: seed of the
-    order.
+    `keep_fraction`: of each file's sentences of similar length (see BIN), the fraction with the highest confidence; at
+    least one sentence. `min_confidence`: minimum confidence (geometric mean per word, 0 to 1; `exp` of
+    `parsing.log_confidence`). If both are given, a tree must satisfy both. `sizes`: numbers of trees written to
+    separate files. `seed`: seed of the order.
 
     Raises ConfigError for values out of range.
     """
 
-    sure: float = 0.5
-    least_sure: float | None = None
+    keep_fraction: float = 0.5
+    min_confidence: float | None = None
     sizes: tuple[int, ...] = ()
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not 0 < self.sure <= 1:
-            raise ConfigError(f"the fraction to keep is {self.sure}; it must be above 0, at most 1 (--keep-fraction)")
-        if self.least_sure is not None and not 0 <= self.least_sure <= 1:
-            raise ConfigError(f"the minimum confidence is {self.least_sure}; it must be 0 to 1 (--min-confidence)")
+        if not 0 < self.keep_fraction <= 1:
+            raise ConfigError(
+                f"the fraction to keep is {self.keep_fraction}; it must be above 0, at most 1 (--keep-fraction)"
+            )
+        if self.min_confidence is not None and not 0 <= self.min_confidence <= 1:
+            raise ConfigError(f"the minimum confidence is {self.min_confidence}; it must be 0 to 1 (--min-confidence)")
         if any(size < 1 for size in self.sizes) or len(set(self.sizes)) < len(self.sizes):
             raise ConfigError(f"the sizes are {list(self.sizes)}; give different whole numbers from 1 (--sizes)")
 
 
-def chosen(lesson: Lesson, selection: Selection) -> tuple[list[int], list[Counter[str]]]:
+def select(silver_trees: SilverTreebank, selection: Selection) -> tuple[list[int], list[Counter[str]]]:
     """Select sentences. Returns (their indices in the order of the text, the counts of excluded sentences of each file:
     "incomplete", "unsure")."""
     bins: dict[tuple[int, int], list[int]] = defaultdict(list)
-    dropped = [Counter[str]() for _ in lesson.counts]
-    for number, (sentence, taught) in enumerate(zip(lesson.sentences, lesson.trees, strict=True)):
-        if taught.status in WHOLE:
-            bins[sentence.file, (len(sentence.words) - 1) // BIN].append(number)
+    dropped = [Counter[str]() for _ in silver_trees.counts]
+    for i, (sentence, silver_tree) in enumerate(zip(silver_trees.sentences, silver_trees.trees, strict=True)):
+        if silver_tree.status in COMPLETE_STATUSES:
+            bins[sentence.file, (len(sentence.words) - 1) // BIN].append(i)
         else:
             dropped[sentence.file]["incomplete"] += 1
-    kept = []
-    for (file, _), numbers in bins.items():
-        best = sorted(numbers, key=lambda number: (-lesson.trees[number].sure, number))
-        best = best[: max(1, math.ceil(selection.sure * len(best) - 1e-9))]
-        if selection.least_sure is not None:
-            best = [number for number in best if math.exp(lesson.trees[number].sure) >= selection.least_sure]
-        dropped[file]["unsure"] += len(numbers) - len(best)
-        kept += best
-    return sorted(kept), dropped
+    selected = []
+    for (file, _), indices in bins.items():
+        best = sorted(indices, key=lambda i: (-silver_trees.trees[i].confidence, i))
+        best = best[: max(1, math.ceil(selection.keep_fraction * len(best) - 1e-9))]
+        if selection.min_confidence is not None:
+            best = [i for i in best if math.exp(silver_trees.trees[i].confidence) >= selection.min_confidence]
+        dropped[file]["unsure"] += len(indices) - len(best)
+        selected += best
+    return sorted(selected), dropped
 
 
-def write_selection(lesson: Lesson, selection: Selection, out: Path) -> dict[str, Any]:
+def write_selection(silver_trees: SilverTreebank, selection: Selection, out: Path) -> dict[str, Any]:
     """Write `out`/teacher.mrg (a tree per line, in an order drawn with the seed), teacher.tags (the tags of each),
     teacher.json (counts of read, selected and excluded sentences, also returned), and for each size teacher.SIZE.mrg
     and .tags, the first trees of teacher.mrg.
@@ -76,38 +78,38 @@ def write_selection(lesson: Lesson, selection: Selection, out: Path) -> dict[str
     Raises TrainingDataError if no tree is selected, or, after everything else is written, for sizes above the number of
     selected trees.
     """
-    kept, dropped = chosen(lesson, selection)
-    if not kept:
+    selected, dropped = select(silver_trees, selection)
+    if not selected:
         raise TrainingDataError(
-            f"none of the {len(lesson.trees)} trees is selected; give a lower --min-confidence, a higher "
+            f"none of the {len(silver_trees.trees)} trees is selected; give a lower --min-confidence, a higher "
             "--keep-fraction or more text"
         )
     report = {
-        **lesson.facts,
-        "sure": selection.sure,
-        "least_sure": selection.least_sure,
+        **silver_trees.facts,
+        "sure": selection.keep_fraction,
+        "least_sure": selection.min_confidence,
         "seed": selection.seed,
-        "parsed": len(lesson.trees),
-        "kept": len(kept),
-        "kept_words": sum(len(lesson.sentences[number].words) for number in kept),
-        "files": _by_file(lesson, kept, dropped),
-        "sureness_parsed": quantiles([math.exp(taught.sure) for taught in lesson.trees]),
-        "sureness_kept": quantiles([math.exp(lesson.trees[number].sure) for number in kept]),
-        "sizes": [size for size in selection.sizes if size <= len(kept)],
+        "parsed": len(silver_trees.trees),
+        "kept": len(selected),
+        "kept_words": sum(len(silver_trees.sentences[i].words) for i in selected),
+        "files": _counts_by_file(silver_trees, selected, dropped),
+        "sureness_parsed": quantiles([math.exp(silver_tree.confidence) for silver_tree in silver_trees.trees]),
+        "sureness_kept": quantiles([math.exp(silver_trees.trees[i].confidence) for i in selected]),
+        "sizes": [size for size in selection.sizes if size <= len(selected)],
     }
-    random.Random(selection.seed).shuffle(kept)
-    trees = [lesson.trees[number].tree + "\n" for number in kept]
-    tags = [" ".join(lesson.sentences[number].tags) + "\n" for number in kept]
+    random.Random(selection.seed).shuffle(selected)
+    trees = [silver_trees.trees[i].tree + "\n" for i in selected]
+    tags = [" ".join(silver_trees.sentences[i].tags) + "\n" for i in selected]
     for size in (None, *selection.sizes):
-        if size is None or size <= len(kept):
+        if size is None or size <= len(selected):
             name = "teacher" if size is None else f"teacher.{size}"
             write_atomically(out / f"{name}.mrg", "".join(trees[:size]).encode())
             write_atomically(out / f"{name}.tags", "".join(tags[:size]).encode())
     write_json(out / "teacher.json", report)
-    large = [size for size in selection.sizes if size > len(kept)]
+    large = [size for size in selection.sizes if size > len(selected)]
     if large:
         raise TrainingDataError(
-            f"--sizes {large[0]}: only {len(kept)} trees are selected (all are in {out / 'teacher.mrg'}); give smaller "
+            f"--sizes {large[0]}: only {len(selected)} trees are selected (all are in {out / 'teacher.mrg'}); give smaller "
             "sizes, a higher --keep-fraction or more text"
         )
     return report
@@ -119,12 +121,14 @@ def quantiles(values: Sequence[float]) -> dict[str, float]:
     return {str(q): round(ordered[round(q / 100 * (len(ordered) - 1))], 6) for q in QUANTILES}
 
 
-def _by_file(lesson: Lesson, kept: Sequence[int], dropped: Sequence[Counter[str]]) -> list[dict[str, Any]]:
+def _counts_by_file(
+    silver_trees: SilverTreebank, selected: Sequence[int], dropped: Sequence[Counter[str]]
+) -> list[dict[str, Any]]:
     """The counts of each file: sentences parsed, selected, and excluded by reason."""
-    parsed = Counter(sentence.file for sentence in lesson.sentences)
-    left = Counter(lesson.sentences[number].file for number in kept)
+    parsed = Counter(sentence.file for sentence in silver_trees.sentences)
+    n_selected = Counter(silver_trees.sentences[i].file for i in selected)
     found = []
-    for number, counts in enumerate(lesson.counts):
-        why = {**counts["dropped"], **{name: dropped[number][name] for name in ("incomplete", "unsure")}}
-        found.append({**counts, "dropped": why, "parsed": parsed[number], "kept": left[number]})
+    for i, counts in enumerate(silver_trees.counts):
+        reasons = {**counts["dropped"], **{name: dropped[i][name] for name in ("incomplete", "unsure")}}
+        found.append({**counts, "dropped": reasons, "parsed": parsed[i], "kept": n_selected[i]})
     return found

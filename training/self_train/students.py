@@ -14,11 +14,11 @@ from spacy_dtparse.parsers import load_parser
 
 from ..data.evaluate import evaluate
 from ..data.treebanks import TreebankFile, read_files
-from ..dtree.boosting.rows import LOG_FILE, seconds_used
-from ..dtree.fit import fit_model
+from ..dtree.boosting.path_log import LOG_FILE, seconds_used
+from ..dtree.fit import train_boosted_parser
 from ..dtree.recipe import FitRecipe
-from ..runs.files import file_digest, keep_json, read_lines, read_result, write_atomically
-from ..runs.telling import Say
+from ..runs.files import file_digest, read_lines, read_result, save_checkpoint, write_atomically
+from ..runs.metrics_log import LineLogger
 
 RESULT, TRAINED, TABLE = "result.json", "trained.json", "table.md"
 
@@ -27,24 +27,24 @@ RESULT, TRAINED, TABLE = "result.json", "trained.json", "table.md"
 class Experiment:
     """Training and test data of students.
 
-    `teacher`: a folder of silver trees, written by `self-train`. `sizes`: for each student, the number of silver trees
-    (the first ones) that it gets in addition to the treebank `train`; 0: only the treebank. `dev`: trees whose F1
-    chooses λ. `judges`: test files by name. `share`: total weight of the silver trees, as a multiple of that of the
-    treebank (words times weight), with at most weight 1 per tree; or `weight`: weight of each silver tree. `minutes`:
-    wall clock of a student's λ path, over all calls; None: the recipe's. `out`: a student has the folder `out`/SIZE and
-    the model `out`/SIZE.model.
+    `silver_dir`: a folder of silver trees, written by `self-train`. `sizes`: for each student, the number of silver
+    trees (the first ones) that it gets in addition to the treebank `train`; 0: only the treebank. `dev`: trees whose F1
+    chooses λ. `test_files`: test files by name. `teacher_weight`: total weight of the silver trees, as a multiple of
+    that of the treebank (words times weight), with at most weight 1 per tree; or `weight`: weight of each silver tree.
+    `minutes`: wall clock of a student's λ path, over all calls; None: the recipe's. `out`: a student has the folder
+    `out`/SIZE and the model `out`/SIZE.model.
 
     Raises ConfigError for values out of range.
     """
 
     recipe: FitRecipe
-    teacher: Path
+    silver_dir: Path
     sizes: tuple[int, ...]
     train: tuple[TreebankFile, ...]
     dev: tuple[TreebankFile, ...]
-    judges: dict[str, TreebankFile]
+    test_files: dict[str, TreebankFile]
     out: Path
-    share: float = 1.0
+    teacher_weight: float = 1.0
     weight: float | None = None
     minutes: float | None = None
 
@@ -53,9 +53,9 @@ class Experiment:
             raise ConfigError(f"the sizes are {list(self.sizes)}; give different whole numbers from 0 (--sizes)")
         if not self.train:
             raise ConfigError("there is no treebank to train on; give --train FILE")
-        if not self.judges:
+        if not self.test_files:
             raise ConfigError("there is no file to score students on; give --evaluate NAME=FILE")
-        for name in ("share", "weight", "minutes"):
+        for name in ("teacher_weight", "weight", "minutes"):
             value = getattr(self, name)
             if value is not None and not 0 < value < float("inf"):
                 raise ConfigError(f"the {name} is {value}; it must be above 0")
@@ -67,21 +67,21 @@ class Experiment:
         """
         if size == 0:
             return list(self.train)
-        lesson = TreebankFile(self.teacher / "teacher.mrg", self.teacher / "teacher.tags", limit=size)
-        sentences = lesson.read()
+        silver_trees = TreebankFile(self.silver_dir / "teacher.mrg", self.silver_dir / "teacher.tags", limit=size)
+        sentences = silver_trees.read()
         if len(sentences) < size:
             raise TrainingDataError(
-                f"{lesson.path} has {len(sentences)} trees, not {size}; give smaller --sizes, or make more trees with "
+                f"{silver_trees.path} has {len(sentences)} trees, not {size}; give smaller --sizes, or make more trees with "
                 "`python -m training self-train`"
             )
         weight = self.weight
         if weight is None:
             own = sum(s.weight * len(s.tags) for s in read_files(self.train))
-            weight = round(min(1.0, self.share * own / sum(len(s.tags) for s in sentences)), 6)
-        return [*self.train, replace(lesson, weight=weight)]
+            weight = round(min(1.0, self.teacher_weight * own / sum(len(s.tags) for s in sentences)), 6)
+        return [*self.train, replace(silver_trees, weight=weight)]
 
 
-def named_file(text: str) -> tuple[str, TreebankFile]:
+def parse_named_file(text: str) -> tuple[str, TreebankFile]:
     """Parse `NAME=PATH[,tags=PATH][,limit=N]` into name and file. Raises ConfigError for anything else."""
     name, sign, rest = text.partition("=")
     if not sign or not name or not rest or "," in name or "/" in name:
@@ -89,7 +89,7 @@ def named_file(text: str) -> tuple[str, TreebankFile]:
     return name, TreebankFile.parse(rest)
 
 
-def run_experiment(experiment: Experiment, log: Say = print) -> list[dict[str, Any]]:
+def run_experiment(experiment: Experiment, log_line: LineLogger = print) -> list[dict[str, Any]]:
     """Train and score a student for each size, in order; write `out`/SIZE/result.json and `out`/table.md after each.
 
     Existing results with the same conditions are reused; a trained student with other test files is only scored; an
@@ -99,30 +99,30 @@ def run_experiment(experiment: Experiment, log: Say = print) -> list[dict[str, A
     files = {size: experiment.student_files(size) for size in experiment.sizes}
     results = []
     for size in experiment.sizes:
-        facts = json.loads(json.dumps(_facts(experiment, files[size])))
+        facts = json.loads(json.dumps(_conditions(experiment, files[size])))
         path = experiment.out / str(size) / RESULT
         result = read_result(path)
         if result is None or result["facts"] != facts:
-            log(f"student with {size} silver trees")
-            result = {"size": size, "facts": facts, **_student(experiment, size, files[size], facts)}
-            keep_json(path, result)
+            log_line(f"student with {size} silver trees")
+            result = {"size": size, "facts": facts, **_run_student(experiment, size, files[size], facts)}
+            save_checkpoint(path, result)
         results.append(result)
-        write_atomically(experiment.out / TABLE, table(results).encode())
+        write_atomically(experiment.out / TABLE, students_table(results).encode())
     return results
 
 
-def _facts(experiment: Experiment, files: Sequence[TreebankFile]) -> dict[str, Any]:
+def _conditions(experiment: Experiment, files: Sequence[TreebankFile]) -> dict[str, Any]:
     """The conditions that determine a student and its scores."""
     return {
         "recipe": experiment.recipe.facts(),
         "minutes": experiment.minutes,
-        "train": list(map(_file_facts, files)),
-        "dev": list(map(_file_facts, experiment.dev)),
-        "judges": {name: _file_facts(file) for name, file in experiment.judges.items()},
+        "train": list(map(_file_conditions, files)),
+        "dev": list(map(_file_conditions, experiment.dev)),
+        "judges": {name: _file_conditions(file) for name, file in experiment.test_files.items()},
     }
 
 
-def _file_facts(file: TreebankFile) -> dict[str, Any]:
+def _file_conditions(file: TreebankFile) -> dict[str, Any]:
     digests = {}
     for kind, path in (("trees", file.path), ("tags", file.tags)):
         if path is not None:
@@ -130,18 +130,18 @@ def _file_facts(file: TreebankFile) -> dict[str, Any]:
                 raise TrainingDataError(f"there is no file {path}; give the path of a file that exists")
             digests[kind] = file_digest(path)
     part: dict[str, Any] = {} if file.block is None else {"block": file.block}  # older results lack this key
-    part |= {} if file.share == 1.0 else {"share": file.share}
+    part |= {} if file.fraction == 1.0 else {"share": file.fraction}
     return {"name": file.name, **digests, "weight": file.weight, "limit": file.limit, **part}
 
 
-def _train(
+def _train_student(
     experiment: Experiment, size: int, files: Sequence[TreebankFile], facts: dict[str, Any], model: Path
 ) -> dict[str, Any]:
     """Train (or finish) a student, unless it exists; returns the content of its trained.json."""
     folder = experiment.out / str(size)
-    held = read_result(folder / TRAINED)
-    if held is not None and held["facts"] == facts and model.is_file():
-        return held
+    saved = read_result(folder / TRAINED)
+    if saved is not None and saved["facts"] == facts and model.is_file():
+        return saved
     log_file = folder / "path" / LOG_FILE
     recipe = experiment.recipe
     if experiment.minutes is not None:
@@ -149,24 +149,28 @@ def _train(
         limit = recipe.path.budget_seconds
         recipe = replace(recipe, path=replace(recipe.path, budget_seconds=left if limit is None else min(left, limit)))
     began = time.perf_counter()
-    fitted = fit_model(recipe, files, experiment.dev, folder, model, {"name": f"student-{size}", "lang": "en"})
-    held = {
+    fitted = train_boosted_parser(
+        recipe, files, experiment.dev, folder, model, {"name": f"student-{size}", "lang": "en"}
+    )
+    saved = {
         "facts": facts,
         "train_seconds_now": round(time.perf_counter() - began, 1),
         "path_seconds": round(seconds_used(read_lines(log_file)), 1),
         "stopped": fitted.stopped,
         "notes": fitted.notes,
     }
-    keep_json(folder / TRAINED, held)
-    return held
+    save_checkpoint(folder / TRAINED, saved)
+    return saved
 
 
-def _student(experiment: Experiment, size: int, files: Sequence[TreebankFile], facts: dict[str, Any]) -> dict[str, Any]:
+def _run_student(
+    experiment: Experiment, size: int, files: Sequence[TreebankFile], facts: dict[str, Any]
+) -> dict[str, Any]:
     """Train (or finish) and score one student."""
     model = experiment.out / f"{size}.model"
-    trained = _train(experiment, size, files, {k: v for k, v in facts.items() if k != "judges"}, model)
+    trained = _train_student(experiment, size, files, {k: v for k, v in facts.items() if k != "judges"}, model)
     scores: dict[str, Any] = {}
-    for name, file in experiment.judges.items():
+    for name, file in experiment.test_files.items():
         kinds = ("gold",) if file.tags is None else ("gold", "predicted")
         scores[name] = [{**record, "treebank": name} for record in evaluate(model, [file], kinds, (None, 0))]
     meta = load_parser(model).meta
@@ -182,7 +186,7 @@ def _student(experiment: Experiment, size: int, files: Sequence[TreebankFile], f
     }
 
 
-def table(results: Sequence[dict[str, Any]]) -> str:
+def students_table(results: Sequence[dict[str, Any]]) -> str:
     """Markdown table with a line per student: F1 as *all* / *evalb* in percent, tokens/s over all test files."""
     columns = [
         (name, kind) for name, records in results[0]["scores"].items() for kind in ("gold", "predicted")

@@ -38,6 +38,6 @@ def fit_scores(spans, posteriors, n):
     for _ in range(_ROUNDS):
         _, found = tree_posteriors(score_matrix(spans, scores, n))
         for c in range(len(spans)):
-            now = found[spans[c, 0], spans[c, 1]]
-            scores[c] += _STEP * math.log((posteriors[c] + UNLISTED) / (now + UNLISTED))
+            current = found[spans[c, 0], spans[c, 1]]
+            scores[c] += _STEP * math.log((posteriors[c] + UNLISTED) / (current + UNLISTED))
     return scores

@@ -21,8 +21,8 @@ from ..data.evaluate import score_parser
 from ..data.treebanks import corpus_files, every, read_files
 from ..pcfg import Markov
 from ..pcfg.latent_training import LatentOptions, describe_latent, train_latent
-from ..runs.files import append_line, keep_json, read_lines, read_result, write_atomically
-from .plans import NO, RESULT, Named, Results, Tables, markdown, origin, percent
+from ..runs.files import append_line, read_lines, read_result, save_checkpoint, write_atomically
+from .plans import NO, RESULT, PlanItem, Results, Tables, markdown, origin, percent
 from .sources import Sources, corpus_sources
 
 BINARISATIONS = ("center-parent", "center-head", "left", "right")
@@ -36,16 +36,16 @@ DECODERS = ("rerank", "viterbi", "q", "max-rule")
 @dataclass(frozen=True)
 class View:
     """One way to parse dev. `tags`: "own" (the grammar predicts them), "gold" or "predicted" (by the tagger).
-    `settings`: of the parser (PcfgSettings). `most`: dev sentences with more words are left out."""
+    `settings`: of the parser (PcfgSettings). `max_words`: dev sentences with more words are left out."""
 
     name: str
     tags: str = "own"
     settings: Mapping[str, Any] = field(default_factory=dict)
-    most: int | None = None
+    max_words: int | None = None
 
 
 @dataclass(frozen=True)
-class Run(Named):
+class Run(PlanItem):
     """One grammar, or a product of several, trained on one treebank."""
 
     treebank: str
@@ -54,7 +54,11 @@ class Run(Named):
 
 
 BOTH = (View("own"), View("gold", "gold"))
-LENGTHS = tuple(View(f"{tags} {most}", tags, most=most) for most in (40, 100) for tags in ("own", "gold", "predicted"))
+LENGTHS = tuple(
+    View(f"{tags} {max_words}", tags, max_words=max_words)
+    for max_words in (40, 100)
+    for tags in ("own", "gold", "predicted")
+)
 DECODED = (
     *(View(decoder, settings={"decoder": decoder}) for decoder in DECODERS),
     *(
@@ -65,19 +69,19 @@ DECODED = (
 )  # fmt: skip
 
 
-def _annotated(how: str, values: int, seed: int = 0, views: tuple[View, ...] = BOTH, **more: Any) -> Run:
-    """A run with a grammar whose symbols all have `values` latent values, as in the paper. `how`: one of
+def _latent_run(binarisation: str, values: int, seed: int = 0, views: tuple[View, ...] = BOTH, **more: Any) -> Run:
+    """A run with a grammar whose symbols all have `values` latent values, as in the paper. `binarisation`: one of
     BINARISATIONS."""
-    given = {"markov": Markov(1, 0, how, 1), "values": values, "seeds": (seed,), **more}
+    given = {"markov": Markov(1, 0, binarisation, 1), "values": values, "seeds": (seed,), **more}
     options = LatentOptions(cycles=0, noise=NOISE, smooth_iterations=5, **given)
-    return Run(f"{how}-{values}" + (f"-seed{seed}" if seed else ""), "wsj", options, views)
+    return Run(f"{binarisation}-{values}" + (f"-seed{seed}" if seed else ""), "wsj", options, views)
 
 
 PLAN = (  # in the order of execution
-    *(_annotated("center-parent", values) for values in VALUES[:-1]),
-    _annotated("center-parent", 16, views=(*BOTH, *DECODED), candidates=True),
-    *(_annotated(how, values) for how in BINARISATIONS[1:] for values in VALUES),
-    *(_annotated("center-parent", 16, seed, BOTH[:1]) for seed in SEEDS[1:]),
+    *(_latent_run("center-parent", values) for values in VALUES[:-1]),
+    _latent_run("center-parent", 16, views=(*BOTH, *DECODED), candidates=True),
+    *(_latent_run(binarisation, values) for binarisation in BINARISATIONS[1:] for values in VALUES),
+    *(_latent_run("center-parent", 16, seed, BOTH[:1]) for seed in SEEDS[1:]),
     *(Run(f"cycles-{cycles}", "wsj", LatentOptions(cycles=cycles, seeds=(0,)), BOTH) for cycles in CYCLES),
     Run("split-merge", "wsj", LatentOptions(seeds=(0,)), (*BOTH, *LENGTHS)),
     Run("product", "wsj", LatentOptions(seeds=SEEDS), (*BOTH, *LENGTHS)),
@@ -86,7 +90,7 @@ PLAN = (  # in the order of execution
 )
 
 LOG, MODEL = "log.jsonl", "model"
-KEPT = ("all", "evalb", "tag_accuracy", "sentences", "tokens", "seconds", "tokens_per_second", "status")
+STORED_SCORES = ("all", "evalb", "tag_accuracy", "sentences", "tokens", "seconds", "tokens_per_second", "status")
 
 
 @cache
@@ -114,70 +118,75 @@ def execute(run: Run, study: Study) -> tuple[dict[str, Any], bool]:
     same conditions are not repeated. Raises TrainingDataError and ConfigError for unusable input."""
     sources = _gold(study.corpus, run.treebank, study.scale)
     options = {name: value for name, value in describe_latent(run.options).items() if name != "candidates" or value}
-    facts = json.loads(json.dumps({"run": run.name, "options": options, "data": sources.facts()}))
+    conditions = json.loads(json.dumps({"run": run.name, "options": options, "data": sources.describe()}))
     folder = study.out / run.name
     path, model = folder / RESULT, folder / MODEL
-    held = read_result(path, "views")
-    if held is not None and held["facts"] != facts:
+    stored = read_result(path, "views")
+    if stored is not None and stored["facts"] != conditions:
         raise TrainingDataError(
             f"{path} was computed with other trees or options; delete its folder to repeat the run, or give another "
             "--out"
         )
-    views = {} if held is None else dict(held["views"])
+    views = {} if stored is None else dict(stored["views"])
     wanted = [view for view in run.views if study.tags is not None or view.tags != "predicted"]
     todo = [view for view in wanted if view.name not in views]
-    if held is not None and not todo:
-        return held, False
-    result = held or {"facts": facts, **_train(run, study, sources, model)}
+    if stored is not None and not todo:
+        return stored, False
+    result = stored or {"facts": conditions, **_train(run, study, sources, model)}
     parser = load_parser(model)
     if not isinstance(parser, PcfgParser):
         raise ConfigError(f"{model} is no PCFG; delete {folder} to train it again")
     for view in todo:
-        views[view.name] = _look(view, run.treebank, sources.dev, parser, study)
+        views[view.name] = _parse_view(view, run.treebank, sources.dev, parser, study)
         result |= {"views": views, **origin(study.command)}
-        keep_json(path, result)
+        save_checkpoint(path, result)
     return result, True
 
 
 def _train(run: Run, study: Study, sources: Sources, model: Path) -> dict[str, Any]:
     folder = model.parent
     folder.mkdir(parents=True, exist_ok=True)
-    began = time.perf_counter()
+    started = time.perf_counter()
 
-    def log(**facts: object) -> None:
-        append_line(folder / LOG, facts)
+    def log(**conditions: object) -> None:
+        append_line(folder / LOG, conditions)
 
-    made = train_latent(sources.train, run.options, {"name": run.name}, study.threads, folder / "cycles", log)
-    write_atomically(model, PcfgParser(made).to_bytes())
+    trained = train_latent(sources.train, run.options, {"name": run.name}, study.threads, folder / "cycles", log)
+    write_atomically(model, PcfgParser(trained).to_bytes())
     rows = [row for row in read_lines(folder / LOG) if row["step"] == "em"]
     last = next((row for row in reversed(rows) if row["held_out"] is not None), rows[-1] if rows else None)
-    n, step = len(sources.train) - made.meta["left_out"], run.options.hold_out
+    n, step = len(sources.train) - trained.meta["left_out"], run.options.hold_out
     n_learned = n - (-(-n // step) if step and n >= step else 0)
     return {
-        "train_seconds": round(time.perf_counter() - began, 1),
+        "train_seconds": round(time.perf_counter() - started, 1),
         "sentences": n,
         "train_log": None if last is None else last["log_likelihood"] / n_learned,
         "held_out_log": None if last is None else last["held_out"],
-        "values": [int(part.sizes.sum()) for part in made.latent],
-        "parameters": [int((part.values > 0).sum()) + len(part.emissions.symbol) for part in made.latent],
+        "values": [int(part.sizes.sum()) for part in trained.latent],
+        "parameters": [int((part.values > 0).sum()) + len(part.emissions.symbol) for part in trained.latent],
         "megabytes": model.stat().st_size / 1e6,
     }
 
 
-def _look(view: View, name: str, gold: Sequence[Sentence], parser: PcfgParser, study: Study) -> dict[str, Any]:
+def _parse_view(view: View, name: str, gold: Sequence[Sentence], parser: PcfgParser, study: Study) -> dict[str, Any]:
     if not gold:
         raise TrainingDataError(f"{name} has no dev part; give a folder with {name}/dev.mrg")
     given = gold
     if view.tags == "predicted":
         given = every(read_files(corpus_files(study.corpus, [name], "dev", study.tags)), study.scale)
-    pairs = [(a, b.tags) for a, b in zip(gold, given, strict=True) if view.most is None or len(a.tags) <= view.most]
+    pairs = [
+        (a, b.tags) for a, b in zip(gold, given, strict=True) if view.max_words is None or len(a.tags) <= view.max_words
+    ]
     if not pairs:
-        raise TrainingDataError(f"no dev sentence of {name} has at most {view.most} words")
+        raise TrainingDataError(f"no dev sentence of {name} has at most {view.max_words} words")
     sentences = [replace(sentence, tags=sentence.tree.tags) for sentence, _ in pairs]
     used = [tags if view.tags == "predicted" else sentence.tree.tags for sentence, tags in pairs]
     chosen = parser.with_settings(tags="own" if view.tags == "own" else "given", **view.settings)
     found = score_parser(chosen, sentences, used)
-    return {"settings": {**view.settings, "tags": view.tags, "most": view.most}, **{key: found[key] for key in KEPT}}
+    return {
+        "settings": {**view.settings, "tags": view.tags, "most": view.max_words},
+        **{key: found[key] for key in STORED_SCORES},
+    }
 
 
 def count(number: float) -> str:
@@ -212,17 +221,17 @@ def initial(results: Results) -> str:
 def binarisations(results: Results) -> str:
     """F1 against parameters for each binarisation and number of values (Figure 7)."""
     named = [(name, str(values), results.get(f"{name}-{values}")) for name in BINARISATIONS for values in VALUES]
-    rows = [[name, values, *_figures(result)] for name, values, result in named if result is not None]
+    rows = [[name, values, *_score_cells(result)] for name, values, result in named if result is not None]
     if "split-merge" in results:
         result = results["split-merge"]
-        rows.append(["center-head", f"split-merge, {result['values'][0]} in all", *_figures(result)])
-    return markdown(["binarisation", "\\|H\\|", *FIGURES], rows)
+        rows.append(["center-head", f"split-merge, {result['values'][0]} in all", *_score_cells(result)])
+    return markdown(["binarisation", "\\|H\\|", *COLUMNS], rows)
 
 
-FIGURES = ("parameters", "own tags: F1 *all* / *evalb*", "gold tags: F1 *all* / *evalb*", "tokens/s, own")
+COLUMNS = ("parameters", "own tags: F1 *all* / *evalb*", "gold tags: F1 *all* / *evalb*", "tokens/s, own")
 
 
-def _figures(result: dict[str, Any]) -> list[str]:
+def _score_cells(result: dict[str, Any]) -> list[str]:
     own, gold = result["views"]["own"], result["views"]["gold"]
     return [count(result["parameters"][0]), *(_f1(view) for view in (own, gold)), f"{own['tokens_per_second']:,.0f}"]
 
@@ -234,8 +243,8 @@ def _f1(view: dict[str, Any]) -> str:
 def cycles(results: Results) -> str:
     """F1 by the number of split-merge cycles (Petrov et al. 2006)."""
     have = [(number, results[f"cycles-{number}"]) for number in CYCLES if f"cycles-{number}" in results]
-    rows = [[number, result["values"][0], *_figures(result)] for number, result in have]
-    return markdown(["cycles", "latent values", *FIGURES], rows)
+    rows = [[number, result["values"][0], *_score_cells(result)] for number, result in have]
+    return markdown(["cycles", "latent values", *COLUMNS], rows)
 
 
 def decoders(results: Results) -> str:
@@ -264,13 +273,13 @@ def lengths(results: Results) -> str:
     rows = []
     for name, what in LENGTH_RUNS.items():
         views = results.get(name, {"views": {}})["views"]
-        for most, tags, view in ((one.most, one.tags, views.get(one.name)) for one in LENGTHS):
+        for max_words, tags, view in ((one.max_words, one.tags, views.get(one.name)) for one in LENGTHS):
             if view is not None:
-                figures = view["evalb"]
-                f1, recall, precision = map(percent, (view["all"]["f1"], figures["recall"], figures["precision"]))
-                crossing = f"{figures['crossing']:.2f}", percent(figures["no_crossing"], 1)
+                scores = view["evalb"]
+                f1, recall, precision = map(percent, (view["all"]["f1"], scores["recall"], scores["precision"]))
+                crossing = f"{scores['crossing']:.2f}", percent(scores["no_crossing"], 1)
                 speed = f"{view['tokens_per_second']:,.0f}"
-                rows.append([what, f"≤ {most}", tags, f1, recall, precision, *crossing, speed])
+                rows.append([what, f"≤ {max_words}", tags, f1, recall, precision, *crossing, speed])
     rows += [
         ["paper, section 23", "≤ 40", "own", NO, "86.7", "86.6", "1.19", "61.1", NO],
         ["paper, section 23", "≤ 100", "own", NO, "86.0", "86.1", "1.39", "58.3", NO],

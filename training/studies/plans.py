@@ -21,16 +21,16 @@ Tables = Mapping[str, tuple[Sequence[str], Callable[[Results], str]]]  # (runs, 
 
 
 @dataclass(frozen=True)
-class Named:
+class PlanItem:
     """An item of a plan, selected by its name."""
 
     name: str
 
 
-R = TypeVar("R", bound=Named)
+R = TypeVar("R", bound=PlanItem)
 
 
-def chosen(plan: Sequence[R], names: Sequence[str] | None) -> list[R]:
+def select_runs(plan: Sequence[R], names: Sequence[str] | None) -> list[R]:
     """The named runs, or all, in the order of the plan. Raises ConfigError for a name that is not in the plan."""
     known = [run.name for run in plan]
     unknown = [name for name in names or () if name not in known]
@@ -40,24 +40,26 @@ def chosen(plan: Sequence[R], names: Sequence[str] | None) -> list[R]:
 
 
 def run_each(
-    runs: Sequence[R], execute: Callable[[R], tuple[dict[str, Any], bool]], told: Callable[[dict[str, Any]], str]
+    runs: Sequence[R],
+    execute: Callable[[R], tuple[dict[str, Any], bool]],
+    describe_scores: Callable[[dict[str, Any]], str],
 ) -> None:
     """Do the runs in order and print a line for each. `execute`: returns a run's result and whether it was computed
-    now. `told`: formats the scores of a result. A failed run is reported on standard error, and the next one
+    now. `describe_scores`: formats the scores of a result. A failed run is reported on standard error, and the next one
     follows; at the end TrainingDataError names all failed runs. If there is only one run, its error is raised."""
     failed = []
     for run in runs:
-        began = time.perf_counter()
+        started = time.perf_counter()
         try:
-            result, made = execute(run)
+            result, is_new = execute(run)
         except TrainingDataError as error:
             if len(runs) == 1:
                 raise
             print(f"training: error: {run.name}: {error}", file=sys.stderr)
             failed.append(run.name)
         else:
-            took = f"{time.perf_counter() - began:.0f} s" if made else "done before"
-            print(f"{run.name}: {told(result)}{took}", flush=True)
+            took = f"{time.perf_counter() - started:.0f} s" if is_new else "done before"
+            print(f"{run.name}: {describe_scores(result)}{took}", flush=True)
     if failed:
         raise TrainingDataError(f"{len(failed)} of {len(runs)} runs failed: {', '.join(failed)}")
 
@@ -68,9 +70,9 @@ def origin(command: Sequence[str]) -> dict[str, Any]:
     return {"command": list(command), "version": __version__, "date": now}
 
 
-def load_results(folder: Path, plan: Sequence[Named], *keys: str) -> dict[str, dict[str, Any]]:
+def load_results(folder: Path, plan: Sequence[PlanItem], *keys: str) -> dict[str, dict[str, Any]]:
     """The results of the plan's runs below `folder`; see `read_result`."""
-    return {run.name: held for run in plan if (held := read_result(folder / run.name / RESULT, *keys)) is not None}
+    return {run.name: stored for run in plan if (stored := read_result(folder / run.name / RESULT, *keys)) is not None}
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

@@ -26,13 +26,13 @@ class Sources(NamedTuple):
     dev: tuple[Sentence, ...]
     test: tuple[Sentence, ...] = ()
 
-    def facts(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """Numbers of sentences per treebank and part, and a digest of trees and tags, to identify the data."""
         digest = hashlib.blake2b(digest_size=12)
         for sentence in chain(*self):
             tree = sentence.tree
-            told = tree.words, tree.labels, tree.starts, tree.ends, sentence.tags, sentence.weight
-            digest.update(repr(told).encode())
+            identity = tree.words, tree.labels, tree.starts, tree.ends, sentence.tags, sentence.weight
+            digest.update(repr(identity).encode())
         counts = {part: dict(Counter(s.source for s in sentences)) for part, sentences in to_stored(self).items()}
         return {"sentences": counts, "digest": digest.hexdigest()}
 
@@ -69,12 +69,12 @@ def treebank_sources(root: Path, tags: Path | None, scale: float = 1.0, test: bo
     for part in ("train", "dev", "test") if test else ("train", "dev"):
         sentences = [replace(found, source=PTB) for path in section_files(root, part) for found in read_treebank(path)]
         if tags is not None:
-            sentences = _tagged(sentences, tags / f"{PTB}.{part}.tags", root)
+            sentences = _replace_tags(sentences, tags / f"{PTB}.{part}.tags", root)
         parts.append(every(sentences, scale))
     return Sources(*parts)
 
 
-def _tagged(sentences: list[Sentence], path: Path, root: Path) -> list[Sentence]:
+def _replace_tags(sentences: list[Sentence], path: Path, root: Path) -> list[Sentence]:
     rows = [tuple(line.split()) for line in read_tags(path, "a line of tags per tree")]
     wrong = next((n for n, (s, row) in enumerate(zip(sentences, rows, strict=False)) if len(row) != len(s.tags)), None)
     if wrong is not None or len(rows) != len(sentences):

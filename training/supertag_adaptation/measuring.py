@@ -18,7 +18,7 @@ from spacy_dtparse.trees import Tree
 from ..data.corpus import Sentence
 from ..data.evaluate import score_trees
 from ..loglinear_tagger.corpus import LabelledSentence
-from ..loglinear_tagger.fitting import judge
+from ..loglinear_tagger.fitting import evaluate_tagger
 
 Prunable = DtreeParser | PcfgParser
 """Parsers that can be restricted to spines: a search is a pass over an agenda in the one, over a chart in the other."""
@@ -29,14 +29,14 @@ _TEXT = ("tags a word", "right tag offered", "sentences/s", "equal trees", "F1 o
 _DEV = ("dev: tags a word", "right tag offered", "sentences/s", "F1")
 
 
-class Offering(NamedTuple):
+class TaggerVariant(NamedTuple):
     """A tagger whose spines restrict the parser (None: unrestricted), and the betas of the search."""
 
     tagger: SequenceTagger | None
     betas: tuple[float, ...]
 
 
-class _Met(NamedTuple):
+class _Measurement(NamedTuple):
     """The measurements on a sentence with one tagger."""
 
     tree: Tree
@@ -46,7 +46,7 @@ class _Met(NamedTuple):
 
 
 @contextmanager
-def no_collecting() -> Iterator[None]:
+def gc_disabled() -> Iterator[None]:
     """Context manager: disable garbage collection, whose time would count for one of the compared variants."""
     was = gc.isenabled()
     gc.collect()
@@ -62,7 +62,7 @@ def measure(
     parser: Prunable,
     sentences: Sequence[Sentence],
     labels: Sequence[LabelledSentence],
-    offerings: Sequence[Offering],
+    variants: Sequence[TaggerVariant],
     agreement: bool = False,
 ) -> list[dict[str, Any]]:
     """Parse sentences one by one in this process, each with every offering in turn, so that other load on the machine
@@ -71,19 +71,19 @@ def measure(
     `f1` and `equal`: labelled F1 against the sentences' trees, with `agreement` against the trees with the first
     offering, and the fraction of equal trees. For each sentence `seconds` (CPU time, including tagging), `searches`,
     and `offered`: total number of categories of its words at each β; `tokens`: of all sentences. `tagging`: scores of
-    the tagger by `judge`, with the gold `labels`.
+    the tagger by `evaluate_tagger`, with the gold `labels`.
     """
-    runs: list[list[_Met]] = [[] for _ in offerings]
-    parsers = [parser if tagger is None else parser.with_settings(betas=betas) for tagger, betas in offerings]
-    with no_collecting():
+    runs: list[list[_Measurement]] = [[] for _ in variants]
+    parsers = [parser if tagger is None else parser.with_settings(betas=betas) for tagger, betas in variants]
+    with gc_disabled():
         for sentence in (sentences[0], *sentences):  # the first one twice: to compile or load the kernels
-            for own, offering, run in zip(parsers, offerings, runs, strict=True):
-                run.append(_parse(own, offering, sentence))
+            for variant_parser, variant, run in zip(parsers, variants, runs, strict=True):
+                run.append(_parse(variant_parser, variant, sentence))
     if agreement:
-        sentences = [replace(s, tree=met.tree) for s, met in zip(sentences, runs[0][1:], strict=True)]
+        sentences = [replace(s, tree=one.tree) for s, one in zip(sentences, runs[0][1:], strict=True)]
     return [
-        _figures(run[1:], sentences, None if tagger is None else judge(tagger, labels, betas))
-        for (tagger, betas), run in zip(offerings, runs, strict=True)
+        _results(run[1:], sentences, None if tagger is None else evaluate_tagger(tagger, labels, betas))
+        for (tagger, betas), run in zip(variants, runs, strict=True)
     ]
 
 
@@ -96,34 +96,43 @@ def best_betas(
 ) -> tuple[float, ...]:
     """The betas with which the parser is fastest on these sentences without a lower F1 than unrestricted; if there are
     none, the most accurate ones."""
-    offerings = [Offering(tagger, betas) for betas in choices]
-    alone, *found = measure(parser, sentences, labels, [Offering(None, ()), *offerings])
-    able = [(sum(one["seconds"]), betas) for one, betas in zip(found, choices, strict=True) if one["f1"] >= alone["f1"]]
+    variants = [TaggerVariant(tagger, betas) for betas in choices]
+    unrestricted, *found = measure(parser, sentences, labels, [TaggerVariant(None, ()), *variants])
+    able = [
+        (sum(one["seconds"]), betas)
+        for one, betas in zip(found, choices, strict=True)
+        if one["f1"] >= unrestricted["f1"]
+    ]
     return min(able)[1] if able else max(zip(found, choices, strict=True), key=lambda pair: pair[0]["f1"])[1]
 
 
-def _parse(parser: Prunable, offering: Offering, sentence: Sentence) -> _Met:
-    words, tags, (tagger, betas) = sentence.tree.words, sentence.tags, offering
-    began = time.process_time()
-    offers = [] if tagger is None else tagger.multitag(words, tags, min(betas))
-    result = parser.parse(words, tags, offers)
-    seconds = time.process_time() - began
-    offered = [sum(p >= beta * offer[0][1] for offer in offers for _, p in offer) for beta in betas]
-    return _Met(result.tree, seconds, result.n_searches, offered)
+def _parse(parser: Prunable, variant: TaggerVariant, sentence: Sentence) -> _Measurement:
+    words, tags, (tagger, betas) = sentence.tree.words, sentence.tags, variant
+    started = time.process_time()
+    candidates = [] if tagger is None else tagger.multitag(words, tags, min(betas))
+    result = parser.parse(words, tags, candidates)
+    seconds = time.process_time() - started
+    offered = [
+        sum(p >= beta * word_candidates[0][1] for word_candidates in candidates for _, p in word_candidates)
+        for beta in betas
+    ]
+    return _Measurement(result.tree, seconds, result.n_searches, offered)
 
 
-def _figures(run: Sequence[_Met], sentences: Sequence[Sentence], tagging: dict[str, Any] | None) -> dict[str, Any]:
+def _results(
+    run: Sequence[_Measurement], sentences: Sequence[Sentence], tagging: dict[str, Any] | None
+) -> dict[str, Any]:
     """The results of a run."""
-    total, _ = score_trees(sentences, [met.tree for met in run])
+    total, _ = score_trees(sentences, [one.tree for one in run])
     shape = attrgetter("labels", "starts", "ends")
-    equal = [shape(s.tree) == shape(met.tree) for s, met in zip(sentences, run, strict=True)]
+    equal = [shape(s.tree) == shape(one.tree) for s, one in zip(sentences, run, strict=True)]
     return {
         "f1": total.to_dict()["all"]["f1"],
         "equal": sum(equal) / len(equal),
         "tokens": sum(len(sentence.tags) for sentence in sentences),
-        "seconds": [met.seconds for met in run],
-        "searches": [met.searches for met in run],
-        "offered": [met.offered for met in run],
+        "seconds": [one.seconds for one in run],
+        "searches": [one.searches for one in run],
+        "offered": [one.offered for one in run],
         "tagging": tagging,
     }
 
@@ -154,11 +163,11 @@ def breakdown(first: dict[str, Any], other: dict[str, Any]) -> list[dict[str, An
     return list(rows.values())
 
 
-def _in_search(offered: Sequence[int], number: int) -> float:
-    """The number of categories in search `number`, from 1. A β with the same categories as the previous one gets no
+def _in_search(offered: Sequence[int], index: int) -> float:
+    """The number of categories in search `index`, from 1. A β with the same categories as the previous one gets no
     search, and after the last β the search is unrestricted."""
     tried = [count for at, count in enumerate(offered) if at == 0 or count != offered[at - 1]]
-    return tried[number - 1] if number <= len(tried) else math.inf
+    return tried[index - 1] if index <= len(tried) else math.inf
 
 
 def _order(first: float, second: float) -> int:
@@ -168,10 +177,10 @@ def _order(first: float, second: float) -> int:
 
 def report(plain: dict[str, Any], results: Sequence[dict[str, Any]]) -> str:
     """The table by sizes and, for each size except the first, the breakdown of its change of speed."""
-    return "\n".join([table(plain, results), *(changes(results[0], result) for result in results[1:])])
+    return "\n".join([speed_table(plain, results), *(changes_table(results[0], result) for result in results[1:])])
 
 
-def table(plain: dict[str, Any], results: Sequence[dict[str, Any]]) -> str:
+def speed_table(plain: dict[str, Any], results: Sequence[dict[str, Any]]) -> str:
     """A Markdown table with a row for the unrestricted parser (`plain`), then one for each size. Tags per word are
     those at the first β, like the fraction of words whose right tag is among them; in text, the right tag is that of
     the parser's tree."""
@@ -198,7 +207,7 @@ def _tagging(measured: dict[str, Any]) -> list[str]:
     return [f"{at_first['labels']:.3f}", f"{100 * at_first['accuracy']:.2f} %"]
 
 
-def changes(first: dict[str, Any], other: dict[str, Any]) -> str:
+def changes_table(first: dict[str, Any], other: dict[str, Any]) -> str:
     """The breakdown of the time on held-out text with one size against that with the first."""
     rows = breakdown(first["text"], other["text"])
     n, total = len(first["text"]["seconds"]), sum(row["seconds"] for row in rows)
@@ -212,7 +221,7 @@ def changes(first: dict[str, Any], other: dict[str, Any]) -> str:
         count, seconds = row["sentences"], row["seconds"]
         cells = [row["search"], row["categories"], f"{count:,}", "–", "–", "–"]
         if count:
-            share = f"{100 * seconds / total:.0f} %" if total else "–"
-            cells[3:] = [f"{1000 * seconds / count:+.2f}", f"{seconds:+.3f}", share]
+            fraction = f"{100 * seconds / total:.0f} %" if total else "–"
+            cells[3:] = [f"{1000 * seconds / count:+.2f}", f"{seconds:+.3f}", fraction]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

@@ -23,7 +23,7 @@ EMBEDDED = "embedded"
 """Name of the English pipeline, and of the English boosted trees."""
 EMBEDDED_PCFGLA = "embedded-pcfgla"
 """Name of the English grammar with latent annotations."""
-_INSTEAD = (
+_REPLACEMENTS = (
     f"boosted trees or a grammar (--parser FILE, --parser {EMBEDDED}: the English trees, --parser {EMBEDDED_PCFGLA}: "
     "the English grammar)"
 )
@@ -39,18 +39,18 @@ def open_pipeline(pipeline: str, parser: Path | None = None, betas: tuple[float,
     if parser is None and not has_constituents(nlp):
         raise ConfigError(
             f"the pipeline {pipeline} has no constituency parser, only {', '.join(nlp.pipe_names) or 'nothing'}; add "
-            f"one, or give {_INSTEAD}"
+            f"one, or give {_REPLACEMENTS}"
         )
-    own: ConstituentParser | None = None
+    new_parser: ConstituentParser | None = None
     if parser is not None:
         embedded = {EMBEDDED: "en_trees", EMBEDDED_PCFGLA: "en_pcfgla"}.get(str(parser))
-        own = load_parser(find_model(parser) if embedded is None else embedded_model(embedded))
-    component = put_parser(nlp, own)
+        new_parser = load_parser(find_model(parser) if embedded is None else embedded_model(embedded))
+    component = put_parser(nlp, new_parser)
     name = component_name(nlp)
     if not getattr(component.parser, "reads_spines", False):
         raise ConfigError(
             f"{name!r} of the pipeline {pipeline} has a parser of kind {component.parser.name!r}, which does not use "
-            f"spines; replace it by {_INSTEAD}"
+            f"spines; replace it by {_REPLACEMENTS}"
         )
     if betas is not None:
         set_betas(nlp, betas)
@@ -67,7 +67,7 @@ def set_betas(nlp: Language, betas: Sequence[float]) -> None:
     nlp.get_pipe_config(component_name(nlp))["betas"] = list(betas)
 
 
-def head_rules_of(parser: Prunable) -> HeadRules:
+def parser_head_rules(parser: Prunable) -> HeadRules:
     """The head rules of a parser: for boosted trees those in the model, for a grammar those with which
     `training.pcfg.binarise` binarises."""
     return parser.model.heads if isinstance(parser, DtreeParser) else COLLINS
@@ -87,9 +87,9 @@ def write_pipeline(nlp: Language, tagger: Path, out: Path) -> Language:
             nlp.remove_pipe(other)
     component.spines_key = nlp.get_pipe_config(name)["spines_key"] = key
     parser = component.configured_parser
-    own = "spine_tagger" if "spine_tagger" not in nlp.component_names else f"{name}_spine_tagger"
+    component_id = "spine_tagger" if "spine_tagger" not in nlp.component_names else f"{name}_spine_tagger"
     config = {"model": str(tagger), "beta": min(parser.settings.betas), "spans_key": key}
-    nlp.add_pipe("spine_tagger", own, before=name, config=config)
+    nlp.add_pipe("spine_tagger", component_id, before=name, config=config)
     meta = nlp.meta
     meta["performance"] = {k: v for k, v in meta.get("performance", {}).items() if not k.startswith("const_")}
     meta["credits"] = list(dict.fromkeys([*meta.get("credits", []), *parser.meta.get("credits", [])]))

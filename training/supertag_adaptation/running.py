@@ -18,24 +18,24 @@ from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.pipeline.component import ALL_FACTORIES
 from spacy_dtparse.stored_names import to_stored
 from spacy_dtparse.trees import Recipe, Tree, parse_tree
-from spacy_dtparse.trees.sided import check_categories, written_categories
+from spacy_dtparse.trees.directional import category_writer, check_categories
 
 from ..data.assemble import check_target
 from ..data.corpus import Sentence
-from ..data.reading import Reading
-from ..data.spines import categorised
+from ..data.reading import SentenceSelection
+from ..data.spines import categorise
 from ..data.text import TextFile
 from ..data.treebanks import TreebankFile, read_files
 from ..loglinear_tagger.corpus import LabelledSentence
-from ..loglinear_tagger.fitting import fit_tagger, model_facts
+from ..loglinear_tagger.fitting import fit_tagger, tagger_metadata
 from ..loglinear_tagger.options import SequenceOptions
-from ..runs.files import file_digest, keep_json, read_result, write_atomically
-from ..runs.resuming import digest, own_folder, run_folder
-from ..runs.telling import Say, teller
-from ..self_train.selecting import WHOLE
-from ..self_train.teaching import Lesson, Teaching, teach
-from .measuring import Offering, Prunable, best_betas, measure, report
-from .packing import head_rules_of, open_pipeline, set_betas, write_pipeline
+from ..runs.files import file_digest, read_result, save_checkpoint, write_atomically
+from ..runs.metrics_log import LineLogger, metrics_logger
+from ..runs.resuming import claim_folder, digest, run_folder
+from ..self_train.selecting import COMPLETE_STATUSES
+from ..self_train.silver import SilverParsing, SilverTreebank, parse_silver
+from .measuring import Prunable, TaggerVariant, best_betas, measure, report
+from .packing import open_pipeline, parser_head_rules, set_betas, write_pipeline
 
 BETAS = ((0.5, 0.05), (0.3, 0.03), (0.2, 0.02), (0.1, 0.01), (0.03, 0.003), (0.01, 0.001))
 """Default choices of betas for --tune."""
@@ -65,7 +65,7 @@ class Adaptation:
 
     pipeline: str
     files: tuple[TextFile, ...]
-    reading: Reading = field(default_factory=Reading)
+    reading: SentenceSelection = field(default_factory=SentenceSelection)
     parser: Path | None = None
     treebank: tuple[TreebankFile, ...] = ()
     dev: tuple[TreebankFile, ...] = ()
@@ -108,12 +108,12 @@ HELD_OUT = 10
 """One of this many sentences is held out."""
 _BLOCK = 10
 """Maximum number of adjacent sentences held out together, because sentences of one text are similar."""
-_LEARNED = (*WHOLE, "greedy")
+_TRAINING_STATUSES = (*COMPLETE_STATUSES, "greedy")
 """Statuses of the parses that are used for training."""
 
 
 @dataclass(frozen=True)
-class _Material:
+class _AdaptationData:
     """The parser, a digest of its model, labelled training sentences of text and treebank, and sentences to measure on
     with their gold labels."""
 
@@ -125,7 +125,9 @@ class _Material:
     dev: tuple[list[Sentence], list[LabelledSentence]]
 
 
-def adapt(adaptation: Adaptation, out: Path, workdir: Path | None = None, n_workers: int = 2, log: Say = print) -> str:
+def adapt(
+    adaptation: Adaptation, out: Path, workdir: Path | None = None, n_workers: int = 2, log: LineLogger = print
+) -> str:
     """Parse the text, train a tagger for each size, measure, write the pipeline `out`; returns the report.
 
     The parser's trees, taggers and results are saved in `workdir`, if given; a call under the same conditions resumes
@@ -135,14 +137,14 @@ def adapt(adaptation: Adaptation, out: Path, workdir: Path | None = None, n_work
     check_target(out)
     nlp = open_pipeline(adaptation.pipeline, adaptation.parser, adaptation.betas)
     with run_folder(workdir) as folder:
-        material = _material(adaptation, nlp, folder, n_workers, log)
-        trained = []
+        material = _prepare_data(adaptation, nlp, folder, n_workers, log)
+        taggers = []
         for size in _sizes(adaptation, len(material.train), log):
             log(f"training a tagger on {size} trees of the parser and {len(material.treebank)} of treebanks")
             sentences = [*material.treebank, *material.train[:size]]
-            trained.append(_trained(adaptation, sentences, size, folder, n_workers, str(nlp.lang)))
+            taggers.append(_train_tagger(adaptation, sentences, size, folder, n_workers, str(nlp.lang)))
         log("measuring")
-        rows = _measured(material, trained, folder, adaptation.tune, log)
+        rows = _measure_taggers(material, taggers, folder, adaptation.tune, log)
         found = report(rows[0], rows[1:])
         write_atomically(folder / TABLE, found.encode())
         if adaptation.tune:
@@ -151,15 +153,21 @@ def adapt(adaptation: Adaptation, out: Path, workdir: Path | None = None, n_work
     return found
 
 
-def _material(adaptation: Adaptation, nlp: Language, folder: Path, n_workers: int, log: Say) -> _Material:
+def _prepare_data(
+    adaptation: Adaptation, nlp: Language, folder: Path, n_workers: int, log: LineLogger
+) -> _AdaptationData:
     """Prepare the data to train and measure on."""
     parser = get_component(nlp).configured_parser
     treebank, dev = read_files(adaptation.treebank), read_files(adaptation.dev)
-    categories = written_categories(adaptation.categories, head_rules_of(parser))
-    label = partial(labelled, recipe=parser.recipe, categories=categories)
+    categories = category_writer(adaptation.categories, parser_head_rules(parser))
+    label = partial(label_sentences, recipe=parser.recipe, categories=categories)
     known = label(treebank)
-    facts = {"categories": adaptation.categories, "options": adaptation.options.facts(), "treebank": digest(known)}
-    own_folder(folder, facts)
+    conditions = {
+        "categories": adaptation.categories,
+        "options": adaptation.options.to_dict(),
+        "treebank": digest(known),
+    }
+    claim_folder(folder, conditions)
     model, data = folder / "parser.model", parser.to_bytes()
     if not model.is_file() or model.read_bytes() != data:
         write_atomically(model, data)
@@ -171,46 +179,46 @@ def _material(adaptation: Adaptation, nlp: Language, folder: Path, n_workers: in
     spines = None
     if betas:
         log(f"training a tagger on {len(known)} trees of treebanks")
-        tagger = _trained(adaptation, known, 0, folder, n_workers, str(nlp.lang))
+        tagger = _train_tagger(adaptation, known, 0, folder, n_workers, str(nlp.lang))
         helps = bool(adaptation.annotate)
         if not helps:  # compare on the trees of dev, or every other one of them
             every = slice(None, None, 2 if adaptation.tune else 1)
-            found = measure(parser, dev[every], labels[every], [Offering(None, ()), Offering(tagger, betas)])
-            alone, pruned = (one["f1"] for one in found)
-            helps = pruned >= alone
+            found = measure(parser, dev[every], labels[every], [TaggerVariant(None, ()), TaggerVariant(tagger, betas)])
+            unrestricted_f1, restricted_f1 = (one["f1"] for one in found)
+            helps = restricted_f1 >= unrestricted_f1
             log(
-                f"on {len(dev[every])} trees of dev the parser's F1 is {100 * alone:.2f} alone and "
-                f"{100 * pruned:.2f} with that tagger: it parses the text {'with it' if helps else 'without it'}"
+                f"on {len(dev[every])} trees of dev the parser's F1 is {100 * unrestricted_f1:.2f} alone and "
+                f"{100 * restricted_f1:.2f} with that tagger: it parses the text {'with it' if helps else 'without it'}"
             )
         if helps:
             spines, settings["betas"] = folder / "0" / TAGGER, list(betas)
     text = adaptation.files, adaptation.reading, folder / "text"
-    teaching = Teaching(model, *text, n_workers, settings, unsure=True, spines=spines)
+    parsing = SilverParsing(model, *text, n_workers, settings, allow_unknown_confidence=True, spines=spines)
     ours = [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in ALL_FACTORIES]
     with nlp.select_pipes(disable=ours):
-        train, held = split(teach(teaching, nlp, log))
-    return _Material(parser, file_digest(model), label(train), known, (held, label(held)), (dev, labels))
+        train, held = split_parses(parse_silver(parsing, nlp, log))
+    return _AdaptationData(parser, file_digest(model), label(train), known, (held, label(held)), (dev, labels))
 
 
-def split(lesson: Lesson) -> tuple[list[Sentence], list[Sentence]]:
+def split_parses(silver_trees: SilverTreebank) -> tuple[list[Sentence], list[Sentence]]:
     """(Training trees in a fixed random order, held-out trees). Unfinished parses are left out of the first; the second
     are all of every tenth block of adjacent sentences.
 
     Raises TrainingDataError for fewer sentences than HELD_OUT, and if no training tree is left.
     """
-    n = len(lesson.sentences)
+    n = len(silver_trees.sentences)
     if n < HELD_OUT:
         raise TrainingDataError(f"{n} sentences are too few to train and to measure on; give more text")
     block = max(1, min(_BLOCK, n // (HELD_OUT * _BLOCK)))
     train, held = list[Sentence](), list[Sentence]()
-    for number, (sentence, taught) in enumerate(zip(lesson.sentences, lesson.trees, strict=True)):
-        shape = parse_tree(taught.tree)
-        tree = Tree.trusted(sentence.words, sentence.tags, shape.labels, shape.starts, shape.ends)
-        made = Sentence(tree, sentence.tags, lesson.counts[sentence.file]["name"])
-        if number // block % HELD_OUT == HELD_OUT - 1:
-            held.append(made)
-        elif taught.status in _LEARNED:
-            train.append(made)
+    for i, (sentence, silver_tree) in enumerate(zip(silver_trees.sentences, silver_trees.trees, strict=True)):
+        shape = parse_tree(silver_tree.tree)
+        tree = Tree.unchecked(sentence.words, sentence.tags, shape.labels, shape.starts, shape.ends)
+        example = Sentence(tree, sentence.tags, silver_trees.counts[sentence.file]["name"])
+        if i // block % HELD_OUT == HELD_OUT - 1:
+            held.append(example)
+        elif silver_tree.status in _TRAINING_STATUSES:
+            train.append(example)
     if not train:
         raise TrainingDataError(
             f"the parser finished none of the {n} sentences; give other text, or a larger budget for boosted trees"
@@ -219,89 +227,95 @@ def split(lesson: Lesson) -> tuple[list[Sentence], list[Sentence]]:
     return train, held
 
 
-def labelled(
+def label_sentences(
     sentences: Sequence[Sentence], recipe: Recipe, categories: Callable[[Tree], Sequence[str]]
 ) -> list[LabelledSentence]:
     """The words and tags that parser and tagger are given, with the categories of the tree that the parser builds (see
-    `categorised`); a token that the recipe removes has the category of the unchanged tree.
+    `categorise`); a token that the recipe removes has the category of the unchanged tree.
 
     Raises TrainingDataError for a tree without categories.
     """
-    made = []
-    for sentence, tokens in zip(sentences, categorised(sentences, recipe, categories), strict=True):
+    result = []
+    for sentence, tokens in zip(sentences, categorise(sentences, recipe, categories), strict=True):
         words, tags = sentence.tree.words, sentence.tags
         labels = [token.category for token in tokens]
         if len(labels) < len(words):
-            own, labels = labels, [t.category for t in categorised([sentence], Recipe(()), categories)[0]]
-            for place, label in zip(recipe.prepare(words, tags).kept, own, strict=True):
-                labels[place] = label
-        made.append(LabelledSentence(words, tags, tuple(labels)))
-    return made
+            new_labels, labels = labels, [t.category for t in categorise([sentence], Recipe(()), categories)[0]]
+            for i, label in zip(recipe.prepare(words, tags).kept, new_labels, strict=True):
+                labels[i] = label
+        result.append(LabelledSentence(words, tags, tuple(labels)))
+    return result
 
 
-def _sizes(adaptation: Adaptation, most: int, log: Say) -> list[int]:
+def _sizes(adaptation: Adaptation, n_trees: int, log: LineLogger) -> list[int]:
     """The numbers of the parser's trees to train taggers on."""
     if adaptation.sizes is None:
-        return [most]
-    large = [size for size in adaptation.sizes if size > most]
+        return [n_trees]
+    large = [size for size in adaptation.sizes if size > n_trees]
     if large:
-        log(f"the text has only {most} training trees; they are used for {', '.join(map(str, large))}")
-    return sorted({min(size, most) for size in adaptation.sizes})
+        log(f"the text has only {n_trees} training trees; they are used for {', '.join(map(str, large))}")
+    return sorted({min(size, n_trees) for size in adaptation.sizes})
 
 
-def _trained(
+def _train_tagger(
     adaptation: Adaptation, sentences: list[LabelledSentence], size: int, folder: Path, n_workers: int, lang: str
 ) -> SequenceTagger:
-    """Train a tagger on `size` of the parser's trees, or load it if it exists; its meta has `facts`."""
-    facts = {"size": size, "options": adaptation.options.facts(), "sentences": digest(sentences)}
-    own = folder / str(size)
-    path = own / TAGGER
+    """Train a tagger on `size` of the parser's trees, or load it if it exists; its meta has `to_dict`."""
+    conditions = {"size": size, "options": adaptation.options.to_dict(), "sentences": digest(sentences)}
+    tagger_folder = folder / str(size)
+    path = tagger_folder / TAGGER
     if path.is_file():
         tagger = load_tagger(path)
-        if tagger.meta.get("facts") == facts:
+        if tagger.meta.get("facts") == conditions:
             return tagger
-    given = {"name": "spines", "lang": lang, "categories": adaptation.categories, "facts": facts}
-    meta = model_facts(given, sentences, adaptation.options)
-    model = fit_tagger(sentences, (), adaptation.options, own / "learner", meta, n_workers, teller(own))
+    given = {"name": "spines", "lang": lang, "categories": adaptation.categories, "facts": conditions}
+    meta = tagger_metadata(given, sentences, adaptation.options)
+    model = fit_tagger(
+        sentences, (), adaptation.options, tagger_folder / "learner", meta, n_workers, metrics_logger(tagger_folder)
+    )
     tagger = SequenceTagger(model)
     write_atomically(path, tagger.to_bytes())
     return tagger
 
 
-def _measured(
-    material: _Material, trained: Sequence[SequenceTagger], folder: Path, choices: Sequence[tuple[float, ...]], log: Say
+def _measure_taggers(
+    material: _AdaptationData,
+    taggers: Sequence[SequenceTagger],
+    folder: Path,
+    choices: Sequence[tuple[float, ...]],
+    log: LineLogger,
 ) -> list[dict[str, Any]]:
     """The results of the unrestricted parser and then with each tagger, measured unless they exist; `choices`: betas,
     chosen for each tagger on half of the dev sentences."""
     parser = material.parser
-    facts: dict[str, Any] = {
-        "taggers": [tagger.meta["facts"] for tagger in trained],
+    conditions: dict[str, Any] = {
+        "taggers": [tagger.meta["facts"] for tagger in taggers],
         "parser": material.model,
         "settings": to_stored(parser.settings),
         "text": digest(material.held[1]),
         "dev": digest(material.dev[1]),
     }
     if choices:
-        facts["tune"] = choices
-    facts = json.loads(json.dumps(facts))
+        conditions["tune"] = choices
+    conditions = json.loads(json.dumps(conditions))
     path = folder / RESULT
     result = read_result(path)
-    if result is None or result["facts"] != facts:
-        offerings, dev = [Offering(tagger, parser.settings.betas) for tagger in trained], material.dev
+    if result is None or result["facts"] != conditions:
+        variants, dev = [TaggerVariant(tagger, parser.settings.betas) for tagger in taggers], material.dev
         if choices:
             tuning, dev = ((dev[0][part::2], dev[1][part::2]) for part in (0, 1))
-            offerings = [Offering(tagger, best_betas(parser, *tuning, tagger, choices)) for tagger in trained]
-            log(f"betas chosen on {len(tuning[0])} sentences of dev: {', '.join(str(o.betas) for o in offerings)}")
+            variants = [TaggerVariant(tagger, best_betas(parser, *tuning, tagger, choices)) for tagger in taggers]
+            log(f"betas chosen on {len(tuning[0])} sentences of dev: {', '.join(str(o.betas) for o in variants)}")
         text, scored = (
-            measure(parser, *part, [Offering(None, ()), *offerings], agreement)
+            measure(parser, *part, [TaggerVariant(None, ()), *variants], agreement)
             if part[0]
-            else [None] * (1 + len(offerings))
+            else [None] * (1 + len(variants))
             for part, agreement in ((material.held, True), (dev, False))
         )
-        sizes = [None, *(tagger.meta["facts"]["size"] for tagger in trained)]
-        betas = [None, *(list(offering.betas) for offering in offerings)]
+        sizes = [None, *(tagger.meta["facts"]["size"] for tagger in taggers)]
+        betas = [None, *(list(variant.betas) for variant in variants)]
         names = ("size", "betas", "text", "dev")
         rows = [dict(zip(names, row, strict=True)) for row in zip(sizes, betas, text, scored, strict=True)]
-        result = {"facts": facts, "rows": rows}
-        keep_json(path, result)
+        result = {"facts": conditions, "rows": rows}
+        save_checkpoint(path, result)
     return list(result["rows"])

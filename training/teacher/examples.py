@@ -12,18 +12,18 @@ from spacy_dtparse.trees import TOP, Tree
 
 from ..data.corpus import Sentence
 from ..data.dependencies import read_conllu
-from ..data.shards import Lists
+from ..data.shards import LabelSets
 from ..data.spans import crossing_spans, label_chains, labelled_spans
-from .network import Read, Reader
+from .network import TokenizedSentence, WordPieceTokenizer
 
 
 @dataclass(frozen=True)
 class TeacherExample:
-    """One sentence of n words: `read` (its word pieces), `source`, `tags` int64 (n,), -1: unknown, and, of its tree,
-    `spans` int32 (c, 2) with `labels` int32 (c,): constituents, single words and the whole sentence, None if labels
-    are unknown; `crossing` as in `data.spans`, None if brackets are unknown."""
+    """One sentence of n words: `tokenized` (its word pieces), `source`, `tags` int64 (n,), -1: unknown, and, of its
+    tree, `spans` int32 (c, 2) with `labels` int32 (c,): constituents, single words and the whole sentence, None if
+    labels are unknown; `crossing` as in `data.spans`, None if brackets are unknown."""
 
-    read: Read
+    tokenized: TokenizedSentence
     source: int
     tags: np.ndarray
     spans: np.ndarray | None
@@ -32,18 +32,22 @@ class TeacherExample:
 
 
 def make_example(
-    sentence: Sentence, lists: Lists, numbers: dict[tuple[str, ...], int], reader: Reader, labelled_tree: bool = True
+    sentence: Sentence,
+    lists: LabelSets,
+    chain_ids: dict[tuple[str, ...], int],
+    tokenizer: WordPieceTokenizer,
+    labelled_tree: bool = True,
 ) -> TeacherExample:
-    """Build the example of a sentence; `numbers`: ids of the lists' chains. Unless it is a `labelled_tree`, its spans
+    """Build the example of a sentence; `chain_ids`: ids of the lists' chains. Unless it is a `labelled_tree`, its spans
     only restrict which spans constituents may not cross."""
     tree = sentence.tree
-    tag_numbers = {tag: number for number, tag in enumerate(lists.tags)}
-    tags = np.array([tag_numbers.get(tag, -1) for tag in tree.tags], dtype=np.int64)
+    tag_ids = {tag: i for i, tag in enumerate(lists.tags)}
+    tags = np.array([tag_ids.get(tag, -1) for tag in tree.tags], dtype=np.int64)
     source = lists.sources.index(sentence.source) if sentence.source in lists.sources else 0
-    read = reader.read(tree.words)
+    tokenized = tokenizer.tokenize(tree.words)
     if not labelled_tree:
-        return TeacherExample(read, source, tags, None, None, crossing_spans(label_chains(tree), tree.n_tokens))
-    return TeacherExample(read, source, tags, *labelled_spans(tree, numbers))
+        return TeacherExample(tokenized, source, tags, None, None, crossing_spans(label_chains(tree), tree.n_tokens))
+    return TeacherExample(tokenized, source, tags, *labelled_spans(tree, chain_ids))
 
 
 def partial_sentences(path: Path, source: str) -> list[Sentence]:
@@ -55,14 +59,14 @@ def partial_sentences(path: Path, source: str) -> list[Sentence]:
         n = len(words)
         first, last, count = list(range(n)), list(range(n)), [1] * n
         below = Counter(head - 1 for head in sentence.heads)
-        leaves = [place for place in range(n) if place not in below]
+        leaves = [token for token in range(n) if token not in below]
         while leaves:
-            place = leaves.pop()
-            head = sentence.heads[place] - 1
+            token = leaves.pop()
+            head = sentence.heads[token] - 1
             if head < 0:
                 continue
-            first[head], last[head] = min(first[head], first[place]), max(last[head], last[place])
-            count[head] += count[place]
+            first[head], last[head] = min(first[head], first[token]), max(last[head], last[token])
+            count[head] += count[token]
             below[head] -= 1
             if below[head] == 0:
                 leaves.append(head)

@@ -15,14 +15,14 @@ import numpy as np
 from spacy_dtparse.dtypes import REAL
 from spacy_dtparse.text import SHAPES, word_shape
 
-from .encoder import WIDTH, Drop, Encoder, Pieces, load_weights, nn, no_drop, torch
+from .encoder import WIDTH, Drop, Encoder, WordPieces, load_weights, nn, no_dropout, torch
 
 HEAD_WIDTH = 256
 ANY_SOURCE = 0
 
 
 @dataclass(frozen=True)
-class Read:
+class TokenizedSentence:
     """A sentence as word pieces: `pieces` int64 (p,), with one added at each end; `word_of` int64 (p,): 0 before the
     first word, n + 1 after the last; `shapes` int64 (p,); n words."""
 
@@ -32,29 +32,31 @@ class Read:
     n: int
 
 
-class Reader(Pieces):
+class WordPieceTokenizer(WordPieces):
     """Splits the words of a sentence into word pieces."""
 
-    def read(self, words: Sequence[str], most: int = 510) -> Read:
-        """Split each word into at least one word piece. If the sentence has more than `most` in all (without the two at
-        its ends), each word gets only its first."""
-        found = list(map(self.of, words))
-        if sum(map(len, found)) > most:
+    def tokenize(self, words: Sequence[str], max_pieces: int = 510) -> TokenizedSentence:
+        """Split each word into at least one word piece. If the sentence has more than `max_pieces` in all (without the
+        two at its ends), each word gets only its first."""
+        found = list(map(self.ids_of, words))
+        if sum(map(len, found)) > max_pieces:
             found = [ids[:1] for ids in found]
         sizes = [1, *map(len, found), 1]
         pieces = [self.begin, *(number for ids in found for number in ids), self.end]
-        shapes = [0, *(1 + max(0, SHAPES.number(word_shape(word))) for word in words), 0]
-        return Read(np.array(pieces), np.repeat(np.arange(len(words) + 2), sizes), np.repeat(shapes, sizes), len(words))
+        shapes = [0, *(1 + max(0, SHAPES.id_of(word_shape(word))) for word in words), 0]
+        return TokenizedSentence(
+            np.array(pieces), np.repeat(np.arange(len(words) + 2), sizes), np.repeat(shapes, sizes), len(words)
+        )
 
 
-def batches(reads: Sequence[Read], most: int) -> Iterator[list[int]]:
-    """Yield indices of sentences of similar length for each batch: at most `most` word pieces, with every sentence
-    padded to the longest, or one sentence."""
-    order = sorted(range(len(reads)), key=lambda k: len(reads[k].pieces))
+def batches(sentences: Sequence[TokenizedSentence], max_pieces: int) -> Iterator[list[int]]:
+    """Yield indices of sentences of similar length for each batch: at most `max_pieces` word pieces, with every
+    sentence padded to the longest, or one sentence."""
+    order = sorted(range(len(sentences)), key=lambda k: len(sentences[k].pieces))
     at = 0
     while at < len(order):
-        size = max(1, most // len(reads[order[at]].pieces))
-        while size > 1 and size * len(reads[order[min(at + size, len(order)) - 1]].pieces) > most:
+        size = max(1, max_pieces // len(sentences[order[at]].pieces))
+        while size > 1 and size * len(sentences[order[min(at + size, len(order)) - 1]].pieces) > max_pieces:
             size -= 1
         yield order[at : at + size]
         at += size
@@ -95,10 +97,14 @@ class TeacherNetwork(nn.Module):
             self.alone.weight.zero_()
 
     def forward(
-        self, batch: Sequence[Read], sources: Sequence[int], drop: Drop = no_drop, drop_heads: Drop = no_drop
+        self,
+        batch: Sequence[TokenizedSentence],
+        sources: Sequence[int],
+        drop: Drop = no_dropout,
+        drop_heads: Drop = no_dropout,
     ) -> Scores:
         """Compute all scores. `drop`, `drop_heads`: dropout of the encoder and of the heads."""
-        width, x = self.width, self.read_words(batch, sources, drop)
+        width, x = self.width, self.encode_words(batch, sources, drop)
         tags = self.tags(drop_heads(nn.functional.gelu(self.tag_hidden(x[:, 1:-1]))))
         projected = self.gaps(drop_heads(torch.cat([x[:, :-1], x[:, 1:]], 2)))
         ends = drop_heads(nn.functional.gelu(projected[:, :, : 2 * width]))
@@ -109,25 +115,27 @@ class TeacherNetwork(nn.Module):
         spans = spans + (right @ weights[width:])[:, None, :]
         return Scores(spans, projected[:, :, 2 * width : 3 * width], projected[:, :, 3 * width :], tags)
 
-    def read_words(self, batch: Sequence[Read], sources: Sequence[int], drop: Drop = no_drop) -> torch.Tensor:
+    def encode_words(
+        self, batch: Sequence[TokenizedSentence], sources: Sequence[int], drop: Drop = no_dropout
+    ) -> torch.Tensor:
         """Vectors (sentences, longest + 2, WIDTH) of each sentence's words and of the markers at its ends."""
-        most, longest = max(len(read.pieces) for read in batch), max(read.n for read in batch)
-        pieces = np.zeros((len(batch), most), dtype=np.int64)
+        n_pieces, longest = max(len(read.pieces) for read in batch), max(read.n for read in batch)
+        pieces = np.zeros((len(batch), n_pieces), dtype=np.int64)
         shapes = np.zeros_like(pieces)
-        there = np.zeros(pieces.shape, dtype=bool)
-        words = np.zeros((len(batch), longest + 2, most), dtype=REAL)  # each row a mean
+        mask = np.zeros(pieces.shape, dtype=bool)
+        words = np.zeros((len(batch), longest + 2, n_pieces), dtype=REAL)  # each row a mean
         for row, read in enumerate(batch):
             size = len(read.pieces)
-            pieces[row, :size], shapes[row, :size], there[row, :size] = read.pieces, read.shapes, True
+            pieces[row, :size], shapes[row, :size], mask[row, :size] = read.pieces, read.shapes, True
             words[row, read.word_of, np.arange(size)] = 1
         words /= np.maximum(words.sum(2, keepdims=True), 1)
         added = self.shapes(torch.from_numpy(shapes)) + self.sources(torch.tensor(sources))[:, None]
-        x = self.encoder(torch.from_numpy(pieces), added, torch.from_numpy(there), drop)
+        x = self.encoder(torch.from_numpy(pieces), added, torch.from_numpy(mask), drop)
         return torch.from_numpy(words).to(x.dtype) @ x
 
-    def label_scores(self, scores: Scores, places: Sequence[torch.Tensor], drop: Drop = no_drop) -> torch.Tensor:
-        """Scores (c, chains) of all label chains of c spans; `places`: the spans' sentence indices in the batch, starts
+    def label_scores(self, scores: Scores, spans: Sequence[torch.Tensor], drop: Drop = no_dropout) -> torch.Tensor:
+        """Scores (c, chains) of all label chains of c spans; `spans`: the spans' sentence indices in the batch, starts
         and ends, int64 (c,) each."""
-        rows, starts, ends = places
+        rows, starts, ends = spans
         hidden = nn.functional.gelu(self.label_norm(scores.left[rows, starts] + scores.right[rows, ends]))
         return self.labels(drop(hidden[None])[0])

@@ -16,16 +16,16 @@ from ..runs.files import write_atomically
 
 
 class RetagTask(NamedTuple):
-    """A shard or a file of trees, and the file to write. `keep`: copy the shard unchanged."""
+    """A shard or a file of trees, and the file to write. `copy`: copy the shard unchanged."""
 
     source: Path
     out: Path
-    keep: bool = False
+    copy: bool = False
 
 
-def retag_tasks(sources: Sequence[Path], out: Path, keep: int = 0) -> list[RetagTask]:
+def retag_tasks(sources: Sequence[Path], out: Path, skip_every: int = 0) -> list[RetagTask]:
     """List the tasks for folders of shards and files of trees whose output is missing or older than the source. Every
-    `keep`-th shard of a text is copied unchanged (0: none).
+    `skip_every`-th shard of a text is copied unchanged (0: none).
 
     Raises TrainingDataError for a folder without shards, ConfigError if two sources would be written to one file.
     """
@@ -33,7 +33,7 @@ def retag_tasks(sources: Sequence[Path], out: Path, keep: int = 0) -> list[Retag
     for source in sources:
         if source.is_dir():
             numbered = [pair for paths in shard_files(source).values() for pair in enumerate(paths)]
-            tasks += [RetagTask(path, out / path.name, keep > 0 and k % keep == 0) for k, path in numbered]
+            tasks += [RetagTask(path, out / path.name, skip_every > 0 and k % skip_every == 0) for k, path in numbered]
         else:
             name = source.resolve().parent.name if source.parent.name == "" else source.parent.name
             tasks.append(RetagTask(source, out / f"{name}.{source.stem}.tags"))
@@ -51,10 +51,10 @@ def retag_tasks(sources: Sequence[Path], out: Path, keep: int = 0) -> list[Retag
 _pipeline = lru_cache(maxsize=1)(load_tagger)
 
 
-def run_task(pipeline: str | None, task: RetagTask) -> str:
+def retag_file(pipeline: str | None, task: RetagTask) -> str:
     """Write the file of a task; returns a message with the tag accuracy for trees, an empty one for shards."""
     task.out.parent.mkdir(parents=True, exist_ok=True)
-    if task.keep:
+    if task.copy:
         write_atomically(task.out, task.source.read_bytes())
         return ""
     if task.source.suffix == ".npz":

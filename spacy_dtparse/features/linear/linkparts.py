@@ -13,7 +13,7 @@ from ...dtypes import INDEX
 from ...errors import ConfigError, DtparseError
 from ...kernels.linear.links import COLUMNS, CONJUNCTION, MAX_ATOMS, MAX_TAGS, OTHER, PUNCTUATION, VERB, label_atoms
 from ...stored_names import stored_as, to_stored
-from ...symbols import Remembered, SymbolTable
+from ...symbols import Memo, SymbolTable
 
 STEMS = ("prefix", "first", "lemma")
 NUMBERS = ("one", "chinese")
@@ -45,13 +45,13 @@ _POSITIONAL = {"Z": PUNCTUATION, "V": VERB, "J": CONJUNCTION}
 def tag_kind(tag: str) -> int:
     """Return PUNCTUATION, VERB, CONJUNCTION or OTHER for a tag of Universal Dependencies, the Penn Treebank, or a
     positional tagset of Prague."""
-    first = tag.split("|")[0]
-    if first in _KINDS:
-        return _KINDS[first]
-    if re.fullmatch(r"VB[DGNPZ]?|V[ACEV]", first):
+    main_tag = tag.split("|")[0]
+    if main_tag in _KINDS:
+        return _KINDS[main_tag]
+    if re.fullmatch(r"VB[DGNPZ]?|V[ACEV]", main_tag):
         return VERB
-    if len(first) >= 10 and first.isascii() and ("-" in first):
-        return _POSITIONAL.get(first[0], OTHER)
+    if len(main_tag) >= 10 and main_tag.isascii() and ("-" in main_tag):
+        return _POSITIONAL.get(main_tag[0], OTHER)
     return OTHER
 
 
@@ -93,7 +93,7 @@ class TextRules:
         for name, allowed in (("source", SOURCES), ("stem", STEMS), ("numbers", NUMBERS), ("guide", GUIDES)):
             if getattr(self, name) not in allowed:
                 raise ConfigError(f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(allowed)}")
-        if any(isinstance(place, bool) or not isinstance(place, int) or place < 0 for place in self.places):
+        if any(isinstance(position, bool) or not isinstance(position, int) or position < 0 for position in self.places):
             raise ConfigError(f"places are {self.places!r}; give integers of at least 0")
 
     def word(self, text: str) -> str:
@@ -117,7 +117,7 @@ class TextRules:
     def tag(self, tag: str, pos: str) -> str:
         """Return the part of speech by which a token is looked up."""
         if self.places and tag:
-            tag = "".join(tag[place] for place in self.places if place < len(tag))
+            tag = "".join(tag[position] for position in self.places if position < len(tag))
         return tag if self.source == "tag" else pos if self.source == "pos" else f"{pos}|{tag}"
 
     def whole_tag(self, tag: str) -> str:
@@ -125,7 +125,7 @@ class TextRules:
         if not self.places:
             return tag
         characters = dict(zip(self.places, tag, strict=False))
-        return "".join(characters.get(place, "-") for place in range(max(self.places) + 1))
+        return "".join(characters.get(position, "-") for position in range(max(self.places) + 1))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rules as plain data."""
@@ -157,7 +157,7 @@ class LinkParts:
     _word_tag: dict[tuple[int, int], int] = field(init=False, repr=False, compare=False)
     _stem_tag: dict[tuple[int, int], int] = field(init=False, repr=False, compare=False)
     _edges: tuple[bytes, bytes] = field(init=False, repr=False, compare=False)
-    _of_token: Remembered[tuple[str, str, str, str], bytes] = field(init=False, repr=False, compare=False)
+    _row_of_token: Memo[tuple[str, str, str, str], bytes] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if max(len(self.words), len(self.stems), len(self.word_tags), len(self.stem_tags)) >= MAX_ATOMS:
@@ -177,10 +177,10 @@ class LinkParts:
                 f"{min(_ALL_KINDS)} to {max(_ALL_KINDS)}"
             )
         for name, table in (("_word_tag", self.word_tags), ("_stem_tag", self.stem_tags)):
-            object.__setattr__(self, name, {tuple(pair): number for number, pair in enumerate(table.tolist(), 1)})
+            object.__setattr__(self, name, {tuple(pair): pair_id for pair_id, pair in enumerate(table.tolist(), 1)})
         before, root, after = (self._row(edge, edge, edge) for edge in (_BEFORE, _ROOT, _AFTER))
         object.__setattr__(self, "_edges", (before + root, after))
-        object.__setattr__(self, "_of_token", Remembered(self._token_row))
+        object.__setattr__(self, "_row_of_token", Memo(self._token_row))
 
     @classmethod
     def build(cls, sentences: Iterable[TokenColumns], rules: TextRules) -> LinkParts:
@@ -192,16 +192,16 @@ class LinkParts:
         guide_labels: dict[str, None] = {}
         for sentence in sentences:
             guide_labels |= dict.fromkeys(sentence.guide_labels)
-            for word, tag, stem in (_looked_up(*row, rules) for row in _rows(sentence)):
+            for word, tag, stem in (_lookup_forms(*row, rules) for row in _rows(sentence)):
                 words[word] = tags[tag] = stems[stem] = None
                 pairs[word, tag] = stem_pairs[stem, tag] = None
         tables = SymbolTable(words), SymbolTable(tags), SymbolTable(stems)
 
-        def numbered(found: Iterable[tuple[str, str]], first: SymbolTable) -> np.ndarray:
-            return np.array([[first.number(a) + 1, tables[1].number(b) + 1] for a, b in found], INDEX).reshape(-1, 2)
+        def pair_ids(occurring: Iterable[tuple[str, str]], first: SymbolTable) -> np.ndarray:
+            return np.array([[first.id_of(a) + 1, tables[1].id_of(b) + 1] for a, b in occurring], INDEX).reshape(-1, 2)
 
         return cls(
-            rules, *tables, numbered(pairs, tables[0]), numbered(stem_pairs, tables[2]),
+            rules, *tables, pair_ids(pairs, tables[0]), pair_ids(stem_pairs, tables[2]),
             guide_labels=SymbolTable(list(guide_labels)[: MAX_TAGS - 4]),
         )  # fmt: skip
 
@@ -212,21 +212,21 @@ class LinkParts:
         if self.rules.guide == "none":
             return None, None
         heads = np.array([-1, *(head + 1 for head in sentence.guide_heads)], INDEX)
-        numbers = np.array([0, *(self.guide_labels.number(label, -2) for label in sentence.guide_labels)], INDEX)
-        return heads, label_atoms(numbers)
+        label_ids = np.array([0, *(self.guide_labels.id_of(label, -2) for label in sentence.guide_labels)], INDEX)
+        return heads, label_atoms(label_ids)
 
     def encode(self, sentence: TokenColumns) -> np.ndarray:
         """Return the atoms of a sentence, int32 (n + 3, COLUMNS); see `kernels.linear.links`."""
-        rows = [self._edges[0], *map(self._of_token.__getitem__, _rows(sentence)), self._edges[1]]
+        rows = [self._edges[0], *map(self._row_of_token.__getitem__, _rows(sentence)), self._edges[1]]
         return np.frombuffer(bytearray().join(rows), INDEX).reshape(-1, COLUMNS)
 
     def _token_row(self, token: tuple[str, str, str, str]) -> bytes:
         """Return the row of a token (text, tag, pos, lemma)."""
-        return self._row(*_looked_up(*token, self.rules))
+        return self._row(*_lookup_forms(*token, self.rules))
 
     def _row(self, word: str, tag: str, stem: str) -> bytes:
         """Return a row of atoms as bytes, which are faster to concatenate than arrays."""
-        w, t, s = self.words.number(word) + 1, self.tags.number(tag) + 1, self.stems.number(stem) + 1
+        w, t, s = self.words.id_of(word) + 1, self.tags.id_of(tag) + 1, self.stems.id_of(stem) + 1
         kind = int(self.kinds[t - 1]) if t else tag_kind(tag)
         pairs = self._word_tag.get((w, t), 0), self._stem_tag.get((s, t), 0)
         return np.array([w, t, pairs[0], s, pairs[1], stem != word, kind], INDEX).tobytes()
@@ -250,7 +250,7 @@ def _rows(sentence: TokenColumns) -> Iterator[tuple[str, str, str, str]]:
     return zip(sentence.words, *columns, strict=True)
 
 
-def _looked_up(text: str, tag: str, pos: str, lemma: str, rules: TextRules) -> tuple[str, str, str]:
+def _lookup_forms(text: str, tag: str, pos: str, lemma: str, rules: TextRules) -> tuple[str, str, str]:
     """Return the forms (word, tag, stem) by which a token is looked up."""
     word = rules.word(text)
     return word, rules.tag(tag, pos), rules.stem_of(word, lemma)

@@ -13,12 +13,12 @@ from ...dtypes import INDEX
 from ...errors import DtparseError
 from ...kernels.linear.links import MAX_ATOMS, MAX_TAGS
 from ...kernels.linear.tagging import AFFIX, AFFIXES, COLUMNS, EDGE, ENTRY, FIRST_LABEL, SHAPE, TAG, WORD
-from ...symbols import Remembered, SymbolTable
+from ...symbols import Memo, SymbolTable
 from ...text import SHAPES, affixes, normal_word, word_shape
 
 MAX_LABELS = MAX_TAGS - FIRST_LABEL
 """Maximum number of labels that features can distinguish."""
-_BEFORE, _AFTER, _FIRST = 1, 2, 3
+_BEFORE, _AFTER, _FIRST_ENTRY = 1, 2, 3
 """Atoms of words and tags: before a sentence, after it, and the first vocabulary entry."""
 _TABLES = ("words", "tags", "prefixes", "suffixes", "labels", "known")
 
@@ -45,13 +45,17 @@ class TagParts:
     allowed: np.ndarray
     known: SymbolTable
     """Words with an entry in the dictionary."""
-    _of_token: Remembered[tuple[str, str], bytes] = field(init=False, repr=False, compare=False)
+    _row_of_token: Memo[tuple[str, str], bytes] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_of_token", Remembered(self._row))
-        for name, most in (("words", MAX_ATOMS - _FIRST), ("tags", MAX_TAGS - _FIRST), ("labels", MAX_LABELS)):
-            if len(getattr(self, name)) > most:
-                raise DtparseError(f"{len(getattr(self, name))} {name}; a tagger can have at most {most}")
+        object.__setattr__(self, "_row_of_token", Memo(self._row))
+        for name, max_size in (
+            ("words", MAX_ATOMS - _FIRST_ENTRY),
+            ("tags", MAX_TAGS - _FIRST_ENTRY),
+            ("labels", MAX_LABELS),
+        ):
+            if len(getattr(self, name)) > max_size:
+                raise DtparseError(f"{len(getattr(self, name))} {name}; a tagger can have at most {max_size}")
         if not len(self.labels):
             raise DtparseError("a tagger without labels; it needs at least one")
         if not 0 <= self.n_plain <= len(self.words):
@@ -78,58 +82,62 @@ class TagParts:
             )
 
     def __reduce__(self) -> tuple:
-        given = (getattr(self, own.name) for own in fields(self) if own.init)
-        return TagParts, tuple(given)  # without the memo
+        values = (getattr(self, entry.name) for entry in fields(self) if entry.init)
+        return TagParts, tuple(values)  # without the memo
 
     @classmethod
     def build(
         cls,
         sentences: Sequence[tuple[Sequence[str], Sequence[str], Sequence[str]]],
-        least_word: int = 2,
+        min_word_count: int = 2,
         plain: int = 10,
-        least_affix: int = 5,
+        min_affix_count: int = 5,
         cutoff: int = 20,
     ) -> TagParts:
         """Build vocabularies from sentences (words, tags or (), labels).
 
-        They contain words that occur at least `least_word` times; affixes that occur at least `least_affix` times,
-        of words that occur fewer than `plain` times; all tags and labels. Words that occur at least `cutoff` times may
-        only have the labels seen with them, other words those seen with their tag.
+        They contain words that occur at least `min_word_count` times; affixes that occur at least `min_affix_count`
+        times, of words that occur fewer than `plain` times; all tags and labels. Words that occur at least `cutoff`
+        times may only have the labels seen with them, other words those seen with their tag.
         """
         words, tags, labels = Counter[str](), Counter[str](), Counter[str]()
         of_word, of_tag = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
-        for texts, own_tags, own_labels in sentences:
+        for texts, sentence_tags, sentence_labels in sentences:
             normal = [normal_word(text) for text in texts]
             words.update(normal)
-            tags.update(own_tags)
-            labels.update(own_labels)
-            of_word.update(zip(normal, own_labels, strict=True))
-            of_tag.update(zip(own_tags, own_labels, strict=bool(own_tags)))
+            tags.update(sentence_tags)
+            labels.update(sentence_labels)
+            of_word.update(zip(normal, sentence_labels, strict=True))
+            of_tag.update(zip(sentence_tags, sentence_labels, strict=bool(sentence_tags)))
         prefixes, suffixes = Counter[str](), Counter[str]()
         for word, times in words.items():
             if times < plain:
                 for prefix, suffix in _affixes(word):
                     prefixes[prefix] += times
                     suffixes[suffix] += times
-        listed, known, names = _table(words, least_word), _table(words, cutoff), _table(labels, 1)
-        of_tags, of_words = {tag: set[int]() for tag in _table(tags, 1)}, {word: set[int]() for word in known}
+        vocabulary, known, names = (
+            _vocabulary(words, min_word_count),
+            _vocabulary(words, cutoff),
+            _vocabulary(labels, 1),
+        )
+        of_tags, of_words = {tag: set[int]() for tag in _vocabulary(tags, 1)}, {word: set[int]() for word in known}
         for rows, pairs in ((of_tags, of_tag), (of_words, of_word)):
             for name, label in pairs:
                 if name in rows:
-                    rows[name].add(names.number(label))
+                    rows[name].add(names.id_of(label))
         lists = [range(len(names)), *map(sorted, (*of_tags.values(), *of_words.values()))]
         starts = np.cumsum([0, *map(len, lists)]).astype(INDEX)
         allowed = np.array([label for row in lists for label in row], INDEX)
-        affix_tables = _table(prefixes, least_affix), _table(suffixes, least_affix)
-        n_plain = sum(words[word] >= plain for word in listed)
-        return cls(listed, SymbolTable(of_tags), *affix_tables, names, n_plain, starts, allowed, known)
+        affix_tables = _vocabulary(prefixes, min_affix_count), _vocabulary(suffixes, min_affix_count)
+        n_plain = sum(words[word] >= plain for word in vocabulary)
+        return cls(vocabulary, SymbolTable(of_tags), *affix_tables, names, n_plain, starts, allowed, known)
 
     def encode(self, words: Sequence[str], tags: Sequence[str]) -> np.ndarray:
         """Return the atoms of a sentence, int32 (n + 4, COLUMNS); see `kernels.linear.tagging`. `tags`: one per word,
         () for a tagger without tags as input."""
         tokens = zip(words, tags or [""] * len(words), strict=True)
         before, after = ([self._edge(atom)] * EDGE for atom in (_BEFORE, _AFTER))
-        rows = [*before, *map(self._of_token.__getitem__, tokens), *after]
+        rows = [*before, *map(self._row_of_token.__getitem__, tokens), *after]
         return np.frombuffer(bytearray().join(rows), dtype=INDEX).reshape(len(rows), COLUMNS)
 
     @staticmethod
@@ -140,15 +148,15 @@ class TagParts:
         """Return the row of a word with its tag as bytes, which are faster to concatenate than arrays."""
         text, tag = token
         word = normal_word(text)
-        number, tag_number, entry = self.words.number(word), self.tags.number(tag), self.known.number(word)
+        word_id, tag_id, entry = self.words.id_of(word), self.tags.id_of(tag), self.known.id_of(word)
         row = np.zeros(COLUMNS, INDEX)
-        row[WORD], row[TAG] = (own + _FIRST if own >= 0 else 0 for own in (number, tag_number))
-        row[ENTRY] = 1 + len(self.tags) + entry if entry >= 0 else 1 + tag_number
-        row[SHAPE] = 1 + SHAPES.number(word_shape(text))
-        if not 0 <= number < self.n_plain:
-            for place, (prefix, suffix) in enumerate(_affixes(word), AFFIXES):
-                row[place] = 1 + self.prefixes.number(prefix)
-                row[place + AFFIX] = 1 + self.suffixes.number(suffix)
+        row[WORD], row[TAG] = (index + _FIRST_ENTRY if index >= 0 else 0 for index in (word_id, tag_id))
+        row[ENTRY] = 1 + len(self.tags) + entry if entry >= 0 else 1 + tag_id
+        row[SHAPE] = 1 + SHAPES.id_of(word_shape(text))
+        if not 0 <= word_id < self.n_plain:
+            for column, (prefix, suffix) in enumerate(_affixes(word), AFFIXES):
+                row[column] = 1 + self.prefixes.id_of(prefix)
+                row[column + AFFIX] = 1 + self.suffixes.id_of(suffix)
         return row.tobytes()
 
     def to_dict(self) -> dict[str, Any]:
@@ -168,7 +176,7 @@ def _affixes(word: str) -> list[tuple[str, str]]:
     return [affixes(word, length) for length in range(1, min(AFFIX, len(word)) + 1)]
 
 
-def _table(counts: Mapping[str, int], least: int) -> SymbolTable:
-    """Return the names that occur at least `least` times, the most frequent first, ties by spelling."""
-    names = (name for name in counts if counts[name] >= least)
+def _vocabulary(counts: Mapping[str, int], min_count: int) -> SymbolTable:
+    """Return the names that occur at least `min_count` times, the most frequent first, ties by spelling."""
+    names = (name for name in counts if counts[name] >= min_count)
     return SymbolTable(sorted(names, key=lambda name: (-counts[name], name)))

@@ -59,31 +59,31 @@ class WordClasses:
 
     def class_of(self, word: str, first: bool) -> int:
         """Return the id of a word's class."""
-        number = self.word_number(word, first)
-        return number if number >= 0 else self.signature_number(word, first)
+        class_id = self.word_id(word, first)
+        return class_id if class_id >= 0 else self.signature_id(word, first)
 
-    def word_number(self, word: str, first: bool) -> int:
+    def word_id(self, word: str, first: bool) -> int:
         """Return the id of the class that is the word itself, -1 if there is none."""
         plain = zero_digits(word)
         if plain.startswith("*"):
             return -1
         if first:
-            number = self.classes.number(plain.lower())
-            if number >= 0:
-                return number
-        return self.classes.number(plain)
+            class_id = self.classes.id_of(plain.lower())
+            if class_id >= 0:
+                return class_id
+        return self.classes.id_of(plain)
 
-    def signature_number(self, word: str, first: bool) -> int:
+    def signature_id(self, word: str, first: bool) -> int:
         """Return the id of the word's most specific signature that is a class."""
         for signature in signatures(word, first):
-            number = self.classes.number(signature)
-            if number >= 0:
-                return number
-        return self.classes.number(UNKNOWN)
+            class_id = self.classes.id_of(signature)
+            if class_id >= 0:
+                return class_id
+        return self.classes.id_of(UNKNOWN)
 
     def encode(self, words: Sequence[str]) -> np.ndarray:
         """Return the classes of a sentence's words, int32 (n,)."""
-        return np.array([self.class_of(word, place == 0) for place, word in enumerate(words)], dtype=INDEX)
+        return np.array([self.class_of(word, index == 0) for index, word in enumerate(words)], dtype=INDEX)
 
     @classmethod
     def learn(
@@ -95,26 +95,26 @@ class WordClasses:
         inside = {zero_digits(word) for words in sentences for word in words[1:]}
         counts: Counter[str] = Counter()
         for words in sentences:
-            for place, word in enumerate(words):
+            for index, word in enumerate(words):
                 plain = zero_digits(word)
-                counts[plain.lower() if place == 0 and plain.lower() in inside else plain] += 1
+                counts[plain.lower() if index == 0 and plain.lower() in inside else plain] += 1
         known = sorted(w for w, n in counts.items() if n >= min_word_count and not w.startswith("*"))
         words_only = cls(known)
         rare = [
-            signatures(word, place == 0)
+            signatures(word, index == 0)
             for words in sentences
-            for place, word in enumerate(words)
-            if words_only.word_number(word, place == 0) < 0
+            for index, word in enumerate(words)
+            if words_only.word_id(word, index == 0) < 0
         ]
         # Only the tokens without a longer frequent ending count for a signature.
-        kept: list[str] = []
+        signature_classes: list[str] = []
         for length in SUFFIX_LENGTHS:
             level: Counter[str] = Counter()
             for names in rare:
                 level.update(name for name in names if len(name.rpartition("*")[2]) == length and name != UNKNOWN)
             new = {name for name, n in level.items() if n >= min_signature_count}
-            kept += sorted(new)
+            signature_classes += sorted(new)
             rare = [names for names in rare if not new.intersection(names)]
         level = Counter(names[-2] for names in rare)
-        kept += sorted(name for name, n in level.items() if n >= min_signature_count)
-        return cls([*known, *kept, UNKNOWN])
+        signature_classes += sorted(name for name, n in level.items() if n >= min_signature_count)
+        return cls([*known, *signature_classes, UNKNOWN])

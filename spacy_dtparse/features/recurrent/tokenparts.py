@@ -11,7 +11,7 @@ import numpy as np
 
 from ...dtypes import INDEX
 from ...errors import DtparseError
-from ...symbols import LongTable, Remembered, SymbolTable, packed
+from ...symbols import CompactSymbolTable, Memo, SymbolTable, index_bytes
 from ...text import normal_word
 
 KINDS = ("words", "suffixes2", "suffixes3", "suffixes4", "prefixes", "shapes")
@@ -20,7 +20,7 @@ WORD = 0
 """Column of the word in a token's row of ids."""
 UNKNOWN_WORD = 0
 """Table row of unknown words: words have the first range of rows, and its first row is for unknown ones."""
-_UNKNOWN, _BEFORE, _AFTER, _FIRST = 0, 1, 2, 3
+_UNKNOWN, _BEFORE, _AFTER, _FIRST_ENTRY = 0, 1, 2, 3
 """Offsets in each kind's range of rows: unknown, before the text, after the text, first vocabulary entry."""
 _RUN = 2
 """Maximum length of a run of one character class in a shape; longer runs are shortened to it."""
@@ -60,29 +60,31 @@ class TokenParts:
         if len(tables) != len(KINDS):
             raise DtparseError(f"{len(tables)} lists; give {len(KINDS)}: {', '.join(KINDS)}")
         self.tables = tuple(tables)
-        self._from = [0]
+        self._offsets = [0]
         for table in self.tables:
-            self._from.append(self._from[-1] + _FIRST + len(table))
-        self._before = packed(start + _BEFORE for start in self._from[:-1])
-        self._after = packed(start + _AFTER for start in self._from[:-1])
-        self._found = [(start + _FIRST, table.number) for start, table in zip(self._from, self.tables, strict=False)]
-        self._of_token = Remembered(self._row)
+            self._offsets.append(self._offsets[-1] + _FIRST_ENTRY + len(table))
+        self._before = index_bytes(start + _BEFORE for start in self._offsets[:-1])
+        self._after = index_bytes(start + _AFTER for start in self._offsets[:-1])
+        self._lookups = [
+            (start + _FIRST_ENTRY, table.id_of) for start, table in zip(self._offsets, self.tables, strict=False)
+        ]
+        self._row_of_token = Memo(self._row)
 
     def __reduce__(self) -> tuple:
         return TokenParts, (self.tables,)  # without the memo
 
     @classmethod
-    def build(cls, tokens: Mapping[str, int], least: int = 3, most: int | None = None) -> TokenParts:
-        """Build vocabularies from `tokens` (token -> count): features that occur at least `least` times, the most
-        frequent first, at most `most` of each kind."""
+    def build(cls, tokens: Mapping[str, int], min_count: int = 3, max_size: int | None = None) -> TokenParts:
+        """Build vocabularies from `tokens` (token -> count): features that occur at least `min_count` times, the most
+        frequent first, at most `max_size` of each kind."""
         counts: list[Counter[str]] = [Counter() for _ in KINDS]
         for text, times in tokens.items():
             for count, part in zip(counts, token_parts(text), strict=True):
                 count[part] += times
         return cls([
             SymbolTable(
-                [part for part, times in sorted(count.items(), key=lambda x: (-x[1], x[0])) if times >= least][
-                    :most
+                [part for part, times in sorted(count.items(), key=lambda x: (-x[1], x[0])) if times >= min_count][
+                    :max_size
                 ]
             )
             for count in counts
@@ -91,18 +93,21 @@ class TokenParts:
     @property
     def size(self) -> int:
         """Number of rows of the table."""
-        return self._from[-1]
+        return self._offsets[-1]
 
     def encode(self, tokens: Iterable[str]) -> np.ndarray:
         """Return table rows, int32 (n + 2, len(KINDS)); the first and last are for the positions around the text."""
-        rows = [self._before, *map(self._of_token.__getitem__, tokens), self._after]
+        rows = [self._before, *map(self._row_of_token.__getitem__, tokens), self._after]
         return np.frombuffer(bytearray().join(rows), dtype=INDEX).reshape(len(rows), len(KINDS))
 
     def _row(self, text: str) -> bytes:
         """Return the row of a token as bytes, which are faster to concatenate than arrays."""
         parts = token_parts(text)
-        return packed(
-            [first + find(part, _UNKNOWN - _FIRST) for (first, find), part in zip(self._found, parts, strict=True)]
+        return index_bytes(
+            [
+                offset + find(part, _UNKNOWN - _FIRST_ENTRY)
+                for (offset, find), part in zip(self._lookups, parts, strict=True)
+            ]
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -112,4 +117,4 @@ class TokenParts:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TokenParts:
         """Build from the data of `to_dict`."""
-        return cls([LongTable(data[name]) for name in KINDS])
+        return cls([CompactSymbolTable(data[name]) for name in KINDS])

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...dtypes import INDEX
 from ...errors import DtparseError
-from ...symbols import LongTable, Remembered, SymbolTable, packed
+from ...symbols import CompactSymbolTable, Memo, SymbolTable, index_bytes
 from ...text import SHAPES, affixes, normal_word, word_shape
 
 KINDS = ("words", "tags", "suffixes", "prefixes", "shapes")
@@ -21,7 +21,7 @@ UNKNOWN_WORD = 0
 """Table row of unknown words: words have the first range of rows, and its first row is for unknown ones."""
 AFFIX = 3
 """Length of a suffix and of a prefix in characters."""
-_UNKNOWN, _BEFORE, _AFTER, _FIRST = 0, 1, 2, 3
+_UNKNOWN, _BEFORE, _AFTER, _FIRST_ENTRY = 0, 1, 2, 3
 """Offsets in each kind's range of rows: unknown, before the sentence, after the sentence, first vocabulary entry."""
 
 
@@ -72,68 +72,77 @@ class WordParts:
         if len(tables) != len(KINDS):
             raise DtparseError(f"{len(tables)} lists; give {len(KINDS)}: {', '.join(KINDS)}")
         self.tables, self.aliases = tuple(tables), dict(aliases or {})
-        self._from = [0]
+        self._offsets = [0]
         for table in self.tables:
-            self._from.append(self._from[-1] + _FIRST + len(table))
-        self._before = packed(start + _BEFORE for start in self._from[:-1])
-        self._after = packed(start + _AFTER for start in self._from[:-1])
-        self._found = [(start + _FIRST, table.number) for start, table in zip(self._from, self.tables, strict=False)]
-        self._of_token = Remembered(self._row)
+            self._offsets.append(self._offsets[-1] + _FIRST_ENTRY + len(table))
+        self._before = index_bytes(start + _BEFORE for start in self._offsets[:-1])
+        self._after = index_bytes(start + _AFTER for start in self._offsets[:-1])
+        self._lookups = [
+            (start + _FIRST_ENTRY, table.id_of) for start, table in zip(self._offsets, self.tables, strict=False)
+        ]
+        self._row_of_token = Memo(self._row)
 
     def __reduce__(self) -> tuple:
         return WordParts, (self.tables, self.aliases)  # without the memo
 
     @classmethod
-    def build(cls, counts: PartCounts, least_word: int = 2, least_part: int = 3, most: int | None = None) -> WordParts:
-        """Build vocabularies of words that occur at least `least_word` times, suffixes and prefixes that occur at
-        least `least_part` times, and tags that occur at least twice; the most frequent first, at most
-        `most` of each kind."""
-        least = (least_word, 2, least_part, least_part)
+    def build(
+        cls, counts: PartCounts, min_word_count: int = 2, min_affix_count: int = 3, max_size: int | None = None
+    ) -> WordParts:
+        """Build vocabularies of words that occur at least `min_word_count` times, suffixes and prefixes that occur at
+        least `min_affix_count` times, and tags that occur at least twice; the most frequent first, at most
+        `max_size` of each kind."""
+        min_counts = (min_word_count, 2, min_affix_count, min_affix_count)
         lists = [
             SymbolTable(
-                [part for part, times in sorted(count.items(), key=lambda x: (-x[1], x[0])) if times >= limit][:most]
+                [part for part, times in sorted(count.items(), key=lambda x: (-x[1], x[0])) if times >= limit][
+                    :max_size
+                ]
             )
-            for count, limit in zip(counts, least, strict=True)
+            for count, limit in zip(counts, min_counts, strict=True)
         ]
         return cls([*lists, SHAPES])
 
     @property
     def size(self) -> int:
         """Number of rows of the table."""
-        return self._from[-1]
+        return self._offsets[-1]
 
     def encode(self, words: Sequence[str], tags: Sequence[str]) -> np.ndarray:
         """Return table rows, int32 (n + 2, len(KINDS)); the first and last are for the edges of the sentence."""
-        rows = [self._before, *map(self._of_token.__getitem__, zip(words, tags, strict=True)), self._after]
+        rows = [self._before, *map(self._row_of_token.__getitem__, zip(words, tags, strict=True)), self._after]
         return np.frombuffer(bytearray().join(rows), dtype=INDEX).reshape(len(rows), len(KINDS))
 
     def encode_all(self, sentences: Sequence[tuple[Sequence[str], Sequence[str]]]) -> tuple[np.ndarray, np.ndarray]:
         """Return (concatenated rows of `encode` of all sentences, row offsets of the sentences int32 (S + 1,))."""
-        row, rows = self._of_token.__getitem__, []
+        row, rows = self._row_of_token.__getitem__, []
         for words, tags in sentences:
             rows += [self._before, *map(row, zip(words, tags, strict=True)), self._after]
-        firsts = np.cumsum([0, *(len(words) + 2 for words, _ in sentences)]).astype(INDEX)
-        return np.frombuffer(bytearray().join(rows), dtype=INDEX).reshape(len(rows), len(KINDS)), firsts
+        row_offsets = np.cumsum([0, *(len(words) + 2 for words, _ in sentences)]).astype(INDEX)
+        return np.frombuffer(bytearray().join(rows), dtype=INDEX).reshape(len(rows), len(KINDS)), row_offsets
 
-    def tag_numbers(self, tags: Sequence[str]) -> np.ndarray:
+    def tag_ids(self, tags: Sequence[str]) -> np.ndarray:
         """int32 (n,): ids of tags; unknown tags get the size of the tag vocabulary."""
-        own = [self.aliases.get(tag, tag) for tag in tags] if self.aliases else tags
-        return self.tables[TAG].encode(own, len(self.tables[TAG]))
+        known_tags = [self.aliases.get(tag, tag) for tag in tags] if self.aliases else tags
+        return self.tables[TAG].encode(known_tags, len(self.tables[TAG]))
 
     def tags_of(self, rows: np.ndarray) -> np.ndarray:
         """int32 (len(rows),): ids of the tags of tokens, from the `rows` of `encode`. Unknown tags, and the rows before
         and after a sentence, get the size of the tag vocabulary."""
-        found = rows[:, TAG] - (self._from[TAG] + _FIRST)
-        found[found < 0] = len(self.tables[TAG])
-        return found
+        tag_ids = rows[:, TAG] - (self._offsets[TAG] + _FIRST_ENTRY)
+        tag_ids[tag_ids < 0] = len(self.tables[TAG])
+        return tag_ids
 
     def _row(self, token: tuple[str, str]) -> bytes:
         """Return the row of a word with its tag as bytes, which are faster to concatenate than arrays."""
         word, tag = token
         normal, suffix, prefix, shape = word_parts(word)
         parts = (normal, self.aliases.get(tag, tag), suffix, prefix, shape)
-        return packed(
-            [first + find(part, _UNKNOWN - _FIRST) for (first, find), part in zip(self._found, parts, strict=True)]
+        return index_bytes(
+            [
+                offset + find(part, _UNKNOWN - _FIRST_ENTRY)
+                for (offset, find), part in zip(self._lookups, parts, strict=True)
+            ]
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -145,5 +154,11 @@ class WordParts:
     def from_dict(cls, data: dict[str, Any]) -> WordParts:
         """Build from the data of `to_dict`."""
         words, tags, suffixes, prefixes = (data[name] for name in KINDS[:-1])
-        tables = [LongTable(words), SymbolTable(tags), LongTable(suffixes), LongTable(prefixes), SHAPES]
+        tables = [
+            CompactSymbolTable(words),
+            SymbolTable(tags),
+            CompactSymbolTable(suffixes),
+            CompactSymbolTable(prefixes),
+            SHAPES,
+        ]
         return cls(tables, data.get("aliases"))

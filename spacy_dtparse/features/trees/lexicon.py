@@ -12,7 +12,7 @@ import numpy as np
 from ...dtypes import INDEX
 from ...errors import TrainingDataError
 from ...kernels.trees.features import TOKEN_COLUMNS
-from ...symbols import LongTable, Remembered, SymbolTable, packed
+from ...symbols import CompactSymbolTable, Memo, SymbolTable, index_bytes
 from ...text import SHAPES, normal_word, word_shape
 from ...trees.tree import TOP
 from .templates import Sizes
@@ -67,12 +67,12 @@ class Lexicon:
     chains: SymbolTable = field(default_factory=lambda: SymbolTable(()))
     clusters: tuple[str, ...] = ()
     _cluster_of: dict[str, int] = field(init=False, repr=False, compare=False)
-    _of_token: Remembered[tuple[str, str], bytes] = field(init=False, repr=False, compare=False)
+    _row_of_token: Memo[tuple[str, str], bytes] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        numbers = {word: number for number, words in enumerate(self.clusters) for word in words.split()}
-        object.__setattr__(self, "_cluster_of", numbers)
-        object.__setattr__(self, "_of_token", Remembered(self._row))
+        cluster_ids = {word: cluster_id for cluster_id, words in enumerate(self.clusters) for word in words.split()}
+        object.__setattr__(self, "_cluster_of", cluster_ids)
+        object.__setattr__(self, "_row_of_token", Memo(self._row))
 
     @property
     def sizes(self) -> Sizes:
@@ -85,29 +85,29 @@ class Lexicon:
 
     def encode(self, words: Sequence[str], tags: Sequence[str]) -> np.ndarray:
         """Return token columns (WORD, TAG, CLASS, SHAPE, PUNCT, CLUSTER: `kernels.trees.features`), int32 (n, 6)."""
-        rows = [*map(self._of_token.__getitem__, zip(words, tags, strict=True))]
+        rows = [*map(self._row_of_token.__getitem__, zip(words, tags, strict=True))]
         return np.frombuffer(bytearray().join(rows), dtype=INDEX).reshape(len(rows), TOKEN_COLUMNS)
 
     def _row(self, token: tuple[str, str]) -> bytes:
         """Return the row of a word with its tag as bytes, which are faster to concatenate than arrays."""
-        (number, shape, cluster), (symbol, class_number, punctuation) = self._word(token[0]), self._tag(token[1])
-        return packed((number, symbol, class_number, shape, punctuation, cluster))
+        (word_id, shape, cluster), (symbol, class_id, punctuation) = self._word(token[0]), self._tag(token[1])
+        return index_bytes((word_id, symbol, class_id, shape, punctuation, cluster))
 
     def _word(self, word: str) -> tuple[int, int, int]:
         """Return (WORD, SHAPE, CLUSTER) of a word; CLUSTER is -1 if it is in no cluster."""
         normal = normal_word(word)
-        return self.words.number(normal, 0), SHAPES.number(word_shape(word)), self._cluster_of.get(normal, -1)
+        return self.words.id_of(normal, 0), SHAPES.id_of(word_shape(word)), self._cluster_of.get(normal, -1)
 
     def _tag(self, tag: str) -> tuple[int, int, int]:
         """Return (TAG, CLASS, PUNCT) of a tag."""
-        known, symbol = tag, self.symbols.number(tag)
+        known_tag, symbol = tag, self.symbols.id_of(tag)
         if symbol < len(self.labels):
-            known, symbol = self.unknown_tag, self.symbols.number(self.unknown_tag)
-        return symbol, self.classes.number(tag_class(known)), int(known in PUNCTUATION_TAGS)
+            known_tag, symbol = self.unknown_tag, self.symbols.id_of(self.unknown_tag)
+        return symbol, self.classes.id_of(tag_class(known_tag)), int(known_tag in PUNCTUATION_TAGS)
 
-    def cluster_name(self, number: int) -> str:
+    def cluster_name(self, cluster_id: int) -> str:
         """Return a cluster's most frequent words as its name."""
-        return "{" + ", ".join(self.clusters[number].split()[:3]) + ", …}"
+        return "{" + ", ".join(self.clusters[cluster_id].split()[:3]) + ", …}"
 
     def to_dict(self) -> dict[str, Any]:
         plain = {
@@ -116,8 +116,8 @@ class Lexicon:
             "words": list(self.words),
             "unknown_tag": self.unknown_tag,
         }
-        more = {"chains": list(self.chains), "clusters": list(self.clusters)}
-        return plain | {name: held for name, held in more.items() if held}
+        optional = {"chains": list(self.chains), "clusters": list(self.clusters)}
+        return plain | {name: entries for name, entries in optional.items() if entries}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Lexicon:
@@ -139,14 +139,14 @@ class Lexicon:
             raise TrainingDataError(f"the unknown tag {unknown_tag!r} is not among the tags")
         classes = SymbolTable(dict.fromkeys(tag_class(tag) for tag in tags))
         symbols = SymbolTable([*labels, *tags])
-        tables = (SymbolTable(labels), symbols, LongTable(words), classes)
+        tables = (SymbolTable(labels), symbols, CompactSymbolTable(words), classes)
         return cls(*tables, unknown_tag, SymbolTable(chains), tuple(clusters))
 
     def fingerprint(self) -> str:
         """Return the digest of all tables (16 hex digits)."""
         digest = hashlib.sha256()
-        more = [table for table in (self.chains, self.clusters) if len(table)]
-        for part in (self.labels, self.symbols, self.words, self.classes, SHAPES, (self.unknown_tag,), *more):
+        optional = [table for table in (self.chains, self.clusters) if len(table)]
+        for part in (self.labels, self.symbols, self.words, self.classes, SHAPES, (self.unknown_tag,), *optional):
             digest.update("\0".join(part).encode() + b"\1")
         return digest.hexdigest()[:16]
 
@@ -159,5 +159,5 @@ def frequent_words(sentences: Iterable[Sequence[str]], min_sentences: int) -> li
         for word in {normal_word(word) for word in words}:
             counts[word] = counts.get(word, 0) + 1
     counts.pop(RARE, None)
-    kept = [word for word, count in counts.items() if count >= min_sentences]
-    return [RARE, *sorted(kept, key=lambda word: (-counts[word], word))]
+    frequent = [word for word, count in counts.items() if count >= min_sentences]
+    return [RARE, *sorted(frequent, key=lambda word: (-counts[word], word))]

@@ -4,8 +4,8 @@ from typing import Protocol
 
 import numpy as np
 
-from ...kernels.trees import beliefs as b
 from ...kernels.trees import features as k
+from ...kernels.trees import marginals as b
 from ...kernels.trees.atoms import AtomMap
 from ...text import SHAPES
 from .lexicon import Lexicon
@@ -16,7 +16,7 @@ NOTHING = "nothing"
 
 _ATTRIBUTE = {code: name for name, code in ALL_ATTRIBUTES.items()}
 _SPAN = {code: name for name, code in SPANS.items()}
-READER = "span model: "
+SPAN_MODEL_PREFIX = "span model: "
 """Prefix of the names of atoms that test a marginal."""
 _WHERE = {code: name for name, code in WHERE.items()}
 _CHILD = {code: name for name, code in CHILDREN.items()}
@@ -29,7 +29,7 @@ _COUNTED = {
     k.CONTEXT_LEFT: "{} of left context",
     k.CONTEXT_RIGHT: "{} of right context",
 }
-_WHOLE = {
+_UNBOUNDED = {
     k.SPAN_FIRST: "span, counted from the first",
     k.SPAN_LAST: "span, counted from the last",
     k.HEAD_LEFT: "left of head",
@@ -49,7 +49,7 @@ _KIND = {
 }
 
 
-class NumbersAtoms(Protocol):
+class HasAtoms(Protocol):
     """A model with atoms, such as `model.trees.model.DtreeModel`."""
 
     @property
@@ -62,7 +62,7 @@ class NumbersAtoms(Protocol):
     def parts(self) -> np.ndarray: ...
 
 
-def atom_names(model: NumbersAtoms) -> tuple[str, ...]:
+def atom_names(model: HasAtoms) -> tuple[str, ...]:
     """Return the name of every atom of `model`, by id.
 
     A window is a run of adjacent frontier items considered as the children of one inference. One position: `left
@@ -73,25 +73,25 @@ def atom_names(model: NumbersAtoms) -> tuple[str, ...]:
     """
     table, n_direct = compile_templates(model.templates, model.lexicon.sizes)
     n_atoms = int(model.atoms.state[0])
-    names = [f"hashed atom {number}" for number in range(n_atoms)]
+    names = [f"hashed atom {atom_id}" for atom_id in range(n_atoms)]
     direct = _direct_names(table, model.lexicon, n_direct)
     for entry in np.flatnonzero(model.atoms.direct >= 0):
         names[model.atoms.direct[entry]] = direct[entry]
     slots = [_slot_name(table, slot) for slot in range(len(table.slots))]
     tuples = {int(row[3]): [int(slot) for slot in row[:3] if slot >= 0] for row in table.tuples}
-    for number in model.atoms.values[np.flatnonzero(model.atoms.keys)]:
-        template, width, *values = (int(value) for value in model.parts[number])
+    for atom_id in model.atoms.values[np.flatnonzero(model.atoms.keys)]:
+        template, width, *values = (int(value) for value in model.parts[atom_id])
         if width == 0:
             continue
         if template == table.sequence[0]:
             labels = (model.lexicon.symbols[value] for value in values[:width])
-            names[number] = "labels = " + " ".join(labels)
+            names[atom_id] = "labels = " + " ".join(labels)
         else:
             tests = (
                 f"{slots[slot]} = {_value(model.lexicon, int(table.slots[slot, 1]), value)}"
                 for slot, value in zip(tuples[template], values[:width], strict=True)
             )
-            names[number] = " & ".join(tests)
+            names[atom_id] = " & ".join(tests)
     return tuple(names)
 
 
@@ -124,8 +124,8 @@ def _value(lexicon: Lexicon, attribute: int, value: int) -> str:
         return NOTHING
     if attribute == k.WORD:
         return f'"{lexicon.words[value]}"'  # quoted, since "nothing" is a word too
-    if attribute >= k.BELIEF:
-        if attribute - k.BELIEF in (b.CHAIN, b.CHAIN_2):
+    if attribute >= k.MARGINAL_COLUMN:
+        if attribute - k.MARGINAL_COLUMN in (b.CHAIN, b.CHAIN_2):
             return lexicon.chains[value]
         return f"{b.LIMITS[value - 1] if value else 0:g} to {b.LIMITS[value] if value < len(b.LIMITS) else 1:g}"
     if attribute == k.CLUSTER:
@@ -135,21 +135,21 @@ def _value(lexicon: Lexicon, attribute: int, value: int) -> str:
 
 
 def _slot_name(table: k.TemplateTable, slot: int) -> str:
-    place, attribute = table.slots[slot].tolist()
-    return f"{_place_name(table, place)} {_ATTRIBUTE[attribute]}"
+    position, attribute = table.slots[slot].tolist()
+    return f"{_position_name(table, position)} {_ATTRIBUTE[attribute]}"
 
 
-def _place_name(table: k.TemplateTable, place: int) -> str:
-    space, where, offset, _ = table.places[place].tolist()
-    if space == k.BELIEVED:
-        return READER + _SPAN[where]
+def _position_name(table: k.TemplateTable, position: int) -> str:
+    space, where, offset, _ = table.positions[position].tolist()
+    if space == k.MARGINAL_SPAN:
+        return SPAN_MODEL_PREFIX + _SPAN[where]
     if space == k.CHILD:
-        return f"{_CHILD[where]} child of {_place_name(table, offset)}"
+        return f"{_CHILD[where]} child of {_position_name(table, offset)}"
     if space == k.ITEM and offset == 0 and where in _OUTER:
         return _OUTER[where]
     return f"{_WHERE[where]} {'item' if space == k.ITEM else 'terminal'} {offset}"
 
 
 def _group_name(code: int, n: int, with_head: int) -> str:
-    name = _COUNTED[code].format(n) if n > 0 and code in _COUNTED else _WHOLE[code]
+    name = _COUNTED[code].format(n) if n > 0 and code in _COUNTED else _UNBOUNDED[code]
     return f"{name} with head" if with_head else name

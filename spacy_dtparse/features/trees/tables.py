@@ -8,7 +8,7 @@ and triples of positions, so that a tree needs one test where the papers' sets n
 from itertools import product
 
 from ...errors import ConfigError
-from .templates import Place, Templates
+from .templates import Position, Templates
 
 ITEM_ATTRIBUTES = ("label", "tag", "class", "word")
 TERMINAL_ATTRIBUTES = ("tag", "class", "word")
@@ -19,11 +19,11 @@ UNBOUNDED = (
 COUNTED = ("span_first", "span_last", "left_of_head", "right_of_head", "left_context", "right_context")
 
 
-def _items(where: str, offsets: range | tuple[int, ...]) -> list[Place]:
+def _items(where: str, offsets: range | tuple[int, ...]) -> list[Position]:
     return [("item", where, offset) for offset in offsets]
 
 
-def _terminals(where: str, offsets: range | tuple[int, ...]) -> list[Place]:
+def _terminals(where: str, offsets: range | tuple[int, ...]) -> list[Position]:
     return [("terminal", where, offset) for offset in offsets]
 
 
@@ -39,10 +39,10 @@ def kitchen_sink() -> Templates:
     """The papers' 1.1 M set, groups (a) to (g): positions, counted groups, unbounded groups of items and of the
     terminals below them, terminals around the span, children of the outer and head children, and lengths."""
     offsets = {"start": range(4), "end": range(4), "head": range(-3, 4), "left": range(3), "right": range(3)}
-    items = [place for where, counted in offsets.items() for place in _items(where, counted)]
-    terminals = [place for where, counted in offsets.items() for place in _terminals(where, counted)]
+    items = [position for where, counted in offsets.items() for position in _items(where, counted)]
+    terminals = [position for where, counted in offsets.items() for position in _terminals(where, counted)]
     unary = [*product(items, ITEM_ATTRIBUTES), *product(terminals, TERMINAL_ATTRIBUTES)]
-    outer: list[Place] = [("item", "start", 0), ("item", "head", 0), ("item", "end", 0)]
+    outer: list[Position] = [("item", "start", 0), ("item", "head", 0), ("item", "end", 0)]
     children = [("child", which, item) for which, item in product(("first", "head", "last"), outer)]
     unary += product(children, ("label", "tag", "class"))
     grouped: list[tuple[str, str, int, bool, str | None]] = [
@@ -59,10 +59,10 @@ def kitchen_sink() -> Templates:
 
 def standard() -> Templates:
     """Our table for shift_reduce: one-hot positions with pairs and triples; the default of the trainer."""
-    unary: list[tuple[Place, str]] = []
+    unary: list[tuple[Position, str]] = []
 
-    def add(places: list[Place], attributes: tuple[str, ...]) -> None:
-        unary.extend(product(places, attributes))
+    def add(positions: list[Position], attributes: tuple[str, ...]) -> None:
+        unary.extend(product(positions, attributes))
 
     add(_items("front", range(4)), ("label",))
     add(_items("front", range(2)), ("tag", "word"))
@@ -79,7 +79,7 @@ def standard() -> Templates:
     add(_terminals("start", (0, 1)), ("tag", "word"))
     add(_terminals("end", (0, 1)), ("tag", "word"))
     add(_terminals("right", (0, 1, 2)), ("tag", "word"))
-    outer: list[Place] = [("item", "start", 0), ("item", "head", 0), ("item", "end", 0)]
+    outer: list[Position] = [("item", "start", 0), ("item", "head", 0), ("item", "end", 0)]
     add([("child", which, item) for which, item in product(("first", "head", "last"), outer)], ("label",))
     add([("child", "last", ("item", "end", 0))], ("word",))
     add([("child", "first", ("item", "right", 0)), ("child", "last", ("item", "right", 0))], ("label",))
@@ -122,12 +122,23 @@ def standard() -> Templates:
 
 def standard_clusters() -> Templates:
     """`standard` with word clusters, at positions whose words are tested and in pairs of positions."""
-    words = standard()
+    base = standard()
     first, last, head = ("item", "start", 0), ("item", "end", 0), ("item", "head", 0)
     left, left2 = ("terminal", "left", 0), ("terminal", "left", 1)
     right, right2 = ("item", "right", 0), ("terminal", "right", 1)
-    begins, ends = ("terminal", "start", 0), ("terminal", "end", 0)
-    places = (("item", "front", 0), ("item", "front", 1), head, last, right, left, left2, right2, begins, ends)
+    first_word, last_word = ("terminal", "start", 0), ("terminal", "end", 0)
+    positions = (
+        ("item", "front", 0),
+        ("item", "front", 1),
+        head,
+        last,
+        right,
+        left,
+        left2,
+        right2,
+        first_word,
+        last_word,
+    )
     of_head = ("child", "last", last)
     tuples = (
         ((head, "cluster"), (last, "label")),
@@ -142,17 +153,17 @@ def standard_clusters() -> Templates:
         ((head, "cluster"), (last, "label"), (right, "label")),
         ((head, "cluster"), (left, "word")),
         ((head, "word"), (last, "cluster")),
-        ((ends, "cluster"), (right, "cluster")),
+        ((last_word, "cluster"), (right, "cluster")),
         ((head, "cluster"), (last, "label"), (of_head, "cluster")),
     )
-    unary = (*words.unary, *product(places, ("cluster",)), (of_head, "cluster"))
-    return Templates("standard_clusters", unary, (*words.tuples, *tuples), words.grouped, True)
+    unary = (*base.unary, *product(positions, ("cluster",)), (of_head, "cluster"))
+    return Templates("standard_clusters", unary, (*base.tuples, *tuples), base.grouped, True)
 
 
-def standard_read() -> Templates:
+def standard_marginals() -> Templates:
     """`standard` with span marginals: of the window, of the window extended by the item to its right or by the token to
     its left, and of the item to its right."""
-    words = standard()
+    base = standard()
     window, wider, longer, right = (
         ("believed", which, 0) for which in ("window", "with left", "with right", "of right")
     )
@@ -184,13 +195,13 @@ def standard_read() -> Templates:
         ((window, "chain"), (window, "sure"), (first, "label")),
         ((window, "chain"), (window, "mass"), (window, "starting")),
     )
-    unary = (*words.unary, *chains, (window, "second chain"))
-    return Templates("standard_read", unary, (*words.tuples, *tuples), words.grouped, True, tuple(ordered))
+    unary = (*base.unary, *chains, (window, "second chain"))
+    return Templates("standard_read", unary, (*base.tuples, *tuples), base.grouped, True, tuple(ordered))
 
 
 TABLES = {
     "baseline": baseline, "kitchen_sink": kitchen_sink, "standard": standard, "standard_clusters": standard_clusters,
-    "standard_read": standard_read,
+    "standard_read": standard_marginals,
 }  # fmt: skip
 
 

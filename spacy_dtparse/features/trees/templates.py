@@ -18,31 +18,31 @@ from typing import Any
 import numpy as np
 
 from ...errors import ConfigError
-from ...kernels.trees import beliefs as b
 from ...kernels.trees import features as k
+from ...kernels.trees import marginals as b
 
 VERSION = 1
-WITH_BELIEFS = 2
+WITH_MARGINALS = 2
 """Version of a table with templates on span marginals; releases before 0.2 cannot read it."""
 
 ATTRIBUTES = {"label": k.LABEL, "word": k.WORD, "tag": k.TAG, "class": k.CLASS, "shape": k.SHAPE, "cluster": k.CLUSTER}
-BELIEFS = {
-    "mass": k.BELIEF + b.MASS,
-    "chain": k.BELIEF + b.CHAIN,
-    "sure": k.BELIEF + b.SURE,
-    "second chain": k.BELIEF + b.CHAIN_2,
-    "second sure": k.BELIEF + b.SURE_2,
-    "starting": k.BELIEF + b.STARTING,
-    "ending": k.BELIEF + b.ENDING,
-    "crossing": k.BELIEF + b.CROSSING,
+MARGINALS = {
+    "mass": k.MARGINAL_COLUMN + b.SPAN_PROB,
+    "chain": k.MARGINAL_COLUMN + b.CHAIN,
+    "sure": k.MARGINAL_COLUMN + b.CHAIN_PROB,
+    "second chain": k.MARGINAL_COLUMN + b.CHAIN_2,
+    "second sure": k.MARGINAL_COLUMN + b.CHAIN_PROB_2,
+    "starting": k.MARGINAL_COLUMN + b.STARTING,
+    "ending": k.MARGINAL_COLUMN + b.ENDING,
+    "crossing": k.MARGINAL_COLUMN + b.CROSSING,
 }
-"""Attributes of a span from the span model: see `kernels.trees.beliefs`."""
-ALL_ATTRIBUTES = {**ATTRIBUTES, **BELIEFS}
+"""Attributes of a span from the span model: see `kernels.trees.marginals`."""
+ALL_ATTRIBUTES = {**ATTRIBUTES, **MARGINALS}
 SPANS = {"window": k.OF_WINDOW, "with right": k.WITH_RIGHT, "with left": k.WITH_LEFT, "of right": k.OF_RIGHT}
 BELOW = frozenset({"mass", "sure"})
 """Probabilities that are mostly high, and so are tested as less than a limit: fewer atoms are present, which is faster.
 """
-_CHAINS = (k.BELIEF + b.CHAIN, k.BELIEF + b.CHAIN_2)
+_CHAINS = (k.MARGINAL_COLUMN + b.CHAIN, k.MARGINAL_COLUMN + b.CHAIN_2)
 WHERE = {"start": k.START, "end": k.END, "head": k.HEAD, "left": k.LEFT, "right": k.RIGHT, "front": k.FRONT}
 CHILDREN = {"first": k.FIRST_CHILD, "head": k.HEAD_CHILD, "last": k.LAST_CHILD}
 GROUPS = {
@@ -65,7 +65,7 @@ KINDS = {
 }
 LENGTH_TESTS = 2 * (k.LENGTH_MAX + 1)
 
-Place = tuple[Any, ...]
+Position = tuple[Any, ...]
 """("item", where, offset), ("terminal", where, offset), ("child", which, Place) or ("believed", which span, 0)."""
 
 
@@ -84,7 +84,7 @@ class Sizes:
     def of(self, attribute: int) -> int:
         if attribute in (k.LABEL, k.TAG):
             return self.symbols
-        if attribute >= k.BELIEF:
+        if attribute >= k.MARGINAL_COLUMN:
             return self.chains if attribute in _CHAINS else b.N_BINS
         sizes = {k.WORD: self.words, k.CLASS: self.classes, k.SHAPE: self.shapes, k.CLUSTER: self.clusters}
         return sizes[attribute]
@@ -104,44 +104,44 @@ class Templates:
     """
 
     name: str
-    unary: tuple[tuple[Place, str], ...]
-    tuples: tuple[tuple[tuple[Place, str], ...], ...] = ()
+    unary: tuple[tuple[Position, str], ...]
+    tuples: tuple[tuple[tuple[Position, str], ...], ...] = ()
     grouped: tuple[tuple[str, str, int, bool, str | None], ...] = ()
     sequence: bool = False
-    ordered: tuple[tuple[Place, str], ...] = ()
+    ordered: tuple[tuple[Position, str], ...] = ()
 
     def __post_init__(self) -> None:
-        for place, attribute in self._pairs():
-            _check_place(place)
-            _known(attribute, BELIEFS if place[0] == "believed" else ATTRIBUTES, "attribute")
-            if place[0] == "child" and _root(place)[0] == "believed":
-                raise ConfigError(f"{place!r} is a child of a span of the span model; such spans have no children")
-        for place, attribute in self.ordered:
-            if place[0] != "believed" or BELIEFS[attribute] in _CHAINS:
-                raise ConfigError(f"{attribute!r} of {place!r} is not a probability, so it cannot be ordered")
+        for position, attribute in self._pairs():
+            _check_position(position)
+            _check_known(attribute, MARGINALS if position[0] == "believed" else ATTRIBUTES, "attribute")
+            if position[0] == "child" and _root(position)[0] == "believed":
+                raise ConfigError(f"{position!r} is a child of a span of the span model; such spans have no children")
+        for position, attribute in self.ordered:
+            if position[0] != "believed" or MARGINALS[attribute] in _CHAINS:
+                raise ConfigError(f"{attribute!r} of {position!r} is not a probability, so it cannot be ordered")
         for kind, group, n, _, group_attribute in self.grouped:
-            _known(kind, KINDS, "kind of group template")
-            _known(group, GROUPS, "group")
+            _check_known(kind, KINDS, "kind of group template")
+            _check_known(group, GROUPS, "group")
             if n < 0:
                 raise ConfigError(f"group {group!r} has n = {n}; it must be 0 (no bound) or more")
             if kind.startswith("some"):
-                _known(group_attribute, ATTRIBUTES, "attribute")
+                _check_known(group_attribute, ATTRIBUTES, "attribute")
             if group_attribute == "cluster":
                 raise ConfigError(f"group {group!r} tests clusters; only single positions can: not all words have one")
 
-    def _pairs(self) -> Iterable[tuple[Place, str]]:
+    def _pairs(self) -> Iterable[tuple[Position, str]]:
         yield from self.unary
         for parts in self.tuples:
             yield from parts
         yield from self.ordered
 
     @property
-    def reads_beliefs(self) -> bool:
+    def uses_marginals(self) -> bool:
         """Whether some template tests span marginals."""
-        return any(_root(place)[0] == "believed" for place, _ in self._pairs())
+        return any(_root(position)[0] == "believed" for position, _ in self._pairs())
 
     @property
-    def reads_clusters(self) -> bool:
+    def uses_clusters(self) -> bool:
         """Whether some template tests word clusters."""
         return any(attribute == "cluster" for _, attribute in self._pairs())
 
@@ -149,7 +149,7 @@ class Templates:
         """Return the table as plain data; `from_dict` is the inverse."""
         plain = {
             "name": self.name,
-            "version": WITH_BELIEFS if self.reads_beliefs else VERSION,
+            "version": WITH_MARGINALS if self.uses_marginals else VERSION,
             "unary": self.unary,
             "tuples": self.tuples,
             "grouped": self.grouped,
@@ -160,10 +160,10 @@ class Templates:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Templates:
         """Build from the data of `to_dict`. Raises ConfigError for another version."""
-        if data.get("version") not in (VERSION, WITH_BELIEFS):
+        if data.get("version") not in (VERSION, WITH_MARGINALS):
             raise ConfigError(
                 f"template table has version {data.get('version')!r}; this release reads versions {VERSION} and "
-                f"{WITH_BELIEFS}: retrain the model or install the release that made it"
+                f"{WITH_MARGINALS}: retrain the model or install the release that made it"
             )
         unary, tuples, grouped, ordered = (_freeze(data.get(n, [])) for n in ("unary", "tuples", "grouped", "ordered"))
         return cls(str(data["name"]), unary, tuples, grouped, bool(data["sequence"]), ordered)
@@ -175,109 +175,109 @@ class Templates:
 
     def reach(self) -> int:
         """Return how many frontier items left of the window the templates use; a very large number if unbounded."""
-        most = 0
-        for place, _ in self._pairs():
-            root = _root(place)
+        n_items = 0
+        for position, _ in self._pairs():
+            root = _root(position)
             if root[0] == "item" and root[1] == "left":
-                most = max(most, root[2] + 1)
+                n_items = max(n_items, root[2] + 1)
         for _, group, n, _, _ in self.grouped:
             if group == "left_context":
-                most = max(most, n) if n else 2**30
-        return most
+                n_items = max(n_items, n) if n else 2**30
+        return n_items
 
     def reach_right(self) -> int:
         """Return how many frontier items right of the window, or counted from its start, the templates use; -1 if
         unbounded, or if a template uses more than the children of an item."""
-        most = 0
-        for place, _ in self._pairs():
-            root, depth = _root(place), 0
-            while place[0] == "child":
-                place, depth = place[2], depth + 1
+        n_items = 0
+        for position, _ in self._pairs():
+            root, depth = _root(position), 0
+            while position[0] == "child":
+                position, depth = position[2], depth + 1
             if depth > 1:
                 return -1
             if root[0] == "item" and root[1] in ("right", "front"):
-                most = max(most, root[2] + 1)
+                n_items = max(n_items, root[2] + 1)
             if root[0] == "believed":
-                most = max(most, 1)
+                n_items = max(n_items, 1)
         for _, group, n, _, _ in self.grouped:
             if group in ("right_context", "left_context"):
                 if not n:
                     return -1
                 if group == "right_context":
-                    most = max(most, n)
-        return most
+                    n_items = max(n_items, n)
+        return n_items
 
 
-def _known(name: Any, allowed: dict, what: str) -> None:
+def _check_known(name: Any, allowed: dict, what: str) -> None:
     if name not in allowed:
         raise ConfigError(f"unknown {what} {name!r} in a template; allowed are {', '.join(map(repr, allowed))}")
 
 
-def _check_place(place: Place) -> None:
-    if not place or place[0] not in ("item", "terminal", "child", "believed") or len(place) != 3:
+def _check_position(position: Position) -> None:
+    if not position or position[0] not in ("item", "terminal", "child", "believed") or len(position) != 3:
         raise ConfigError(
-            f"{place!r} is not a position; use ('item'|'terminal', where, offset), ('child', which, position) or "
+            f"{position!r} is not a position; use ('item'|'terminal', where, offset), ('child', which, position) or "
             "('believed', which, 0)"
         )
-    if place[0] == "child":
-        _known(place[1], CHILDREN, "child")
-        _check_place(place[2])
-    elif place[0] == "believed":
-        _known(place[1], SPANS, "span")
+    if position[0] == "child":
+        _check_known(position[1], CHILDREN, "child")
+        _check_position(position[2])
+    elif position[0] == "believed":
+        _check_known(position[1], SPANS, "span")
     else:
-        _known(place[1], WHERE, "position")
+        _check_known(position[1], WHERE, "position")
 
 
-def _root(place: Place) -> Place:
-    while place[0] == "child":
-        place = place[2]
-    return place
+def _root(position: Position) -> Position:
+    while position[0] == "child":
+        position = position[2]
+    return position
 
 
-def is_shared(place: Place) -> bool:
+def is_shared(position: Position) -> bool:
     """Whether the position is the same for all windows that start at one item."""
-    return _root(place)[1] in ("left", "front")
+    return _root(position)[1] in ("left", "front")
 
 
 def compile_templates(templates: Templates, sizes: Sizes) -> tuple[k.TemplateTable, int]:
     """Return the integer form of a table and the size of its direct map (entries of one-value templates)."""
-    place_rows: dict[Place, int] = {}
-    slot_rows: dict[tuple[Place, str], int] = {}
+    position_rows: dict[Position, int] = {}
+    slot_rows: dict[tuple[Position, str], int] = {}
     pairs = list(dict.fromkeys(templates._pairs()))
-    wanted: list[Place] = []
-    for place, _ in pairs:
-        chain = [place]
-        while chain[-1][0] == "child":
-            chain.append(chain[-1][2])
-        wanted.extend(reversed(chain))
+    wanted: list[Position] = []
+    for position, _ in pairs:
+        nested = [position]
+        while nested[-1][0] == "child":
+            nested.append(nested[-1][2])
+        wanted.extend(reversed(nested))
     wanted = list(dict.fromkeys(wanted))
     places: list[tuple[int, int, int, int]] = []
     slots: list[tuple[int, int]] = []
     bounds = np.zeros((2, 8), dtype=np.int32)
-    for part, shared in ((k.SHARED, True), (k.OWN, False)):
+    for part, shared in ((k.SHARED, True), (k.UNSHARED, False)):
         bounds[part, 0] = len(places)
-        for place in wanted:
-            if is_shared(place) != shared:
+        for position in wanted:
+            if is_shared(position) != shared:
                 continue
-            place_rows[place] = len(places)
-            if place[0] == "child":
-                places.append((k.CHILD, CHILDREN[place[1]], place_rows[place[2]], 0))
-            elif place[0] == "believed":
-                places.append((k.BELIEVED, SPANS[place[1]], 0, 0))
+            position_rows[position] = len(places)
+            if position[0] == "child":
+                places.append((k.CHILD, CHILDREN[position[1]], position_rows[position[2]], 0))
+            elif position[0] == "believed":
+                places.append((k.MARGINAL_SPAN, SPANS[position[1]], 0, 0))
             else:
-                space = k.ITEM if place[0] == "item" else k.TERMINAL
-                places.append((space, WHERE[place[1]], place[2], int(place[1] == "head")))
+                space = k.ITEM if position[0] == "item" else k.TERMINAL
+                places.append((space, WHERE[position[1]], position[2], int(position[1] == "head")))
         bounds[part, 1] = len(places)
         bounds[part, 2] = len(slots)
         for pair in pairs:
             if is_shared(pair[0]) == shared:
                 slot_rows[pair] = len(slots)
-                slots.append((place_rows[pair[0]], ALL_ATTRIBUTES[pair[1]]))
+                slots.append((position_rows[pair[0]], ALL_ATTRIBUTES[pair[1]]))
         bounds[part, 3] = len(slots)
     unary: list[int] = []
     unary_base: list[int] = []
     base = 0
-    for part, shared in ((k.SHARED, True), (k.OWN, False)):
+    for part, shared in ((k.SHARED, True), (k.UNSHARED, False)):
         bounds[part, 4] = len(unary)
         for pair in dict.fromkeys(templates.unary):
             if is_shared(pair[0]) == shared:
@@ -286,14 +286,14 @@ def compile_templates(templates: Templates, sizes: Sizes) -> tuple[k.TemplateTab
                 base += sizes.of(ALL_ATTRIBUTES[pair[1]]) + 1
         bounds[part, 5] = len(unary)
     tuples: list[tuple[int, ...]] = []
-    for part, shared in ((k.SHARED, True), (k.OWN, False)):
+    for part, shared in ((k.SHARED, True), (k.UNSHARED, False)):
         bounds[part, 6] = len(tuples)
-        for number, members in enumerate(templates.tuples):
-            if all(is_shared(place) for place, _ in members) == shared:
+        for index, members in enumerate(templates.tuples):
+            if all(is_shared(position) for position, _ in members) == shared:
                 if not 2 <= len(members) <= 3:
                     raise ConfigError(f"a tuple template joins 2 or 3 slots, not {len(members)}: {members!r}")
                 rows = [slot_rows[pair] for pair in members] + [-1] * (3 - len(members))
-                tuples.append((*rows, number))
+                tuples.append((*rows, index))
         bounds[part, 7] = len(tuples)
     ordered_base: list[int] = []
     for _ in templates.ordered:
@@ -310,7 +310,7 @@ def compile_templates(templates: Templates, sizes: Sizes) -> tuple[k.TemplateTab
         grouped_base.append(base)
         base += sizes.of(code) if kind.startswith("some") else LENGTH_TESTS
     table = k.TemplateTable(
-        places=_rows(places, 4),
+        positions=_rows(places, 4),
         slots=_rows(slots, 2),
         unary=np.array(unary, dtype=np.int32),
         unary_base=np.array(unary_base, dtype=np.int64),
@@ -326,7 +326,7 @@ def compile_templates(templates: Templates, sizes: Sizes) -> tuple[k.TemplateTab
     return table, base
 
 
-def most_atoms(table: k.TemplateTable, tokens: int) -> int:
+def max_atoms(table: k.TemplateTable, tokens: int) -> int:
     """Return the maximum number of atoms of a window in a sentence of so many tokens."""
     members = table.grouped[:, 0] < k.LENGTH_ITEMS
     groups = int(members.sum()) * (tokens + 1) + int((~members).sum()) * (k.LENGTH_MAX + 1)

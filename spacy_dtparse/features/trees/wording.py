@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from .names import NOTHING, READER
+from .names import NOTHING, SPAN_MODEL_PREFIX
 
 NETWORK, NEIGHBOURS, HEAD, EDGES, INSIDE, LEFT, RIGHT, LENGTH, ALWAYS, OTHER = GROUPS = (
     "network on this span",
@@ -71,8 +71,8 @@ def _test(text: str) -> AtomTest:
 @lru_cache(1 << 14)
 def group_of(subject: str) -> str:
     """Return the one of GROUPS that a test belongs to, from its subject."""
-    if subject.startswith(READER):
-        return NETWORK if subject.startswith(f"{READER}window") else NEIGHBOURS
+    if subject.startswith(SPAN_MODEL_PREFIX):
+        return NETWORK if subject.startswith(f"{SPAN_MODEL_PREFIX}window") else NEIGHBOURS
     if subject in ("labels", ALWAYS):
         return INSIDE if subject == "labels" else ALWAYS
     if re.match(r"(items|terminals) of ", subject):
@@ -81,10 +81,10 @@ def group_of(subject: str) -> str:
     if some:
         return LEFT if "left context" in some[2] else RIGHT if "right context" in some[2] else INSIDE
     root = re.sub(r"^((first|head|last) child of )+", "", subject)
-    place = re.match(r"(first|last|head|start|end|left|right|front)\b(?: (item|terminal) (-?\d+))?", root)
-    if place is None:
+    position = re.match(r"(first|last|head|start|end|left|right|front)\b(?: (item|terminal) (-?\d+))?", root)
+    if position is None:
         return OTHER
-    where, space, offset = place.groups()
+    where, space, offset = position.groups()
     if where in ("left", "right"):
         return LEFT if where == "left" else RIGHT
     if where == "head":
@@ -96,28 +96,28 @@ def group_of(subject: str) -> str:
 def phrase(test: AtomTest, holds: bool = True) -> str:
     """Return a test, or its negation, as a clause."""
     subject, operator, value = test
-    if subject.startswith(READER):
-        return _belief(subject.removeprefix(READER), operator, value, holds)
+    if subject.startswith(SPAN_MODEL_PREFIX):
+        return _marginal_phrase(subject.removeprefix(SPAN_MODEL_PREFIX), operator, value, holds)
     if subject == "labels":
         return f"its children are {'' if holds else 'not '}{value}"
     some = re.match(r"some (item|terminal) of (.+): (\w+)$", subject)
     if some:
-        what = thing(some[3], value)
-        what = re.sub(r"^an? ", "", what) if not holds else what
-        return f"{'' if holds else 'no '}{what} {_region(some[2], some[1])}"
+        noun_phrase = value_phrase(some[3], value)
+        noun_phrase = re.sub(r"^an? ", "", noun_phrase) if not holds else noun_phrase
+        return f"{'' if holds else 'no '}{noun_phrase} {_region(some[2], some[1])}"
     count = re.match(r"(items|terminals) of (.+)$", subject)
     if count:
         return _length(count[1], count[2], operator, int(value), holds)
     if not value:
         return f"{'' if holds else 'not '}{subject}"
-    place, _, attribute = subject.rpartition(" ")
-    if value == NOTHING and not place.endswith("child"):
-        inner = re.match(r"(?:first|head|last) child of (.+)$", place)
+    position, _, attribute = subject.rpartition(" ")
+    if value == NOTHING and not position.endswith("child"):
+        inner = re.match(r"(?:first|head|last) child of (.+)$", position)
         if inner is None:
-            return f"there is {'no' if holds else 'a'} {_bare(place_words(place))}"
-        return f"{place_words(inner[1])} is {'a single word' if holds else 'a phrase, not a single word'}"
-    of_word = " terminal " in f" {place} "
-    return f"{place_words(place)} {verb(attribute, of_word, holds)}{thing(attribute, value)}"
+            return f"there is {'no' if holds else 'a'} {_without_article(position_phrase(position))}"
+        return f"{position_phrase(inner[1])} is {'a single word' if holds else 'a phrase, not a single word'}"
+    of_word = " terminal " in f" {position} "
+    return f"{position_phrase(position)} {verb(attribute, of_word, holds)}{value_phrase(attribute, value)}"
 
 
 def verb(attribute: str, of_word: bool, holds: bool) -> str:
@@ -130,14 +130,14 @@ def verb(attribute: str, of_word: bool, holds: bool) -> str:
     return f"is {no}" if of_word else f"is {no}headed by "
 
 
-def thing(attribute: str, value: str) -> str:
+def value_phrase(attribute: str, value: str) -> str:
     """Return a value as a noun phrase."""
     if value == NOTHING:
         return "anything"
     if attribute in ("label", "tag"):
-        known = TAGS.get(value)
-        if known:
-            return f"{_article(known)} {known} ({value})" if value not in ("TO", "EX") else f"a “{known}” ({value})"
+        name = TAGS.get(value)
+        if name:
+            return f"{_article(name)} {name} ({value})" if value not in ("TO", "EX") else f"a “{name}” ({value})"
         return f"{'an' if value[:1] in 'AEFILMNORSX' and value[:2] not in ('UC', 'FR') else 'a'} {value}"
     if attribute == "class":
         return f"of the class {value}"
@@ -152,19 +152,19 @@ def _article(noun: str) -> str:
     return "an" if noun[0] in "aeiou" else "a"
 
 
-def _bare(place: str) -> str:
-    return re.sub(r"^(its|the) ", "", place)
+def _without_article(position: str) -> str:
+    return re.sub(r"^(its|the) ", "", position)
 
 
-def place_words(place: str) -> str:
+def position_phrase(position: str) -> str:
     """Return a position as a noun phrase."""
-    inner = re.match(r"(first|head|last) child of (.+)$", place)
+    inner = re.match(r"(first|head|last) child of (.+)$", position)
     if inner:
-        return f"{'the head' if inner[1] == 'head' else f'the {inner[1]} child'} of {place_words(inner[2])}"
+        return f"{'the head' if inner[1] == 'head' else f'the {inner[1]} child'} of {position_phrase(inner[2])}"
     simple = {"first": "its first child", "last": "its last child", "head": "its head"}
-    if place in simple:
-        return simple[place]
-    where, space, offset = re.match(r"(\w+) (item|terminal) (-?\d+)$", place).groups()  # type: ignore[union-attr]
+    if position in simple:
+        return simple[position]
+    where, space, offset = re.match(r"(\w+) (item|terminal) (-?\d+)$", position).groups()  # type: ignore[union-attr]
     k, noun = int(offset), "child" if space == "item" else "word"
     if where == "head":
         if k == 0:
@@ -175,9 +175,9 @@ def place_words(place: str) -> str:
         noun = "item" if space == "item" else "word"
         return f"the {_ordinal(k) or 'next '}{noun} on the {where}"
     if where == "end":
-        return f"its last {noun}{_but(k)}"
+        return f"its last {noun}{_counted_from_end(k)}"
     if where == "front" and k:  # counted from the first child on, and it may lie beyond the last
-        return f"the next item{_but(k - 1)} after its first child"
+        return f"the next item{_counted_from_end(k - 1)} after its first child"
     return f"its {'first ' if k == 0 else _ordinal(k)}{noun}"
 
 
@@ -186,7 +186,7 @@ def _ordinal(k: int) -> str:
     return _ORDINAL[k] if k < len(_ORDINAL) else f"{k + 1}th "
 
 
-def _but(k: int) -> str:
+def _counted_from_end(k: int) -> str:
     return _BUT[k] if k < len(_BUT) else f" but {k}"
 
 
@@ -233,21 +233,21 @@ _SPANS = {
 }
 
 
-def _belief(subject: str, operator: str, value: str, holds: bool) -> str:
+def _marginal_phrase(subject: str, operator: str, value: str, holds: bool) -> str:
     span = next(name for name in ("with right", "with left", "of right", "window") if subject.startswith(name))
-    what, where = subject.removeprefix(span).strip(), _SPANS[span]
+    attribute, where = subject.removeprefix(span).strip(), _SPANS[span]
     no = "" if holds else "not "
-    if what in ("chain", "second chain"):
+    if attribute in ("chain", "second chain"):
         if value == NOTHING:
-            second = "no second choice" if what == "second chain" else "no constituent"
-            some = "some second choice" if what == "second chain" else "some constituent"
+            second = "no second choice" if attribute == "second chain" else "no constituent"
+            some = "some second choice" if attribute == "second chain" else "some constituent"
             return f"it predicts {second if holds else some} for {where}"
-        if what == "second chain":
+        if attribute == "second chain":
             return f"its second choice for {where} is {no}{_chain(value)}"
         return f"it {'labels' if holds else 'does not label'} {where} as {_chain(value)}"
     if value == NOTHING:
         return f"it has {'no' if holds else 'a'} value for {where}"
-    amount = amount_words(operator, value, holds)
+    amount = amount_phrase(operator, value, holds)
     nouns = {
         "mass": f"it gives {where} a probability {amount} of being a constituent",
         "sure": f"it gives its first choice for {where} a probability {amount}",
@@ -256,14 +256,14 @@ def _belief(subject: str, operator: str, value: str, holds: bool) -> str:
         "ending": f"it expects longer constituents to end with {where} (expected number {amount})",
         "crossing": f"it expects constituents to cross {where} (expected number {amount})",
     }
-    return nouns[what]
+    return nouns[attribute]
 
 
 def _chain(value: str) -> str:
     return " over ".join(value.split())
 
 
-def amount_words(operator: str, value: str, holds: bool) -> str:
+def amount_phrase(operator: str, value: str, holds: bool) -> str:
     """Return the limits of a probability in words."""
     if operator == "=":
         low, high = value.split(" to ")
@@ -277,22 +277,22 @@ _COUNTED = re.compile(r"((?:(?:first|head|last) child of )*)(start|end|front|hea
 
 
 def is_counted(subject: str) -> bool:
-    """Whether a subject is an item at a counted position, so that `same_place` may give it another name."""
+    """Whether a subject is an item at a counted position, so that `canonical_subject` may give it another name."""
     return _COUNTED.match(subject) is not None
 
 
 @lru_cache(1 << 16)
-def same_place(subject: str, arity: int, head: int) -> str:
+def canonical_subject(subject: str, arity: int, head: int) -> str:
     """Return a subject by its canonical name: children are counted from the first, items after the last child as items
     on the right. `head`: index of the head child."""
-    found = _COUNTED.match(subject)
-    if not found:
+    match = _COUNTED.match(subject)
+    if not match:
         return subject
-    children, where, offset, attribute = found.groups()
+    children, where, offset, attribute = match.groups()
     k = int(offset)
-    place = arity - 1 - k if where == "end" else head + k if where == "head" else k
-    if not 0 <= place < arity and where != "front":
+    position = arity - 1 - k if where == "end" else head + k if where == "head" else k
+    if not 0 <= position < arity and where != "front":
         return subject
-    name = f"right item {place - arity}" if place >= arity else f"start item {place}"
-    name = "first" if place == 0 else "last" if place == arity - 1 else name
+    name = f"right item {position - arity}" if position >= arity else f"start item {position}"
+    name = "first" if position == 0 else "last" if position == arity - 1 else name
     return f"{children}{name} {attribute}"

@@ -19,14 +19,14 @@ def _siblings(guide, dependent):
     n = len(guide.heads) - 1
     head = guide.heads[dependent]
     left, right, n_left, n_right = 0, 0, 0, 0
-    for place in range(1, n + 1):
-        if guide.heads[place] == head:
-            if place < dependent:
-                left = place
+    for position in range(1, n + 1):
+        if guide.heads[position] == head:
+            if position < dependent:
+                left = position
                 n_left += 1
-            elif place > dependent:
+            elif position > dependent:
                 if right == 0:
-                    right = place
+                    right = position
                 n_right += 1
     return left, right, n_left, n_right
 
@@ -64,11 +64,11 @@ def label_keys(atoms, guide, dependent, keys):
     if right > 0:
         count = put_two(keys, count, t + 24, atoms[right + 1, WORD], pair)
     n_others = np.int32(1 + min(n_left, 3) * 4 + min(n_right, 3))
-    n_own = np.int32(1 + min(guide.counts[dependent, 0], 3) * 4 + min(guide.counts[dependent, 1], 3))
+    n_children = np.int32(1 + min(guide.counts[dependent, 0], 3) * 4 + min(guide.counts[dependent, 1], 3))
     upper_tag = tag_at(atoms, guide.heads[head] if head > 0 else 0)
     first_of_head, last_of_head = guide.outermost[head, 0], guide.outermost[head, 1]
     count = put_fours(keys, count, t + 25, (
-        (n_others, side, hp, mp), (hp, mp, upper_tag, side), (n_own, side, hp, mp),
+        (n_others, side, hp, mp), (hp, mp, upper_tag, side), (n_children, side, hp, mp),
         (mp, hp, tag_at(atoms, last_of_head), side), (mp, hp, tag_at(atoms, first_of_head), side),
     ))  # fmt: skip
     if first_of_head > 0:

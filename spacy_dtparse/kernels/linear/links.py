@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..jit import inner_kernel, kernel
-from .feature_table import BIN_AT, bin_place, find_families, first_place, sum_weights
+from .feature_table import BIN_AT, bin_position, find_families, first_position, sum_weights
 
 WORD, TAG, WORD_TAG, STEM, STEM_TAG, LONG, KIND = range(7)
 """Columns of atoms. WORD_TAG, STEM_TAG: an id of the pair. LONG: 1 if the stem differs from the word. KIND: OTHER,
@@ -153,15 +153,15 @@ def _between_keys(atoms, h, m, tags, n_tags, kinds, keys, count):
 
 
 @inner_kernel
-def tag_at(atoms, place):
+def tag_at(atoms, position):
     """The tag of a token by its position, NONE for position 0, which here means that there is no such token."""
-    return atoms[place + 1, TAG] if place > 0 else NONE
+    return atoms[position + 1, TAG] if position > 0 else NONE
 
 
 @inner_kernel
-def _label_at(guide, place):
+def _label_at(guide, position):
     """The label of the guide's link to a token; NONE as in `tag_at`."""
-    return guide.labels[place] if place > 0 else NONE
+    return guide.labels[position] if position > 0 else NONE
 
 
 @inner_kernel
@@ -203,14 +203,14 @@ def _guide_keys(atoms, guide, head, dependent, inner, outer, is_above, crossed, 
         count = put_two(keys, count, 61, atoms[first + 1, WORD], pair)
     if last > 0:
         count = put_two(keys, count, 62, atoms[last + 1, WORD], pair)
-    own, heads_own, inner_label = guide.labels[dependent], guide.labels[head], _label_at(guide, inner)
+    guide_label, head_label, inner_label = guide.labels[dependent], guide.labels[head], _label_at(guide, inner)
     count = put_fours(keys, count, 100, (
-        (own, same, hp, mp), (own, state, ONE, mp), (heads_own, same, hp, mp),
-        (heads_own, own, hp, mp),
+        (guide_label, same, hp, mp), (guide_label, state, ONE, mp), (head_label, same, hp, mp),
+        (head_label, guide_label, hp, mp),
     ))  # fmt: skip
-    count = put_two(keys, count, 104, mwp, tag_pair(heads_own, same))
+    count = put_two(keys, count, 104, mwp, tag_pair(head_label, same))
     return put_fours(keys, count, 105, (
-        (inner_label, same, hp, mp), (inner_label, own, hp, mp), (_label_at(guide, outer), same, hp, mp),
+        (inner_label, same, hp, mp), (inner_label, guide_label, hp, mp), (_label_at(guide, outer), same, hp, mp),
         (_label_at(guide, first), same, hp, mp), (_label_at(guide, last), same, hp, mp),
     ))  # fmt: skip
 
@@ -218,12 +218,12 @@ def _guide_keys(atoms, guide, head, dependent, inner, outer, is_above, crossed, 
 @inner_kernel
 def _mark_ancestors(guide, head, above):
     """Set above[x] to 1 for the ancestors of `head` in the guide, else to 0."""
-    for place in range(len(guide.heads)):
-        above[place] = 0
-    place = guide.heads[head]
-    while place > 0:
-        above[place] = 1
-        place = guide.heads[place]
+    for position in range(len(guide.heads)):
+        above[position] = 0
+    position = guide.heads[head]
+    while position > 0:
+        above[position] = 1
+        position = guide.heads[position]
 
 
 @inner_kernel
@@ -243,18 +243,18 @@ def _outer_dependents(guide, head, outer):
 
 
 @inner_kernel
-def head_keys(atoms, guide, allowed, head, room, keys, starts, ends):
+def head_keys(atoms, guide, allowed, head, scratch, keys, starts, ends):
     """Write the keys of the links from one head to every dependent: the link to m has keys[starts[m]:ends[m]]. Return
     the number of keys.
 
     `allowed`: bool (n + 1, n + 1) by head and dependent; a link that is not allowed gets no keys. If of another shape,
-    all links are allowed. Scratch: `room` int32 (4, n + 3). `keys`: uint64 (n (MAX_KEYS + n),). `starts`, `ends`: int64
-    (n + 1,).
+    all links are allowed. Scratch: `scratch` int32 (4, n + 3). `keys`: uint64 (n (MAX_KEYS + n),). `starts`, `ends`:
+    int64 (n + 1,).
     """
     n = len(atoms) - 3
     h, guided = head + 1, len(guide.heads) > 1
-    everything = len(allowed) != n + 1
-    tags, above, outer, kinds = room[0], room[1], room[2], room[3]
+    all_allowed = len(allowed) != n + 1
+    tags, above, outer, kinds = scratch[0], scratch[1], scratch[2], scratch[3]
     if guided:
         _mark_ancestors(guide, head, above)
         _outer_dependents(guide, head, outer)
@@ -265,15 +265,15 @@ def head_keys(atoms, guide, allowed, head, room, keys, starts, ends):
         m = head + step
         while 1 <= m <= n:
             starts[m] = count
-            wanted = everything or allowed[head, m]
-            if wanted:
+            is_allowed = all_allowed or allowed[head, m]
+            if is_allowed:
                 count = _end_keys(atoms, h, m + 1, keys, count)
                 count = _between_keys(atoms, h, m + 1, tags, n_tags, kinds, keys, count)
             if guided:
                 low, high = min(head, m), max(head, m)
                 # The guide's links between the tokens inside and all others, minus those to the two ends.
                 crossed = inside - to_head - (guide.near[m, high] - guide.near[m, low + 1])
-                if wanted:
+                if is_allowed:
                     count = _guide_keys(atoms, guide, head, m, inner, outer[m], above[m], crossed, keys, count)
                 if guide.heads[m] == head:
                     inner = m
@@ -297,11 +297,11 @@ def tree_keys(atoms, guide, heads, written):
     their number; if it exceeds the length of `written`, the rest is not written."""
     n = len(heads) - 1
     allowed = np.zeros((1, 1), np.bool_)  # ALL_LINKS, which as a global would be read-only
-    room, keys = np.zeros((4, len(atoms)), np.int32), np.empty(n * (MAX_KEYS + n), np.uint64)
+    scratch, keys = np.zeros((4, len(atoms)), np.int32), np.empty(n * (MAX_KEYS + n), np.uint64)
     starts, ends = np.empty(len(heads), np.int64), np.empty(len(heads), np.int64)
     count = 0
     for head in range(n + 1):
-        head_keys(atoms, guide, allowed, head, room, keys, starts, ends)
+        head_keys(atoms, guide, allowed, head, scratch, keys, starts, ends)
         for m in range(1, n + 1):
             if heads[m] == head:
                 for k in range(starts[m], ends[m]):
@@ -312,12 +312,13 @@ def tree_keys(atoms, guide, heads, written):
     return count
 
 
-def likely_heads(scores: np.ndarray, most: int) -> np.ndarray:
-    """Select the links to be scored, bool in the shape of `scores`: from the `most` best heads of each dependent, from
-    heads with the same score as the last of these, and from the root. Entries of a token with itself are arbitrary."""
+def select_heads(scores: np.ndarray, n_heads: int) -> np.ndarray:
+    """Select the links to be scored, bool in the shape of `scores`: from the `n_heads` best heads of each dependent,
+    from heads with the same score as the last of these, and from the root. Entries of a token with itself are
+    arbitrary."""
     others = scores.copy()
     np.fill_diagonal(others, -np.inf)
-    allowed = others >= (np.sort(others, axis=0)[-most] if most < len(scores) - 1 else -np.inf)
+    allowed = others >= (np.sort(others, axis=0)[-n_heads] if n_heads < len(scores) - 1 else -np.inf)
     allowed[0] = True
     return allowed
 
@@ -327,44 +328,44 @@ def score_links(atoms, guide, rows, weights, allowed, scores):
     """Fill scores[h, d], float64 (n + 1, n + 1), with sums of `weights`, by position in a FamilyTable with `rows`.
     Links that are not `allowed` (see `head_keys`) get UNLIKELY, so that there is always a tree."""
     n = len(atoms) - 3
-    room, keys = np.zeros((4, len(atoms)), np.int32), np.empty(n * (MAX_KEYS + n), np.uint64)
+    scratch, keys = np.zeros((4, len(atoms)), np.int32), np.empty(n * (MAX_KEYS + n), np.uint64)
     starts, ends = np.empty(len(scores), np.int64), np.empty(len(scores), np.int64)
-    places, families = np.empty((2, len(keys)), np.uint64), np.empty(len(keys), np.uint64)
-    everything = len(allowed) != n + 1
+    positions, families = np.empty((2, len(keys)), np.uint64), np.empty(len(keys), np.uint64)
+    all_allowed = len(allowed) != n + 1
     for head in range(n + 1):
-        count = head_keys(atoms, guide, allowed, head, room, keys, starts, ends)
-        find_families(rows, keys, count, places, families)
+        count = head_keys(atoms, guide, allowed, head, scratch, keys, starts, ends)
+        find_families(rows, keys, count, positions, families)
         for m in range(1, n + 1):
             if m != head:
                 scores[head, m] = UNLIKELY
-                if everything or allowed[head, m]:
+                if all_allowed or allowed[head, m]:
                     distance = distance_bin(head, m)
-                    scores[head, m] = sum_weights(weights, families, starts[m], ends[m], distance, places[0])
+                    scores[head, m] = sum_weights(weights, families, starts[m], ends[m], distance, positions[0])
 
 
 @kernel
-def list_features(atoms, guide, rows, numbers, ends_of_links, features):
+def list_features(atoms, guide, rows, ids, ends_of_links, features):
     """List the features of every link for training. Link (h, d) has the index h n + d - 1; the features of link i,
-    int32 from `numbers`, end at ends_of_links[i] and start where those of link i - 1 end. Return the number of
+    int32 from `ids`, end at ends_of_links[i] and start where those of link i - 1 end. Return the number of
     features; if it exceeds the length of `features`, the rest is not written.
     """
     n = len(atoms) - 3
     allowed = np.zeros((1, 1), np.bool_)  # ALL_LINKS, which as a global would be read-only
-    room, keys = np.zeros((4, len(atoms)), np.int32), np.empty(n * (MAX_KEYS + n), np.uint64)
+    scratch, keys = np.zeros((4, len(atoms)), np.int32), np.empty(n * (MAX_KEYS + n), np.uint64)
     starts, ends = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
-    places, families = np.empty((2, len(keys)), np.uint64), np.empty(len(keys), np.uint64)
+    positions, families = np.empty((2, len(keys)), np.uint64), np.empty(len(keys), np.uint64)
     total = 0
     for head in range(n + 1):
-        count = head_keys(atoms, guide, allowed, head, room, keys, starts, ends)
-        find_families(rows, keys, count, places, families)
+        count = head_keys(atoms, guide, allowed, head, scratch, keys, starts, ends)
+        find_families(rows, keys, count, positions, families)
         for m in range(1, n + 1):
             if m != head:
                 distance = distance_bin(head, m)
                 for k in range(starts[m], ends[m]):
-                    for place in (first_place(families[k]), bin_place(families[k], distance)):
-                        if place > 0:
+                    for position in (first_position(families[k]), bin_position(families[k], distance)):
+                        if position > 0:
                             if total < len(features):
-                                features[total] = numbers[place]
+                                features[total] = ids[position]
                             total += 1
             ends_of_links[head * n + m - 1] = total
     return total

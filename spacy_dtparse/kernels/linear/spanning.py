@@ -113,16 +113,16 @@ def _follow_splits(root, n, split_link, split_right, split_left, heads):
 
 
 @inner_kernel
-def _root_fine(scores):
+def _root_penalty(scores):
     """Penalty of a dependent of the root, so large that a second one costs more than all other links can gain: a power
     of two, which keeps sums on their grid; 0.0 if every link is forbidden."""
     n = len(scores) - 1
-    least, most = math.inf, -math.inf
+    lowest, highest = math.inf, -math.inf
     for h in range(n + 1):
         for d in range(1, n + 1):
             if h != d and scores[h, d] > -math.inf:
-                least, most = min(least, scores[h, d]), max(most, scores[h, d])
-    return 2.0 ** math.ceil(math.log2((most - least) * (n + 1) + 1.0)) if most > -math.inf else 0.0
+                lowest, highest = min(lowest, scores[h, d]), max(highest, scores[h, d])
+    return 2.0 ** math.ceil(math.log2((highest - lowest) * (n + 1) + 1.0)) if highest > -math.inf else 0.0
 
 
 @inner_kernel
@@ -142,15 +142,15 @@ def spanning_tree(scores, heads):
     see the module's docstring.
     """
     n = len(scores) - 1
-    fine = _root_fine(scores)
-    if fine == 0.0:
+    penalty = _root_penalty(scores)
+    if penalty == 0.0:
         return False
     # Row c: the best link into (contracted) node c from each token outside it, and the token of c that is its
     # dependent.
     value, tie, into = np.empty(scores.shape), np.empty(scores.shape, np.int64), np.empty(scores.shape, np.int32)
     for d in range(1, n + 1):
         for h in range(n + 1):
-            value[d, h] = scores[h, d] - (fine if h == 0 else 0.0)
+            value[d, h] = scores[h, d] - (penalty if h == 0 else 0.0)
             tie[d, h], into[d, h] = link_tie(h, d), d
     nodes = 2 * n  # the tokens and the root, and n - 1 cycles at most
     row, above = np.arange(nodes).astype(np.int32), np.full(nodes, -1, np.int32)
@@ -158,7 +158,7 @@ def spanning_tree(scores, heads):
     chosen_head, chosen_dependent = np.full(nodes, -1, np.int32), np.full(nodes, -1, np.int32)
     on_path, reached = np.zeros(nodes, np.bool_), np.zeros(nodes, np.bool_)
     reached[0] = True
-    made = n + 1
+    new_node = n + 1
     for start in range(1, n + 1):
         node, length = node_of[start], 0
         while not reached[node]:
@@ -177,11 +177,11 @@ def spanning_tree(scores, heads):
                 first = length - 1
                 while path[first] != node:
                     first -= 1
-                _contract(path, first, length, made, row, above, node_of, chosen_head, value, tie, into)
-                length, node = first, made
-                made += 1
+                _contract(path, first, length, new_node, row, above, node_of, chosen_head, value, tie, into)
+                length, node = first, new_node
+                new_node += 1
     # The link into a contracted node replaces, for the member that is its dependent, the member's link in the cycle.
-    for node in range(made - 1, n, -1):
+    for node in range(new_node - 1, n, -1):
         member = chosen_dependent[node]
         while above[member] != node:
             member = above[member]
@@ -191,31 +191,31 @@ def spanning_tree(scores, heads):
 
 
 @inner_kernel
-def _contract(path, first, length, made, row, above, node_of, chosen_head, value, tie, into):
-    """Contract the cycle path[first:length] to the node `made`; the value of a link into it is its gain over the link
-    of the cycle that it replaces."""
+def _contract(path, first, length, new_node, row, above, node_of, chosen_head, value, tie, into):
+    """Contract the cycle path[first:length] to the node `new_node`; the value of a link into it is its gain over the
+    link of the cycle that it replaces."""
     n = len(value) - 1
     target = row[path[first]]
-    for place in range(first, length):
-        above[path[place]] = made
+    for position in range(first, length):
+        above[path[position]] = new_node
     # Subtract the value of each member's link in the cycle, before the first member's row is overwritten.
-    for place in range(first, length):
-        r = row[path[place]]
-        own_value, own_tie = value[r, chosen_head[path[place]]], tie[r, chosen_head[path[place]]]
+    for position in range(first, length):
+        r = row[path[position]]
+        cycle_value, cycle_tie = value[r, chosen_head[path[position]]], tie[r, chosen_head[path[position]]]
         for h in range(n + 1):
-            value[r, h] -= own_value
-            tie[r, h] -= own_tie
+            value[r, h] -= cycle_value
+            tie[r, h] -= cycle_tie
     for h in range(n + 1):
-        if above[node_of[h]] == made:
+        if above[node_of[h]] == new_node:
             continue
-        for place in range(first + 1, length):
-            r = row[path[place]]
+        for position in range(first + 1, length):
+            r = row[path[position]]
             if value[r, h] > value[target, h] or (value[r, h] == value[target, h] and tie[r, h] > tie[target, h]):
                 value[target, h], tie[target, h], into[target, h] = value[r, h], tie[r, h], into[r, h]
     for h in range(1, n + 1):
-        if above[node_of[h]] == made:
-            node_of[h] = made
-    row[made] = target
+        if above[node_of[h]] == new_node:
+            node_of[h] = new_node
+    row[new_node] = target
 
 
 @kernel

@@ -43,7 +43,7 @@ class TagTables(NamedTuple):
     a sum of integer weights to an unnormalised log-probability."""
 
     slots: np.ndarray
-    numbers: np.ndarray
+    ids: np.ndarray
     starts: np.ndarray
     pairs: np.ndarray
     allowed_from: np.ndarray
@@ -88,45 +88,45 @@ def history_keys(atoms, row, last, second, keys, count):
 def to_probabilities(scores, allowed, first, end, scale, probabilities):
     """Write the softmax of `scale` times the scores of the labels allowed[first:end]; return the log of its
     normaliser."""
-    greatest = scores[allowed[first]]
+    highest = scores[allowed[first]]
     for k in range(first + 1, end):
-        greatest = max(greatest, scores[allowed[k]])
+        highest = max(highest, scores[allowed[k]])
     total = 0.0
     for k in range(first, end):
-        value = math.exp(scale * (scores[allowed[k]] - greatest))
+        value = math.exp(scale * (scores[allowed[k]] - highest))
         probabilities[k - first] = value
         total += value
     for k in range(end - first):
         probabilities[k] /= total
-    return scale * greatest + math.log(total)
+    return scale * highest + math.log(total)
 
 
 @inner_kernel
-def _keep(totals, n_cells, share, kept):
-    """Select the greatest cells, each at least `share` times the greatest one, best first, the first of equals first;
-    return their number, at most the length of `kept`."""
-    greatest = 0.0
+def _select_cells(totals, n_cells, min_ratio, selected):
+    """Select the greatest cells, each at least `min_ratio` times the greatest one, best first, the first of equals
+    first; return their number, at most the length of `selected`."""
+    highest = 0.0
     for cell in range(n_cells):
-        greatest = max(greatest, totals[cell])
-    limit, count = greatest * share, 0
+        highest = max(highest, totals[cell])
+    limit, count = highest * min_ratio, 0
     for cell in range(n_cells):
         value = totals[cell]
         if value < limit or value == 0.0:
             continue
-        place = count
-        while place > 0 and totals[kept[place - 1]] < value:
-            place -= 1
-        if place == len(kept):
+        index = count
+        while index > 0 and totals[selected[index - 1]] < value:
+            index -= 1
+        if index == len(selected):
             continue
-        count = min(count + 1, len(kept))
-        for k in range(count - 1, place, -1):
-            kept[k] = kept[k - 1]
-        kept[place] = cell
+        count = min(count + 1, len(selected))
+        for k in range(count - 1, index, -1):
+            selected[k] = selected[k - 1]
+        selected[index] = cell
     return count
 
 
 @inner_kernel
-def _share_columns(last, n_states, columns, column_of):
+def _assign_columns(last, n_states, columns, column_of):
     """Assign the same column to states with the same last label; return the number of `columns`, each a label's
     atom."""
     n_columns = 0
@@ -142,13 +142,13 @@ def _share_columns(last, n_states, columns, column_of):
 
 
 @inner_kernel
-def _add_state(state, sum_, best, chances, column, n_columns, sums, bests, origins):
+def _add_state(state, sum_, best, probs, column, n_columns, sums, bests, origins):
     """Extend a state by each label: add to the forward sum of its cell, and record the best path to it so far."""
-    for k in range(len(chances)):
+    for k in range(len(probs)):
         cell = k * n_columns + column
-        sums[cell] += sum_ * chances[k]
-        if best * chances[k] > bests[cell]:
-            bests[cell], origins[cell] = best * chances[k], state
+        sums[cell] += sum_ * probs[k]
+        if best * probs[k] > bests[cell]:
+            bests[cell], origins[cell] = best * probs[k], state
 
 
 @inner_kernel
@@ -166,34 +166,34 @@ def _write_marginals(sums, n_columns, marginals):
 
 
 @inner_kernel
-def _scale_states(kept, n_states, sums, bests, sum_of, best_of):
+def _scale_states(selected, n_states, sums, bests, sum_of, best_of):
     """Scale the forward sums of the selected cells to a sum of 1, and the probabilities of their best paths to a
     maximum of 1."""
-    total, greatest = 0.0, 0.0
+    total, highest = 0.0, 0.0
     for state in range(n_states):
-        total += sums[kept[state]]
-        greatest = max(greatest, bests[kept[state]])
+        total += sums[selected[state]]
+        highest = max(highest, bests[selected[state]])
     for state in range(n_states):
-        sum_of[state] = sums[kept[state]] / total
-        best_of[state] = bests[kept[state]] / greatest if greatest > 0.0 else 1.0
+        sum_of[state] = sums[selected[state]] / total
+        best_of[state] = bests[selected[state]] / highest if highest > 0.0 else 1.0
 
 
 @kernel
-def tag_sentence(atoms, tables, n_labels, beam, share, marginals, ends, path):
+def tag_sentence(atoms, tables, n_labels, beam, min_ratio, marginals, ends, path):
     """Compute the distribution of each token's label given the sentence, and the labels of the best sequence.
 
-    At each token the beam has at most `beam` pairs of labels with the greatest forward sums, each at least `share`
+    At each token the beam has at most `beam` pairs of labels with the greatest forward sums, each at least `min_ratio`
     times the greatest one. Token i has ends[i] - ends[i - 1] probabilities in `marginals`, float64, one for each label
     of its entry in that order; `ends`: int64 (n,). `path`: int32 (n,), the best sequence in the beam.
     """
     n = len(atoms) - 2 * EDGE
     keys = np.empty(MAX_TOKEN_KEYS + MAX_HISTORY_KEYS, np.uint64)
     features = np.empty(len(keys), np.int32)
-    own, scores, chances = np.empty(n_labels, np.int32), np.empty(n_labels, np.int32), np.empty(n_labels)
+    token_scores, scores, probs = np.empty(n_labels, np.int32), np.empty(n_labels, np.int32), np.empty(n_labels)
     # A cell is a pair of labels: a label of the token, and, by column, the previous one.
     sums, bests = np.empty(n_labels * beam), np.empty(n_labels * beam)
     origins = np.empty(n_labels * beam, np.int32)
-    kept, columns = np.empty(beam, np.int64), np.empty(beam, np.int32)
+    selected, columns = np.empty(beam, np.int64), np.empty(beam, np.int32)
     last, second = np.full((n + 1, beam), START, np.int32), np.full(beam, START, np.int32)
     origin, column_of = np.zeros((n + 1, beam), np.int32), np.zeros(beam, np.int32)
     sum_of, best_of = np.ones(beam), np.ones(beam)
@@ -203,29 +203,29 @@ def tag_sentence(atoms, tables, n_labels, beam, share, marginals, ends, path):
         entry = atoms[row, ENTRY]
         first, end = tables.allowed_from[entry], tables.allowed_from[entry + 1]
         size = end - first
-        own[:] = 0
-        add_scores(keys, token_keys(atoms, row, keys), tables, features, own)
-        n_columns = _share_columns(last[i], n_states, columns, column_of)
+        token_scores[:] = 0
+        add_scores(keys, token_keys(atoms, row, keys), tables, features, token_scores)
+        n_columns = _assign_columns(last[i], n_states, columns, column_of)
         n_cells = size * n_columns
         sums[:n_cells], bests[:n_cells], origins[:n_cells] = 0.0, 0.0, 0
         for state in range(n_states):
-            scores[:] = own
+            scores[:] = token_scores
             count = history_keys(atoms, row, last[i, state], second[state], keys, 0)
             add_scores(keys, count, tables, features, scores)
-            to_probabilities(scores, tables.allowed, first, end, tables.scale, chances)
+            to_probabilities(scores, tables.allowed, first, end, tables.scale, probs)
             _add_state(
-                state, sum_of[state], best_of[state], chances[:size], column_of[state], n_columns, sums, bests, origins
+                state, sum_of[state], best_of[state], probs[:size], column_of[state], n_columns, sums, bests, origins
             )
         _write_marginals(sums, n_columns, marginals[written : written + size])
         written += size
         ends[i] = written
-        n_states = _keep(sums, n_cells, share, kept)
-        _scale_states(kept, n_states, sums, bests, sum_of, best_of)
+        n_states = _select_cells(sums, n_cells, min_ratio, selected)
+        _scale_states(selected, n_states, sums, bests, sum_of, best_of)
         for state in range(n_states):
-            label, column = divmod(kept[state], n_columns)
+            label, column = divmod(selected[state], n_columns)
             last[i + 1, state] = FIRST_LABEL + tables.allowed[first + label]
             second[state] = columns[column]
-            origin[i + 1, state] = origins[kept[state]]
+            origin[i + 1, state] = origins[selected[state]]
     state = np.argmax(best_of[:n_states])
     for i in range(n, 0, -1):
         path[i - 1] = last[i, state] - FIRST_LABEL
@@ -233,19 +233,19 @@ def tag_sentence(atoms, tables, n_labels, beam, share, marginals, ends, path):
 
 
 @kernel
-def offer_labels(atoms, allowed_from, allowed, marginals, beta, labels, chances, ends):
+def select_labels(atoms, allowed_from, allowed, marginals, beta, labels, probs, ends):
     """Select from the marginals of `tag_sentence` the labels with at least `beta` times the greatest probability, best
-    first, of equals the lower id first. Filled: `labels` int32 and `chances` float64, both as long as `marginals`;
+    first, of equals the lower id first. Filled: `labels` int32 and `probs` float64, both as long as `marginals`;
     those of token i end at ends[i], int64 (n,). Return their number."""
-    read, written = np.int64(0), np.int64(0)
-    kept = np.empty(allowed_from[1], np.int64)  # entry 0 allows all labels
+    start, written = np.int64(0), np.int64(0)
+    selected = np.empty(allowed_from[1], np.int64)  # entry 0 allows all labels
     for i in range(len(atoms) - 2 * EDGE):
         entry = atoms[i + EDGE, ENTRY]
         first, size = allowed_from[entry], allowed_from[entry + 1] - allowed_from[entry]
-        own = marginals[read : read + size]
-        for k in range(_keep(own, size, beta, kept)):
-            labels[written], chances[written] = allowed[first + kept[k]], own[kept[k]]
+        token_marginals = marginals[start : start + size]
+        for k in range(_select_cells(token_marginals, size, beta, selected)):
+            labels[written], probs[written] = allowed[first + selected[k]], token_marginals[selected[k]]
             written += 1
-        read += size
+        start += size
         ends[i] = written
     return written

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from ..jit import bare_kernel, inner_kernel
+from ..jit import inner_kernel, noalloc_kernel
 
 RULE = np.dtype([("weight", np.float64), ("parent", np.int32), ("right", np.int32)])
 """A rule: log probability, left-hand side, right child (-1: a unary rule). Its left child is the symbol whose range in
@@ -43,7 +43,7 @@ LEXICAL = -1
 # Indices into `marks` int64 (8,): progress of the chart, preserved between two calls.
 COLUMN, USED, TRIED = 0, 1, 2
 MARKS = 8
-DONE, MORE_ROOM = 0, 1
+DONE, OUT_OF_SPACE = 0, 1
 
 
 @inner_kernel
@@ -82,7 +82,7 @@ def open_row(row, allowed, groups, cell, ranks):
 
 
 @inner_kernel
-def climb(rules, ranges, row, back, ranks, n_ranks, queue, queued):
+def apply_unary(rules, ranges, row, back, ranks, n_ranks, queue, queued):
     """Apply unary rules to a cell until no score increases; it ends because cycles of a chain only lower scores. Return
     the number of rule applications."""
     n = len(row)
@@ -100,12 +100,12 @@ def climb(rules, ranges, row, back, ranks, n_ranks, queue, queued):
         count -= 1
         score = row[child]
         tried += ranges[child, UNARY_TO] - ranges[child, UNARY_FROM]
-        for number in range(ranges[child, UNARY_FROM], ranges[child, UNARY_TO]):
-            parent = rules[number]["parent"]
-            total = score + rules[number]["weight"]
+        for rule_id in range(ranges[child, UNARY_FROM], ranges[child, UNARY_TO]):
+            parent = rules[rule_id]["parent"]
+            total = score + rules[rule_id]["weight"]
             if total > row[parent]:
                 row[parent] = total
-                back[parent, 0] = number
+                back[parent, 0] = rule_id
                 back[parent, 1] = -1
                 if queued[parent] == 0 and ranges[parent, UNARY_FROM] < ranges[parent, UNARY_TO]:
                     queued[parent] = 1
@@ -115,7 +115,7 @@ def climb(rules, ranges, row, back, ranks, n_ranks, queue, queued):
 
 
 @inner_kernel
-def combine(rules, ranges, items, left_from, left_to, right, row, back, split):
+def apply_binary(rules, ranges, items, left_from, left_to, right, row, back, split):
     """Apply all binary rules to the items of a left cell and the row of a right cell; return the number of rule
     applications."""
     tried = 0
@@ -123,20 +123,20 @@ def combine(rules, ranges, items, left_from, left_to, right, row, back, split):
         first, last = ranges[item["symbol"], BINARY_FROM], ranges[item["symbol"], BINARY_TO]
         score = item["score"]
         tried += last - first
-        for number in range(first, last):
-            total = score + rules[number]["weight"] + right[rules[number]["right"]]
-            parent = rules[number]["parent"]
+        for rule_id in range(first, last):
+            total = score + rules[rule_id]["weight"] + right[rules[rule_id]["right"]]
+            parent = rules[rule_id]["parent"]
             if total > row[parent]:
                 row[parent] = total
-                back[parent, 0] = number
+                back[parent, 0] = rule_id
                 back[parent, 1] = split
     return tried
 
 
-@bare_kernel
+@noalloc_kernel
 def fill_chart(rules, ranges, leaves, leaf_from, allowed, groups, items, cells, rows, back, queue, ranks, marks):
-    """Fill the chart of a sentence of n words; return DONE, or `MORE_ROOM` if `items` is too short (call again with a
-    longer copy to continue at the column where it stopped).
+    """Fill the chart of a sentence of n words; return DONE, or `OUT_OF_SPACE` if `items` is too short (call again with
+    a longer copy to continue at the column where it stopped).
 
     `rules` RULE (R,), `ranges` int32 (S, 4). `leaves` ITEM: the possible tags of each word with their log probability;
     word t has [leaf_from[t], leaf_from[t + 1]) (`leaf_from` int32 (n + 1,)). `allowed`, `groups`: see `open_row`.
@@ -166,10 +166,10 @@ def fill_chart(rules, ranges, leaves, leaf_from, allowed, groups, items, cells, 
                 left, right = cell_number(i, split), cell_number(split, j)
                 if cells[right, 0] < cells[right, 1]:
                     first, last = cells[left, 0], cells[left, 1]
-                    tried += combine(rules, ranges, items, first, last, rows[split], row, back, split)
-            tried += climb(rules, ranges, row, back, ranks, n_ranks, waiting, queued)
+                    tried += apply_binary(rules, ranges, items, first, last, rows[split], row, back, split)
+            tried += apply_unary(rules, ranges, row, back, ranks, n_ranks, waiting, queued)
             if used + n_symbols > len(items):
-                return MORE_ROOM
+                return OUT_OF_SPACE
             for at in range(n_ranks):
                 for symbol in range(ranks[at, 0], ranks[at, 1]):
                     if row[symbol] > -np.inf:
@@ -184,7 +184,7 @@ def fill_chart(rules, ranges, leaves, leaf_from, allowed, groups, items, cells, 
     return DONE
 
 
-@bare_kernel
+@noalloc_kernel
 def find_item(items, cells, cell, symbol):
     """The index of a symbol's item in a cell, -1 if there is none (binary search)."""
     low, high = cells[cell, 0], cells[cell, 1]
@@ -199,7 +199,7 @@ def find_item(items, cells, cell, symbol):
     return -1
 
 
-@bare_kernel
+@noalloc_kernel
 def read_derivation(rules, lefts, items, cells, start, end, symbol, steps, stack):
     """Write the best derivation of `symbol` over [start, end) in pre-order; return the number of steps, 0 if it has
     none, -1 if `steps` STEP is too short.
@@ -234,44 +234,44 @@ def read_derivation(rules, lefts, items, cells, start, end, symbol, steps, stack
 
 
 @inner_kernel
-def _note(edges, count, weight, total, rule, split, left, right):
+def _add_edge(edges, count, weight, total, rule, split, left, right):
     edge = edges[count]
     edge["weight"], edge["total"] = weight, total
     edge["rule"], edge["split"], edge["left"], edge["right"] = rule, split, left, right
     return count + 1
 
 
-@bare_kernel
+@noalloc_kernel
 def item_edges(rules, ranges, items, cells, leaves, leaf_from, start, end, symbol, edges):
     """Write all edges EDGE of `symbol` over [start, end); return their number, -1 if `edges` is too short.
 
     Call it after `fill_chart`.
     """
-    count, room = 0, len(edges)
+    count, capacity = 0, len(edges)
     if end == start + 1:
         score, found = -math.inf, False
         for at in range(leaf_from[start], leaf_from[start + 1]):
             if leaves[at]["symbol"] == symbol:
                 score, found = max(score, leaves[at]["score"]), True
         if found:
-            count = _note(edges, count, score, score, LEXICAL, -1, -1, -1)
+            count = _add_edge(edges, count, score, score, LEXICAL, -1, -1, -1)
     for split in range(start, end):  # a split at the start means unary rules
         binary = split > start
         left, right = cell_number(start, split if binary else end), cell_number(split, end)
         for item in items[cells[left, 0] : cells[left, 1]]:
             child, sister, column = item["symbol"], -1, BINARY_FROM if binary else UNARY_FROM
-            for number in range(ranges[child, column], ranges[child, column + 1]):
-                if rules[number]["parent"] != symbol:
+            for rule_id in range(ranges[child, column], ranges[child, column + 1]):
+                if rules[rule_id]["parent"] != symbol:
                     continue
-                weight = rules[number]["weight"]
+                weight = rules[rule_id]["weight"]
                 total = weight + item["score"]
                 if binary:
-                    sister = rules[number]["right"]
+                    sister = rules[rule_id]["right"]
                     other = find_item(items, cells, right, sister)
                     if other < 0:
                         continue
                     total += items[other]["score"]
-                if count == room:
+                if count == capacity:
                     return -1
-                count = _note(edges, count, weight, total, number, split if binary else -1, child, sister)
+                count = _add_edge(edges, count, weight, total, rule_id, split if binary else -1, child, sister)
     return count

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import bare_kernel, inner_kernel
+from ..jit import inner_kernel, noalloc_kernel
 from .cky import BINARY_FROM, BINARY_TO, UNARY_FROM, UNARY_TO, cell_number
 from .posterior import EMPTY, best_scale, is_empty, normalise, power
 
@@ -71,7 +71,7 @@ class LatentChart(NamedTuple):
     scale: np.ndarray
 
 
-@bare_kernel
+@noalloc_kernel
 def lay_out(allowed, sizes, where, symbols, symbol_from):
     """Assign an offset for its vector to every allowed symbol of every cell.
 
@@ -122,7 +122,7 @@ def _add_row(to, at_to, factor, values, at, size, best):
 
 
 @inner_kernel
-def _chains(rules, place, of_cell, low, start, row, spare, up):
+def _chains(rules, offset_of, of_cell, low, start, row, spare, up):
     """Add chains of unary rules until the values converge: inside values, from the child `up` to the parent (row =
     start + U row), or outside values, from the parent down to the child (row = start + U' row)."""
     for k in range(len(row)):
@@ -131,12 +131,16 @@ def _chains(rules, place, of_cell, low, start, row, spare, up):
         for k in range(len(row)):
             spare[k] = start[k]
         for symbol in of_cell:
-            child = place[symbol] - low
-            for number in range(rules.ranges[symbol, UNARY_FROM], rules.ranges[symbol, UNARY_TO]):
-                if place[rules.parent[number]] < 0:
+            child = offset_of[symbol] - low
+            for rule_id in range(rules.ranges[symbol, UNARY_FROM], rules.ranges[symbol, UNARY_TO]):
+                if offset_of[rules.parent[rule_id]] < 0:
                     continue
-                at, above, n = rules.at[number], place[rules.parent[number]] - low, rules.sizes[rules.parent[number]]
-                for k in range(rules.row_from[number], rules.row_from[number + 1]):
+                at, above, n = (
+                    rules.at[rule_id],
+                    offset_of[rules.parent[rule_id]] - low,
+                    rules.sizes[rules.parent[rule_id]],
+                )
+                for k in range(rules.row_from[rule_id], rules.row_from[rule_id + 1]):
                     below = child + rules.rows[k, 0]
                     if not up:
                         spare[below] += _dot(row, above, rules.values, at, n)
@@ -152,7 +156,7 @@ def _chains(rules, place, of_cell, low, start, row, spare, up):
 
 
 @inner_kernel
-def _best_chains(rules, place, of_cell, low, start, row, step):
+def _best_chains(rules, offset_of, of_cell, low, start, row, step):
     """Replace every value by the maximum over chains of unary rules. No rule has a probability above 1, so a cycle
     never increases a value; this terminates, without a cycle among the `step`s."""
     for k in range(len(row)):
@@ -161,37 +165,37 @@ def _best_chains(rules, place, of_cell, low, start, row, step):
     while changed:
         changed = False
         for symbol in of_cell:
-            for number in range(rules.ranges[symbol, UNARY_FROM], rules.ranges[symbol, UNARY_TO]):
-                parent = rules.parent[number]
-                if place[parent] < 0:
+            for rule_id in range(rules.ranges[symbol, UNARY_FROM], rules.ranges[symbol, UNARY_TO]):
+                parent = rules.parent[rule_id]
+                if offset_of[parent] < 0:
                     continue
-                at, to, n = rules.at[number], place[parent] - low, rules.sizes[parent]
-                for k in range(rules.row_from[number], rules.row_from[number + 1]):
-                    value = row[place[symbol] - low + rules.rows[k, 0]]
+                at, to, n = rules.at[rule_id], offset_of[parent] - low, rules.sizes[parent]
+                for k in range(rules.row_from[rule_id], rules.row_from[rule_id + 1]):
+                    value = row[offset_of[symbol] - low + rules.rows[k, 0]]
                     if value > 0.0:
                         for x in range(n):
                             if value * rules.values[at + x] > row[to + x]:
                                 row[to + x] = value * rules.values[at + x]
-                                step[to + x, 0], step[to + x, 1], changed = number, k, True
+                                step[to + x, 0], step[to + x, 1], changed = rule_id, k, True
                     at += n
 
 
 @inner_kernel
-def _join(rules, number, place, at_left, at_right, factor, base, whole, best):
+def _join(rules, rule_id, offset_of, at_left, at_right, factor, base, whole, best):
     """Add to `base` the values of a binary rule's parent for two children; `at_right` -1: the right one is not
     allowed."""
-    parent = rules.parent[number]
-    if place[parent] < 0 or at_right < 0:
+    parent = rules.parent[rule_id]
+    if offset_of[parent] < 0 or at_right < 0:
         return
-    at, size = rules.at[number], rules.sizes[parent]
-    for k in range(rules.row_from[number], rules.row_from[number + 1]):
+    at, size = rules.at[rule_id], rules.sizes[parent]
+    for k in range(rules.row_from[rule_id], rules.row_from[rule_id + 1]):
         both = whole[at_left + rules.rows[k, 0]] * whole[at_right + rules.rows[k, 1]] * factor
         if both > 0.0:
-            _add_row(base, place[parent], both, rules.values, at, size, best)
+            _add_row(base, offset_of[parent], both, rules.values, at, size, best)
         at += size
 
 
-@bare_kernel
+@noalloc_kernel
 def latent_inside(rules, words, chart, spare, step):
     """Fill `base`, `whole` and `scale` of a chart with the inside values of all cells, or, if `step` has rows, with the
     probability of the best complete tree of every latent value of every symbol.
@@ -213,11 +217,11 @@ def latent_inside(rules, words, chart, spare, step):
             scale[cell] = EMPTY
             if low == high or is_empty(top):
                 continue
-            place, of_cell = where[cell], symbols[symbol_from[cell] : symbol_from[cell + 1]]
+            offset_of, of_cell = where[cell], symbols[symbol_from[cell] : symbol_from[cell + 1]]
             if i == j - 1:
                 for symbol, at in words.leaves[leaf_from[i] : leaf_from[j]]:
-                    if place[symbol] >= 0:
-                        _add_row(base, place[symbol], 1.0, words.emissions, at, sizes[symbol], best)
+                    if offset_of[symbol] >= 0:
+                        _add_row(base, offset_of[symbol], 1.0, words.emissions, at, sizes[symbol], best)
             for split in range(i + 1, j):
                 left, right = cell_number(i, split), cell_number(split, j)
                 factor = power(scale[left] + scale[right] - top)
@@ -227,26 +231,26 @@ def latent_inside(rules, words, chart, spare, step):
                 for b in symbols[symbol_from[left] : symbol_from[left + 1]]:
                     at_left, first, last = where[left, b], rules.ranges[b, BINARY_FROM], rules.ranges[b, BINARY_TO]
                     if last - first < len(of_right):  # iterate over the shorter list; the order is the same
-                        for number in range(first, last):
-                            at_right = where[right, rules.right[number]]
-                            _join(rules, number, place, at_left, at_right, factor, base, whole, best)
+                        for rule_id in range(first, last):
+                            at_right = where[right, rules.right[rule_id]]
+                            _join(rules, rule_id, offset_of, at_left, at_right, factor, base, whole, best)
                         continue
                     for c in of_right:
-                        for number in range(rules.pair_from[b, c], rules.pair_from[b, c + 1]):
-                            _join(rules, number, place, at_left, where[right, c], factor, base, whole, best)
+                        for rule_id in range(rules.pair_from[b, c], rules.pair_from[b, c + 1]):
+                            _join(rules, rule_id, offset_of, at_left, where[right, c], factor, base, whole, best)
             scale[cell] = normalise(base[low:high], range(high - low), top)
             if is_empty(scale[cell]):
                 continue
             if best:
-                _best_chains(rules, place, of_cell, low, base[low:high], whole[low:high], step[low:high])
+                _best_chains(rules, offset_of, of_cell, low, base[low:high], whole[low:high], step[low:high])
             else:
-                _chains(rules, place, of_cell, low, base[low:high], whole[low:high], spare, True)
+                _chains(rules, offset_of, of_cell, low, base[low:high], whole[low:high], spare, True)
 
 
 @inner_kernel
-def _anchor(anchors, count, posterior, least, cell, split, rule):
-    """Add a rule whose posterior is at least `least`; return the new number of anchors."""
-    if posterior >= least:
+def _add_anchor(anchors, count, posterior, min_posterior, cell, split, rule):
+    """Add a rule whose posterior is at least `min_posterior`; return the new number of anchors."""
+    if posterior >= min_posterior:
         anchor = anchors[count]
         anchor["posterior"], anchor["cell"], anchor["split"], anchor["rule"] = math.log(posterior), cell, split, rule
         return count + 1
@@ -254,13 +258,13 @@ def _anchor(anchors, count, posterior, least, cell, split, rule):
 
 
 @inner_kernel
-def _drop_improbable(place, of_cell, sizes, anywhere, whole, least):
-    """Clear the outside values of symbols whose posterior, times the root's inside value, is below `least`; return
-    whether any symbol remains."""
+def _drop_improbable(offset_of, of_cell, sizes, anywhere, whole, min_posterior):
+    """Clear the outside values of symbols whose posterior, times the root's inside value, is below `min_posterior`;
+    return whether any symbol remains."""
     some = False
     for symbol in of_cell:
-        at, size = place[symbol], sizes[symbol]
-        if _dot(anywhere, at, whole, at, size) < least:
+        at, size = offset_of[symbol], sizes[symbol]
+        if _dot(anywhere, at, whole, at, size) < min_posterior:
             anywhere[at : at + size] = 0.0
         else:
             some = True
@@ -268,41 +272,44 @@ def _drop_improbable(place, of_cell, sizes, anywhere, whole, least):
 
 
 @inner_kernel
-def _anchor_chains(rules, place, of_cell, anywhere, whole, total, least, cell, anchors, count):
+def _anchor_chains(rules, offset_of, of_cell, anywhere, whole, total, min_posterior, cell, anchors, count):
     """Add the unary rules of a cell; return the new number of anchors."""
     for child in of_cell:
-        for number in range(rules.ranges[child, UNARY_FROM], rules.ranges[child, UNARY_TO]):
-            parent = rules.parent[number]
-            if place[parent] < 0:
+        for rule_id in range(rules.ranges[child, UNARY_FROM], rules.ranges[child, UNARY_TO]):
+            parent = rules.parent[rule_id]
+            if offset_of[parent] < 0:
                 continue
-            at, size = rules.at[number], rules.sizes[parent]
-            met = 0.0
-            for k in range(rules.row_from[number], rules.row_from[number + 1]):
-                met += _dot(anywhere, place[parent], rules.values, at, size) * whole[place[child] + rules.rows[k, 0]]
+            at, size = rules.at[rule_id], rules.sizes[parent]
+            weight = 0.0
+            for k in range(rules.row_from[rule_id], rules.row_from[rule_id + 1]):
+                weight += (
+                    _dot(anywhere, offset_of[parent], rules.values, at, size)
+                    * whole[offset_of[child] + rules.rows[k, 0]]
+                )
                 at += size
-            count = _anchor(anchors, count, met / total, least, cell, UNARY, number)
+            count = _add_anchor(anchors, count, weight / total, min_posterior, cell, UNARY, rule_id)
     return count
 
 
 @inner_kernel
-def _down(rules, number, up, at_left, at_right, factor, anywhere, whole, above):
+def _add_outside(rules, rule_id, up, at_left, at_right, factor, anywhere, whole, above):
     """Add the contributions of a binary rule to the outside values of both children; return the summed weight of all
     trees with the rule there."""
-    at, size = rules.at[number], rules.sizes[rules.parent[number]]
-    met = 0.0
-    for k in range(rules.row_from[number], rules.row_from[number + 1]):
+    at, size = rules.at[rule_id], rules.sizes[rules.parent[rule_id]]
+    weight = 0.0
+    for k in range(rules.row_from[rule_id], rules.row_from[rule_id + 1]):
         y, z = at_left + rules.rows[k, 0], at_right + rules.rows[k, 1]
         part = _dot(anywhere, up, rules.values, at, size) * factor
         above[z] += part * whole[y]
         above[y] += part * whole[z]
-        met += part * whole[y] * whole[z]
+        weight += part * whole[y] * whole[z]
         at += size
-    return met
+    return weight
 
 
-@bare_kernel
-def latent_outside(rules, n, root, least, chart, above, anywhere, spare, anchors):
-    """Compute outside values from the root down, and list the rules with a posterior of at least `least`.
+@noalloc_kernel
+def latent_outside(rules, n, root, min_posterior, chart, above, anywhere, spare, anchors):
+    """Compute outside values from the root down, and list the rules with a posterior of at least `min_posterior`.
 
     Call it after `latent_inside`. `above`, `anywhere` float64, like `whole`: outside values of symbols on top of their
     unary chain, and anywhere in it. Return the number of `anchors` ANCHOR, -1 if the array is too short, -2 if the root
@@ -324,17 +331,19 @@ def latent_outside(rules, n, root, least, chart, above, anywhere, spare, anchors
             low, high = _region(chart, sizes, cell)
             if low == high or is_empty(scale[cell]):
                 continue
-            place, of_cell = where[cell], symbols[symbol_from[cell] : symbol_from[cell + 1]]
-            _chains(rules, place, of_cell, low, above[low:high], anywhere[low:high], spare, False)
+            offset_of, of_cell = where[cell], symbols[symbol_from[cell] : symbol_from[cell + 1]]
+            _chains(rules, offset_of, of_cell, low, above[low:high], anywhere[low:high], spare, False)
             if count + len(of_cell) * len(of_cell) + len(of_cell) > len(anchors):
                 return -1
-            if not _drop_improbable(place, of_cell, sizes, anywhere, whole, least * total):
+            if not _drop_improbable(offset_of, of_cell, sizes, anywhere, whole, min_posterior * total):
                 continue
-            count = _anchor_chains(rules, place, of_cell, anywhere, whole, total, least, cell, anchors, count)
+            count = _anchor_chains(
+                rules, offset_of, of_cell, anywhere, whole, total, min_posterior, cell, anchors, count
+            )
             if width == 1:
                 for symbol in of_cell:
-                    met = _dot(anywhere, place[symbol], base, place[symbol], sizes[symbol])
-                    count = _anchor(anchors, count, met / total, least, cell, WORD, symbol)
+                    weight = _dot(anywhere, offset_of[symbol], base, offset_of[symbol], sizes[symbol])
+                    count = _add_anchor(anchors, count, weight / total, min_posterior, cell, WORD, symbol)
             for split in range(i + 1, j):
                 left, right = cell_number(i, split), cell_number(split, j)
                 factor = power(scale[left] + scale[right] - scale[cell])  # 0 where one of them is empty
@@ -343,19 +352,19 @@ def latent_outside(rules, n, root, least, chart, above, anywhere, spare, anchors
                 of_right = symbols[symbol_from[right] : symbol_from[right + 1]]
                 for b in symbols[symbol_from[left] : symbol_from[left + 1]]:
                     for c in of_right:
-                        for number in range(rules.pair_from[b, c], rules.pair_from[b, c + 1]):
-                            up = place[rules.parent[number]]
-                            if up < 0 or not anywhere[up : up + sizes[rules.parent[number]]].any():
+                        for rule_id in range(rules.pair_from[b, c], rules.pair_from[b, c + 1]):
+                            up = offset_of[rules.parent[rule_id]]
+                            if up < 0 or not anywhere[up : up + sizes[rules.parent[rule_id]]].any():
                                 continue
                             at_left, at_right = where[left, b], where[right, c]
-                            met = _down(rules, number, up, at_left, at_right, factor, anywhere, whole, above)
+                            weight = _add_outside(rules, rule_id, up, at_left, at_right, factor, anywhere, whole, above)
                             if count == len(anchors):
                                 return -1
-                            count = _anchor(anchors, count, met / total, least, cell, split, number)
+                            count = _add_anchor(anchors, count, weight / total, min_posterior, cell, split, rule_id)
     return count
 
 
-@bare_kernel
+@noalloc_kernel
 def best_tree(parent, left, right, anchors, n_anchors, cells, score, back):
     """Find the tree with the greatest product of rule posteriors, bottom-up.
 
@@ -375,20 +384,20 @@ def best_tree(parent, left, right, anchors, n_anchors, cells, score, back):
         while changed:  # chains of unary rules
             changed = False
             for k in range(last - 1, first - 1, -1):
-                number, split = anchors[k]["rule"], anchors[k]["split"]
+                rule_id, split = anchors[k]["rule"], anchors[k]["split"]
                 value = min(anchors[k]["posterior"], 0.0)
-                symbol = number if split == WORD else parent[number]
+                symbol = rule_id if split == WORD else parent[rule_id]
                 if split == UNARY:
-                    value += score[cell, left[number]]
+                    value += score[cell, left[rule_id]]
                 elif split != WORD:
-                    value += score[cell_number(cells[cell, 0], split), left[number]]
-                    value += score[cell_number(split, cells[cell, 1]), right[number]]
+                    value += score[cell_number(cells[cell, 0], split), left[rule_id]]
+                    value += score[cell_number(split, cells[cell, 1]), right[rule_id]]
                 if value > score[cell, symbol]:
                     score[cell, symbol], back[cell, symbol], changed = value, k, True
         last = first
 
 
-@bare_kernel
+@noalloc_kernel
 def read_tree(left, right, anchors, cells, back, top, root, steps):
     """Write the best tree found by `best_tree`, in pre-order: `steps` int32 (M, 2), cell and symbol; return the number
     of steps, -1 if `steps` is too short. `top`: the root's cell."""
@@ -420,7 +429,7 @@ def read_tree(left, right, anchors, cells, back, top, root, steps):
 def _best_binary(rules, start, end, symbol, value, chart):
     """(Split, rule, left value, right value, probability) of the best binary rule of a latent value; split -1: none."""
     where, symbols, symbol_from, _, whole, scale = chart
-    best, best_split, best_rule, best_y, best_z, chance = 0.0, -1, -1, 0, 0, 0.0
+    best, best_split, best_rule, best_y, best_z, prob = 0.0, -1, -1, 0, 0, 0.0
     size = rules.sizes[symbol]
     for split in range(start + 1, end):
         left, right = cell_number(start, split), cell_number(split, end)
@@ -428,22 +437,22 @@ def _best_binary(rules, start, end, symbol, value, chart):
         if factor <= 0.0:
             continue
         for child in symbols[symbol_from[left] : symbol_from[left + 1]]:
-            for number in range(rules.ranges[child, BINARY_FROM], rules.ranges[child, BINARY_TO]):
-                of_right = where[right, rules.right[number]]
-                if rules.parent[number] != symbol or of_right < 0:
+            for rule_id in range(rules.ranges[child, BINARY_FROM], rules.ranges[child, BINARY_TO]):
+                of_right = where[right, rules.right[rule_id]]
+                if rules.parent[rule_id] != symbol or of_right < 0:
                     continue
-                of_left, at = where[left, child], rules.at[number] + value
-                for k in range(rules.row_from[number], rules.row_from[number + 1]):
+                of_left, at = where[left, child], rules.at[rule_id] + value
+                for k in range(rules.row_from[rule_id], rules.row_from[rule_id + 1]):
                     y, z = rules.rows[k, 0], rules.rows[k, 1]
                     found = whole[of_left + y] * factor * whole[of_right + z] * rules.values[at]
                     if found > best:
-                        best, best_split, best_rule, best_y, best_z = found, split, number, y, z
-                        chance = rules.values[at]
+                        best, best_split, best_rule, best_y, best_z = found, split, rule_id, y, z
+                        prob = rules.values[at]
                     at += size
-    return best_split, best_rule, best_y, best_z, chance
+    return best_split, best_rule, best_y, best_z, prob
 
 
-@bare_kernel
+@noalloc_kernel
 def viterbi_tree(rules, words, root, chart, step, nodes, stack):
     """Write the nodes BEST of the best complete tree in pre-order, after `latent_inside` with `step`; return their
     number, 0 if there is no tree, -1 if `nodes` is too short. Scratch: `stack` int64 (depth, 4), as long as `nodes`.
@@ -460,33 +469,33 @@ def viterbi_tree(rules, words, root, chart, step, nodes, stack):
         if count == len(nodes) or depth + 2 > len(stack):
             return -1
         at = chart.where[cell_number(start, end), symbol] + value
-        number, row, chance = step[at, 0], step[at, 1], 0.0
-        if number >= 0:
-            chance = rules.values[rules.at[number] + (row - rules.row_from[number]) * rules.sizes[symbol] + value]
-            stack[depth, 0], stack[depth, 1] = rules.left[number], rules.rows[row, 0]  # over the same words
+        rule_id, row, prob = step[at, 0], step[at, 1], 0.0
+        if rule_id >= 0:
+            prob = rules.values[rules.at[rule_id] + (row - rules.row_from[rule_id]) * rules.sizes[symbol] + value]
+            stack[depth, 0], stack[depth, 1] = rules.left[rule_id], rules.rows[row, 0]  # over the same words
             depth += 1
         elif end == start + 1:
             for tag, first in words.leaves[words.leaf_from[start] : words.leaf_from[end]]:
                 if tag == symbol:
-                    chance = max(chance, words.emissions[first + value])
+                    prob = max(prob, words.emissions[first + value])
         else:
-            split, number, y, z, chance = _best_binary(rules, start, end, symbol, value, chart)
+            split, rule_id, y, z, prob = _best_binary(rules, start, end, symbol, value, chart)
             if split < 0:
                 return 0
-            stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3] = rules.right[number], z, split, end
+            stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3] = rules.right[rule_id], z, split, end
             depth += 1
-            stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3] = rules.left[number], y, start, split
+            stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3] = rules.left[rule_id], y, start, split
             depth += 1
-        if chance <= 0.0:
+        if prob <= 0.0:
             return 0
         node = nodes[count]
-        node["weight"], node["symbol"], node["value"] = math.log(chance), symbol, value
+        node["weight"], node["symbol"], node["value"] = math.log(prob), symbol, value
         node["start"], node["end"] = start, end
         count += 1
     return count
 
 
-@bare_kernel
+@noalloc_kernel
 def observed_probability(rules, rule, symbol, word, emissions, stack):
     """The log probability of an observed tree: the sum over all annotations (section 2.2); -inf if it has none.
 
@@ -497,16 +506,16 @@ def observed_probability(rules, rule, symbol, word, emissions, stack):
     depth, total = 0, 0.0
     for node in range(len(rule) - 1, -1, -1):  # the left child, which comes first, is processed last
         size, row = rules.sizes[symbol[node]], stack[depth]
-        number = rule[node]
-        if number < 0:
+        rule_id = rule[node]
+        if rule_id < 0:
             if word[node] < 0:
                 return -math.inf
             for x in range(size):
                 row[x] = emissions[word[node] + x]
         else:
             row[:size] = 0.0
-            at, n_children = rules.at[number], 1 if rules.right[number] < 0 else 2
-            for k in range(rules.row_from[number], rules.row_from[number + 1]):
+            at, n_children = rules.at[rule_id], 1 if rules.right[rule_id] < 0 else 2
+            for k in range(rules.row_from[rule_id], rules.row_from[rule_id + 1]):
                 value = stack[depth - 1, rules.rows[k, 0]]
                 if n_children == 2:
                     value *= stack[depth - 2, rules.rows[k, 1]]

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from ..jit import bare_kernel, inner_kernel
+from ..jit import inner_kernel, noalloc_kernel
 from .cky import BINARY_FROM, BINARY_TO, UNARY_FROM, UNARY_TO, cell_number
 
 EMPTY = -(2**40)
@@ -75,40 +75,41 @@ def add_rules(rules, pair_from, joins, left, right, of_left, of_right, factor, g
             if joins[b, c] == 0:
                 continue
             both = value * right[c]
-            for number in range(pair_from[b, c], pair_from[b, c + 1]):
-                parent = rules[number]["parent"]
+            for rule_id in range(pair_from[b, c], pair_from[b, c + 1]):
+                parent = rules[rule_id]["parent"]
                 if given[parent] != 0:
-                    base[parent] += rules[number]["weight"] * both
+                    base[parent] += rules[rule_id]["weight"] * both
 
 
 @inner_kernel
-def add_pairs(left, right, of_left, of_right, factor, joins, pairs, met, rights):
+def add_pairs(left, right, of_left, of_right, factor, joins, pairs, row_sizes, rights):
     """Add factor * left[b] * right[c] to pairs[b, c] for the symbols b of `of_left`, c of `of_right` (all symbols with
     values above 0); a row b is cleared when it is first used.
 
-    `joins`: marks pairs that some rule has; others are skipped. `met`: 0 for unused rows, -1 for rows that are not
-    needed, k + 1 for rows with k symbols c, listed in `rights`[b]; above S + 1 for rows with too many of them to list.
+    `joins`: marks pairs that some rule has; others are skipped. `row_sizes`: 0 for unused rows, -1 for rows that are
+    not needed, k + 1 for rows with k symbols c, listed in `rights`[b]; above S + 1 for rows with too many of them to
+    list.
     """
     n_symbols = len(right)
-    few = len(of_right) * FEW < n_symbols
+    is_sparse = len(of_right) * FEW < n_symbols
     for b in of_left:
-        if met[b] < 0:
+        if row_sizes[b] < 0:
             continue
-        if met[b] == 0:
+        if row_sizes[b] == 0:
             pairs[b] = 0.0
-            met[b] = 1
+            row_sizes[b] = 1
         value = left[b] * factor
-        if few and met[b] <= n_symbols + 1:
+        if is_sparse and row_sizes[b] <= n_symbols + 1:
             for c in of_right:
                 if joins[b, c] == 0:
                     continue
                 before = pairs[b, c]
                 pairs[b, c] = before + value * right[c]
                 if before == 0.0 and pairs[b, c] > 0.0:
-                    rights[b, met[b] - 1] = c
-                    met[b] += 1
+                    rights[b, row_sizes[b] - 1] = c
+                    row_sizes[b] += 1
         else:
-            met[b] = n_symbols + 2
+            row_sizes[b] = n_symbols + 2
             for c in range(n_symbols):
                 pairs[b, c] += value * right[c]
 
@@ -123,30 +124,30 @@ def best_scale(scale, i, j):
 
 
 @inner_kernel
-def _add_rules_of_pairs(rules, ranges, pair_from, pairs, met, rights, base):
+def _add_rules_of_pairs(rules, ranges, pair_from, pairs, row_sizes, rights, base):
     """Add the values of rules over the pairs of children that `add_pairs` has summed over all splits."""
     n_symbols = len(base)
     for b in range(n_symbols):
-        if 0 < met[b] <= n_symbols + 1:
-            for c in rights[b, : met[b] - 1]:
+        if 0 < row_sizes[b] <= n_symbols + 1:
+            for c in rights[b, : row_sizes[b] - 1]:
                 value = pairs[b, c]
-                for number in range(pair_from[b, c], pair_from[b, c + 1]):
-                    base[rules[number]["parent"]] += rules[number]["weight"] * value
-        elif met[b] > 0:
-            for number in range(ranges[b, BINARY_FROM], ranges[b, BINARY_TO]):
-                rule = rules[number]
+                for rule_id in range(pair_from[b, c], pair_from[b, c + 1]):
+                    base[rules[rule_id]["parent"]] += rules[rule_id]["weight"] * value
+        elif row_sizes[b] > 0:
+            for rule_id in range(ranges[b, BINARY_FROM], ranges[b, BINARY_TO]):
+                rule = rules[rule_id]
                 base[rule["parent"]] += rule["weight"] * pairs[b, rule["right"]]
 
 
 @inner_kernel
-def _close_unary(closure, ranges, own, few, base, whole):
-    """Compute inside probabilities with unary chains on top, for the symbols `own` if `few`, else for all."""
-    if few:
-        for b in own:
+def _close_unary(closure, ranges, present, is_sparse, base, whole):
+    """Compute inside probabilities with unary chains on top, for the symbols `present` if `is_sparse`, else for all."""
+    if is_sparse:
+        for b in present:
             if ranges[b, UNARY_FROM] == ranges[b, UNARY_TO]:
                 whole[b] += base[b]
             elif base[b] > 0.0:
-                for a in own:
+                for a in present:
                     whole[a] += closure[1, b, a] * base[b]
         return
     n_symbols = len(base)
@@ -161,13 +162,13 @@ def _close_unary(closure, ranges, own, few, base, whole):
 
 
 @inner_kernel
-def _prune(whole, frequency, beam, own, live):
+def _prune(whole, frequency, beam, present, live):
     """Set values below the beam to 0, and list the remaining symbols; return their number."""
     best = 0.0
-    for a in own:
+    for a in present:
         best = max(best, whole[a] * frequency[a])
     count = 0
-    for a in own:
+    for a in present:
         if whole[a] * frequency[a] < beam * best:
             whole[a] = 0.0
         elif whole[a] > 0.0:
@@ -177,16 +178,16 @@ def _prune(whole, frequency, beam, own, live):
 
 
 @inner_kernel
-def _keep(row, given):
+def _apply_mask(row, given):
     """Set the values of symbols that are not allowed to 0."""
     for a in range(len(row)):
         row[a] *= given[a] != 0
 
 
-@bare_kernel
+@noalloc_kernel
 def inside(
     rules, ranges, pair_from, joins, closure, frequency, beam, leaves, leaf_from, given, chart, scale, live, n_live,
-    pairs, met, rights, own_room,
+    pairs, row_sizes, rights, symbol_scratch,
 ):  # fmt: skip
     """Compute the inside probabilities of all symbols over all cells.
 
@@ -200,7 +201,7 @@ def inside(
     Filled: `live` int32 (cells, S): the first `n_live` int32 (cells,) elements of a row are the symbols of a cell,
     ascending; for cells that have some, `chart` float64 (2, cells, S): [0] for these symbols by words and binary rules
     alone, [1] for all symbols with unary chains on top; the true value of both is times 2 ** `scale` int64 (cells,).
-    Scratch: `pairs` float64 (S, S), `met` int32 (S,), `rights` int32 (S, S), `own_room` int32 (S,).
+    Scratch: `pairs` float64 (S, S), `row_sizes` int32 (S,), `rights` int32 (S, S), `symbol_scratch` int32 (S,).
     """
     n, n_symbols = len(leaf_from) - 1, len(ranges)
     masked = len(given) > 0
@@ -209,12 +210,12 @@ def inside(
             cell = cell_number(i, j)
             n_live[cell] = 0
             scale[cell] = EMPTY
-            own, few = own_room[:0], False
+            present, is_sparse = symbol_scratch[:0], False
             if masked:
-                own = own_room[: _above_zero(given[cell], own_room)]
-                if len(own) == 0:
+                present = symbol_scratch[: _above_zero(given[cell], symbol_scratch)]
+                if len(present) == 0:
                     continue
-                few = len(own) * 2 < n_symbols
+                is_sparse = len(present) * 2 < n_symbols
             top = 0 if i == j - 1 else best_scale(scale, i, j)
             if is_empty(top):
                 continue
@@ -224,9 +225,9 @@ def inside(
             if i == j - 1:
                 for at in range(leaf_from[i], leaf_from[j]):
                     base[leaves[at]["symbol"]] += leaves[at]["score"]
-            elif not few:
+            elif not is_sparse:
                 for b in range(n_symbols):  # a symbol that is not the left child of any rule needs no row
-                    met[b] = 0 if ranges[b, BINARY_FROM] < ranges[b, BINARY_TO] else -1
+                    row_sizes[b] = 0 if ranges[b, BINARY_FROM] < ranges[b, BINARY_TO] else -1
             of = chart[1]
             for split in range(i + 1, j):
                 left, right = cell_number(i, split), cell_number(split, j)
@@ -236,25 +237,25 @@ def inside(
                 factor = power(scale[left] + scale[right] - top)
                 if factor <= 0.0:
                     continue
-                if few:
+                if is_sparse:
                     add_rules(
                         rules, pair_from, joins, of[left], of[right], of_left, of_right, factor, given[cell], base
                     )  # fmt: skip
                 else:
-                    add_pairs(of[left], of[right], of_left, of_right, factor, joins, pairs, met, rights)
-            if i < j - 1 and not few:
-                _add_rules_of_pairs(rules, ranges, pair_from, pairs, met, rights, base)
-            if masked and not few:
-                _keep(base, given[cell])
-            scale[cell] = normalise(base, own, top) if few else normalise(base, range(n_symbols), top)
+                    add_pairs(of[left], of[right], of_left, of_right, factor, joins, pairs, row_sizes, rights)
+            if i < j - 1 and not is_sparse:
+                _add_rules_of_pairs(rules, ranges, pair_from, pairs, row_sizes, rights, base)
+            if masked and not is_sparse:
+                _apply_mask(base, given[cell])
+            scale[cell] = normalise(base, present, top) if is_sparse else normalise(base, range(n_symbols), top)
             if is_empty(scale[cell]):
                 continue
-            _close_unary(closure, ranges, own, few, base, whole)
-            if not few:
+            _close_unary(closure, ranges, present, is_sparse, base, whole)
+            if not is_sparse:
                 if masked:
-                    _keep(whole, given[cell])
-                own = own_room[: _above_zero(whole, own_room)]
-            n_live[cell] = _prune(whole, frequency, beam, own, live[cell])
+                    _apply_mask(whole, given[cell])
+                present = symbol_scratch[: _above_zero(whole, symbol_scratch)]
+            n_live[cell] = _prune(whole, frequency, beam, present, live[cell])
 
 
 @inner_kernel
@@ -273,17 +274,17 @@ def raise_scale(row, live, scale, cell, wanted):
 
 
 @inner_kernel
-def _within_chains(closure, seen, own, anywhere):
+def _within_chains(closure, seen, present, anywhere):
     """Compute outside probabilities of symbols anywhere in a unary chain, `anywhere`, from those on top of it,
     `seen`."""
     n_symbols = len(seen)
-    few = len(own) * FEW < n_symbols
-    for a in own:
+    is_sparse = len(present) * FEW < n_symbols
+    for a in present:
         value = seen[a]
         if value <= 0.0:
             continue
-        if few:
-            for b in own:
+        if is_sparse:
+            for b in present:
                 anywhere[b] += value * closure[0, a, b]
         else:
             for b in range(n_symbols):
@@ -291,10 +292,10 @@ def _within_chains(closure, seen, own, anywhere):
 
 
 @inner_kernel
-def _allow(own, anywhere, inner, factor, threshold, allowed):
+def _allow(present, anywhere, inner, factor, threshold, allowed):
     """Mark the symbols whose posterior reaches the threshold; return whether there are any."""
     some = False
-    for a in own:
+    for a in present:
         if anywhere[a] * inner[a] * factor >= threshold:
             allowed[a] = 1
             some = True
@@ -307,17 +308,17 @@ def _list_active(rules, ranges, anywhere, allowed, active, active_from):
     count, n_symbols = 0, len(anywhere)
     for b in range(n_symbols):
         active_from[b] = count
-        for number in range(ranges[b, BINARY_FROM], ranges[b, BINARY_TO]):
-            parent = rules[number]["parent"]
+        for rule_id in range(ranges[b, BINARY_FROM], ranges[b, BINARY_TO]):
+            parent = rules[rule_id]["parent"]
             if allowed[parent] != 0:
-                active[count]["value"] = anywhere[parent] * rules[number]["weight"]
-                active[count]["right"] = rules[number]["right"]
+                active[count]["value"] = anywhere[parent] * rules[rule_id]["weight"]
+                active[count]["right"] = rules[rule_id]["right"]
                 count += 1
     active_from[n_symbols] = count
 
 
 @inner_kernel
-def _down_by_pairs(
+def _outside_by_pairs(
     rules, pair_from, joins, anywhere, allowed, lefts, rights, of_left, of_right, to_left, to_right, out_left, out_right
 ):  # fmt: skip
     """Add a parent cell's contributions to the outside probabilities of two cells, by pairs of children."""
@@ -325,17 +326,17 @@ def _down_by_pairs(
         for c in rights:
             if joins[b, c] == 0:
                 continue
-            for number in range(pair_from[b, c], pair_from[b, c + 1]):
-                parent = rules[number]["parent"]
+            for rule_id in range(pair_from[b, c], pair_from[b, c + 1]):
+                parent = rules[rule_id]["parent"]
                 if allowed[parent] != 0:
-                    value = anywhere[parent] * rules[number]["weight"]
+                    value = anywhere[parent] * rules[rule_id]["weight"]
                     out_left[b] += to_left * value * of_right[c]
                     out_right[c] += to_right * value * of_left[b]
 
 
 @inner_kernel
-def _down_by_active(active, active_from, lefts, of_left, of_right, to_left, to_right, out_left, out_right):
-    """Do the same as `_down_by_pairs` with the list of `_list_active`, for cells with many symbols."""
+def _outside_by_active(active, active_from, lefts, of_left, of_right, to_left, to_right, out_left, out_right):
+    """Do the same as `_outside_by_pairs` with the list of `_list_active`, for cells with many symbols."""
     for b in lefts:
         for at in range(active_from[b], active_from[b + 1]):
             c = active[at]["right"]
@@ -345,7 +346,7 @@ def _down_by_active(active, active_from, lefts, of_left, of_right, to_left, to_r
                 out_right[c] += to_right * value * of_left[b]
 
 
-@bare_kernel
+@noalloc_kernel
 def outside(
     rules, ranges, pair_from, joins, closure, root, n, threshold, chart, scale, live, n_live, out, out_scale, allowed,
     active, active_from,
@@ -372,9 +373,9 @@ def outside(
         for a in live[cell, : n_live[cell]]:
             out[0, cell, a] = 0.0
             out[1, cell, a] = 0.0
-    most_visits = 1.0  # maximum expected number of visits to a symbol in a chain of unary rules
+    max_visits = 1.0  # maximum expected number of visits to a symbol in a chain of unary rules
     for a in range(n_symbols):
-        most_visits = max(most_visits, closure[0, a, a])
+        max_visits = max(max_visits, closure[0, a, a])
     out[1, top, root] = 1.0
     out_scale[top] = 0
     for width in range(n, 0, -1):
@@ -384,20 +385,20 @@ def outside(
             seen, anywhere = out[1, cell], out[0, cell]
             if n_live[cell] == 0 or is_empty(out_scale[cell]):
                 continue
-            own = live[cell, : n_live[cell]]
-            out_scale[cell] = normalise(seen, own, out_scale[cell])
+            present = live[cell, : n_live[cell]]
+            out_scale[cell] = normalise(seen, present, out_scale[cell])
             if is_empty(out_scale[cell]):
                 continue
             factor = power(out_scale[cell] + scale[cell] - scale[top]) / total
-            mass = 0.0
-            for a in own:
-                mass += seen[a] * chart[1, cell, a]
-            if mass * factor * most_visits < threshold:  # no symbol here can reach it
+            outside_sum = 0.0
+            for a in present:
+                outside_sum += seen[a] * chart[1, cell, a]
+            if outside_sum * factor * max_visits < threshold:  # no symbol here can reach it
                 continue
-            _within_chains(closure, seen, own, anywhere)
-            if not _allow(own, anywhere, chart[1, cell], factor, threshold, allowed[cell]) or width == 1:
+            _within_chains(closure, seen, present, anywhere)
+            if not _allow(present, anywhere, chart[1, cell], factor, threshold, allowed[cell]) or width == 1:
                 continue
-            listed = False
+            is_listed = False
             for split in range(i + 1, j):
                 left, right = cell_number(i, split), cell_number(split, j)
                 if n_live[left] == 0 or n_live[right] == 0:
@@ -407,13 +408,15 @@ def outside(
                 to_left = raise_scale(out_left, lefts, out_scale, left, out_scale[cell] + scale[right])
                 to_right = raise_scale(out_right, rights, out_scale, right, out_scale[cell] + scale[left])
                 if len(rights) * FEW < n_symbols:
-                    _down_by_pairs(
+                    _outside_by_pairs(
                         rules, pair_from, joins, anywhere, allowed[cell], lefts, rights, of_left, of_right, to_left,
                         to_right, out_left, out_right,
                     )  # fmt: skip
                     continue
-                if not listed:
+                if not is_listed:
                     _list_active(rules, ranges, anywhere, allowed[cell], active, active_from)
-                    listed = True
-                _down_by_active(active, active_from, lefts, of_left, of_right, to_left, to_right, out_left, out_right)
+                    is_listed = True
+                _outside_by_active(
+                    active, active_from, lefts, of_left, of_right, to_left, to_right, out_left, out_right
+                )
     return math.log(total) + scale[top] * math.log(2.0)

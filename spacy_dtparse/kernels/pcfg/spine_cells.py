@@ -12,7 +12,7 @@ children to its right. No spine contains the root; a child's position shows whet
 
 import numpy as np
 
-from ..jit import bare_kernel, inner_kernel
+from ..jit import inner_kernel, noalloc_kernel
 from .cky import cell_number
 
 # Sets of sides and of positions (see `dtypes.SIDES`) as bits, and the sets of sides with a left or a right neighbour.
@@ -36,7 +36,7 @@ def _grow(low, high, end_low, end_high, sides, n):
 
 
 @inner_kernel
-def _mark_edges(sides, ends, places, tokens, opens, closes):
+def _mark_edges(sides, ends, positions, tokens, opens, closes):
     """Mark the words at which constituents of several tokens may begin and end."""
     n, first = len(opens), 0
     for k in range(len(ends)):
@@ -51,9 +51,9 @@ def _mark_edges(sides, ends, places, tokens, opens, closes):
             if low < w and end_low == w + 1:
                 closes[w] = 1
         if low <= high and end_low <= end_high:
-            if places[k] & _FIRST and high == w and end_low < n:
+            if positions[k] & _FIRST and high == w and end_low < n:
                 opens[w] = 1
-            if places[k] & _LAST and high > 0 and end_low == w + 1:
+            if positions[k] & _LAST and high > 0 and end_low == w + 1:
                 closes[w] = 1
         first = ends[k]
 
@@ -77,8 +77,8 @@ def _mark_left_parts(high, end_low, end_high, closes, left_parts):
                 left_parts[cell_number(i, j)] = 1
 
 
-@bare_kernel
-def spine_cells(labels, sides, ends, places, tokens, with_root, opens, closes, phrases, left_parts, right_parts):
+@noalloc_kernel
+def spine_cells(labels, sides, ends, positions, tokens, with_root, opens, closes, phrases, left_parts, right_parts):
     """Mark everything that spines (in the format of `spines.fill_levels`) allow, in arrays of zeros.
 
     `opens`, `closes`: uint8 (n,), words at which a constituent of several tokens may begin and end. `phrases`: uint8
@@ -86,7 +86,7 @@ def spine_cells(labels, sides, ends, places, tokens, with_root, opens, closes, p
     right parts of a constituent, or, with `with_root`, of the root.
     """
     n, first = len(opens), 0
-    _mark_edges(sides, ends, places, tokens, opens, closes)
+    _mark_edges(sides, ends, positions, tokens, opens, closes)
     for k in range(len(ends)):
         w = np.int64(tokens[k])
         low, high, end_low, end_high = w, w, w + 1, w + 1
@@ -104,10 +104,10 @@ def spine_cells(labels, sides, ends, places, tokens, with_root, opens, closes, p
                     if j == i + 1 or (opens[i] and closes[j - 1]):
                         phrases[cell_number(i, j), labels[at]] = 1
         if with_root:
-            if places[k] & _FIRST and low == 0:
+            if positions[k] & _FIRST and low == 0:
                 _mark_right_parts(w, 0, min(high, 0), end_low, n - 1, opens, right_parts)
-            if places[k] & _INNER:
+            if positions[k] & _INNER:
                 _mark_right_parts(w, max(low, 1), high, end_low, n, opens, right_parts)
-            if (places[k] & _INNER and end_low < n) or (places[k] & _LAST and end_low <= n == end_high):
+            if (positions[k] & _INNER and end_low < n) or (positions[k] & _LAST and end_low <= n == end_high):
                 _mark_left_parts(high, n, n, closes, left_parts)
         first = ends[k]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..jit import bare_kernel
+from ..jit import noalloc_kernel
 from ..vectors import LANES, make_block
 
 _ROWS, _COLUMNS = 6, 2 * LANES
@@ -18,7 +18,7 @@ def _plain_multiply(left: np.ndarray, right: np.ndarray, out: np.ndarray) -> Non
         out += left[:, p : p + 1] * right[p]
 
 
-@bare_kernel(plain=_plain_multiply)
+@noalloc_kernel(plain=_plain_multiply)
 def multiply(left, right, out):
     """Compute out = left @ right; float32 (m, k), (k, n), (m, n), rows contiguous.
 
@@ -38,10 +38,10 @@ def multiply(left, right, out):
         column = min(panel * width, n - width)
         for strip in range((m + height - 1) // height):
             row = min(strip * height, m - height)
-            place = a + row * a_step, a_step, b + 4 * column, b_step, c + row * c_step + 4 * column, c_step, k
+            block_arguments = a + row * a_step, a_step, b + 4 * column, b_step, c + row * c_step + 4 * column, c_step, k
             if width == 1:
-                _single(*place)
+                _single(*block_arguments)
             elif height == 1:
-                _row(*place) if width == _COLUMNS else _narrow_row(*place)
+                _row(*block_arguments) if width == _COLUMNS else _narrow_row(*block_arguments)
             else:
-                _block(*place) if width == _COLUMNS else _narrow(*place)
+                _block(*block_arguments) if width == _COLUMNS else _narrow(*block_arguments)

@@ -7,7 +7,7 @@ import numpy as np
 from ...dtypes import REAL
 from ...stored_names import stored_as
 from ..jit import kernel
-from .units import multiply, read_rows
+from .units import encode_rows, multiply
 
 
 @stored_as("table", "factor", "weights", "recurrent", "bias", "outputs", "output_bias")
@@ -28,36 +28,36 @@ class TaggingNetwork(NamedTuple):
 
 
 @kernel(fastmath=True, error_model="numpy")
-def score_tags(network, numbers, firsts, together, best, starts):
+def score_tags(network, ids, offsets, max_rows, best, starts):
     """Compute the best tag of each token, and the log odds that a sentence starts there.
 
-    `numbers` int32 (tokens, k): ids of table rows, of concatenated texts; `firsts` int32 (texts + 1,): offsets of the
-    texts, and the number of tokens. `together`: maximum number of tokens that are encoded at once (at least one text
+    `ids` int32 (tokens, k): ids of table rows, of concatenated texts; `offsets` int32 (texts + 1,): offsets of the
+    texts, and the number of tokens. `max_rows`: maximum number of tokens that are encoded at once (at least one text
     is). Filled: `best` int32 (tokens,), of equal scores the first; `starts` float32 (tokens,).
     """
     last = 0
-    while last < len(firsts) - 1:
+    while last < len(offsets) - 1:
         first, last = last, last + 1
-        while last < len(firsts) - 1 and firsts[last + 1] - firsts[first] <= together:
+        while last < len(offsets) - 1 and offsets[last + 1] - offsets[first] <= max_rows:
             last += 1
-        here = slice(firsts[first], firsts[last])
-        _score(network, numbers[here], firsts[first : last + 1] - firsts[first], best[here], starts[here])
+        here = slice(offsets[first], offsets[last])
+        _score(network, ids[here], offsets[first : last + 1] - offsets[first], best[here], starts[here])
 
 
 @kernel(fastmath=True, error_model="numpy", no_cpython_wrapper=True)
-def _score(network, numbers, firsts, best, starts):
+def _score(network, ids, offsets, best, starts):
     """Compute `score_tags` for texts that are encoded at once."""
-    read = read_rows(network.table, network.factor, network.weights, network.recurrent, network.bias, numbers, firsts)
-    scores = np.empty((len(numbers), network.outputs.shape[1]), dtype=REAL)
-    multiply(read, network.outputs, scores)
+    encoded = encode_rows(network.table, network.factor, network.weights, network.recurrent, network.bias, ids, offsets)
+    scores = np.empty((len(ids), network.outputs.shape[1]), dtype=REAL)
+    multiply(encoded, network.outputs, scores)
     tags = network.outputs.shape[1] - 1
     bias = network.output_bias
-    for t in range(len(numbers)):
-        row, found = scores[t], 0
-        most = row[0] + bias[0]
+    for t in range(len(ids)):
+        row, best_tag = scores[t], 0
+        highest = row[0] + bias[0]
         for tag in range(1, tags):
             here = row[tag] + bias[tag]
-            if here > most:
-                found, most = tag, here
-        best[t] = found
+            if here > highest:
+                best_tag, highest = tag, here
+        best[t] = best_tag
         starts[t] = row[tags] + bias[tags]

@@ -13,8 +13,8 @@ import numpy as np
 
 from ...dtypes import INDEX, REAL
 from ...stored_names import stored_as
-from ..jit import bare_kernel, give_way, kernel
-from ..recurrent.units import LEAK, logistic, multiply, read_rows
+from ..jit import kernel, noalloc_kernel, yield_cpu
+from ..recurrent.units import LEAK, encode_rows, logistic, multiply
 from .spans import best_inside, best_spans, tree_posteriors
 
 LEFT, RIGHT, LABEL_LEFT, LABEL_RIGHT = 0, 1, 2, 3
@@ -52,7 +52,7 @@ class SpanNetwork(NamedTuple):
     label_bias: np.ndarray
 
 
-@bare_kernel(fastmath=True, error_model="numpy")
+@noalloc_kernel(fastmath=True, error_model="numpy")
 def dot(left, right, m):
     """The dot product of two float32 rows of length m."""
     total = REAL(0)
@@ -62,29 +62,29 @@ def dot(left, right, m):
 
 
 @kernel(fastmath=True, error_model="numpy")
-def read_gaps(network, numbers, firsts, gaps, own):
+def encode_gaps(network, ids, offsets, gaps, left_scores):
     """Encode the gaps of sentences as projections, n + 1 for a sentence of n tokens. The bits do not depend on the
     other sentences of a batch.
 
-    `numbers` int32 (rows, k): ids of table rows, n + 2 rows per sentence; `firsts` int32 (sentences + 1,): offsets of
+    `ids` int32 (rows, k): ids of table rows, n + 2 rows per sentence; `offsets` int32 (sentences + 1,): offsets of
     the sentences' rows, and the number of rows. Filled: `gaps` float32, concatenated by sentence, each (4, n + 1, m),
-    LEFT already multiplied by the bilinear form and plus `from_right`; and `own`, n + 1 per sentence, the score of a
-    left end alone.
+    LEFT already multiplied by the bilinear form and plus `from_right`; and `left_scores`, n + 1 per sentence, the score
+    of a left end alone.
     """
-    tokens, sentences = len(numbers), len(firsts) - 1
+    tokens, sentences = len(ids), len(offsets) - 1
     d, m = network.recurrent.shape[3], network.bilinear.shape[0]
-    inputs = read_rows(network.table, network.factor, network.weights, network.recurrent, network.bias, numbers, firsts)
+    inputs = encode_rows(network.table, network.factor, network.weights, network.recurrent, network.bias, ids, offsets)
     size = tokens - sentences
-    read = np.empty((size, 2 * d), dtype=REAL)
+    encoded = np.empty((size, 2 * d), dtype=REAL)
     gap = 0
     for s in range(sentences):
-        for t in range(firsts[s], firsts[s + 1] - 1):
+        for t in range(offsets[s], offsets[s + 1] - 1):
             for j in range(d):
-                read[gap, j] = inputs[t, j]
-                read[gap, d + j] = inputs[t + 1, d + j]
+                encoded[gap, j] = inputs[t, j]
+                encoded[gap, d + j] = inputs[t + 1, d + j]
             gap += 1
     projected = np.empty((size, 4 * m), dtype=REAL)
-    multiply(read, network.edges, projected)
+    multiply(encoded, network.edges, projected)
     left, formed = np.empty((size, m), dtype=REAL), np.empty((size, m), dtype=REAL)
     for t in range(size):
         row = projected[t]
@@ -96,10 +96,10 @@ def read_gaps(network, numbers, firsts, gaps, own):
     multiply(left, network.bilinear, formed)
     gap = 0
     for s in range(sentences):
-        here = firsts[s + 1] - firsts[s] - 1
-        ends = gaps[4 * m * gap : 4 * m * (gap + here)].reshape((4, here, m))
-        for t in range(here):
-            own[gap] = dot(left[gap], network.from_left, m)
+        n_gaps = offsets[s + 1] - offsets[s] - 1
+        ends = gaps[4 * m * gap : 4 * m * (gap + n_gaps)].reshape((4, n_gaps, m))
+        for t in range(n_gaps):
+            left_scores[gap] = dot(left[gap], network.from_left, m)
             for j in range(m):
                 ends[LEFT, t, j] = formed[gap, j] + network.from_right[j]  # a right end's score alone, times RIGHT
                 for kind in (RIGHT, LABEL_LEFT, LABEL_RIGHT):
@@ -108,26 +108,26 @@ def read_gaps(network, numbers, firsts, gaps, own):
 
 
 @kernel(fastmath=True, error_model="numpy")
-def score_spans(gaps, own, first, last, scores):
+def score_spans(gaps, left_scores, first, last, scores):
     """Write the scores of all spans of [first, last), averaged over the networks, to float32 `scores` (last - first +
-    1, last - first + 1); 0 for spans of one token. `gaps` (networks, 4, gaps, m), `own` (networks, gaps)."""
+    1, last - first + 1); 0 for spans of one token. `gaps` (networks, 4, gaps, m), `left_scores` (networks, gaps)."""
     n_networks, m = gaps.shape[0], gaps.shape[3]
     size = last - first + 1
     right = np.empty((n_networks * m, size), dtype=REAL)
     left = np.empty((size, n_networks * m), dtype=REAL)
-    share = REAL(1.0 / n_networks)
+    scale = REAL(1.0 / n_networks)
     for q in range(n_networks):
         for t in range(size):
             for j in range(m):
                 right[q * m + j, t] = gaps[q, RIGHT, first + t, j]
-                left[t, q * m + j] = gaps[q, LEFT, first + t, j] * share
+                left[t, q * m + j] = gaps[q, LEFT, first + t, j] * scale
     multiply(left, right, scores)
     for t in range(size):
-        alone = REAL(0)
+        left_score = REAL(0)
         for q in range(n_networks):
-            alone += own[q, first + t] * share
+            left_score += left_scores[q, first + t] * scale
         for j in range(t + 1, size):
-            scores[t, j] += alone
+            scores[t, j] += left_score
     for t in range(size - 1):
         scores[t, t + 1] = 0
 
@@ -139,7 +139,7 @@ def label_spans(gaps, weights, bias, spans, out):
     n_spans, n_networks, m, n_labels = len(spans), gaps.shape[0], gaps.shape[3], bias.shape[1]
     hidden = np.empty((n_spans, m), dtype=REAL)
     logits = np.empty((n_spans, n_labels), dtype=REAL)
-    share = REAL(1.0 / n_networks)
+    scale = REAL(1.0 / n_networks)
     for q in range(n_networks):
         for c in range(n_spans):
             left, right = gaps[q, LABEL_LEFT, spans[c, 0]], gaps[q, LABEL_RIGHT, spans[c, 1]]
@@ -149,30 +149,30 @@ def label_spans(gaps, weights, bias, spans, out):
         multiply(hidden, weights[q], logits)
         for c in range(n_spans):
             for label in range(n_labels):
-                x = share * (logits[c, label] + bias[q, label])
+                x = scale * (logits[c, label] + bias[q, label])
                 out[c, label] = x if q == 0 else out[c, label] + x
     for c in range(n_spans):
-        most = out[c, 0]
+        highest = out[c, 0]
         for label in range(n_labels):
-            most = max(most, out[c, label])
+            highest = max(highest, out[c, label])
         total = REAL(0)
         for label in range(n_labels):
-            x = out[c, label] - most
+            x = out[c, label] - highest
             y = logistic(x)  # e^x = y / (1 - y), without a call
             total += y / (REAL(1) - y) if x > _NEVER else REAL(0)
-        rest = REAL(most + math.log(total))
+        rest = REAL(highest + math.log(total))
         for label in range(n_labels):
             out[c, label] -= rest
 
 
 @kernel(error_model="numpy")
-def probable_spans(gaps, own, first, last, least):
-    """The spans of [first, last) whose posterior probability is at least `least`, ordered by start, then end: (start
+def probable_spans(gaps, left_scores, first, last, min_prob):
+    """The spans of [first, last) whose posterior probability is at least `min_prob`, ordered by start, then end: (start
     and end int32 (c, 2), posteriors float64 (c,)). Single tokens have a posterior of 1. `gaps` (networks, kinds, gaps,
     m) may lack LABEL_LEFT and LABEL_RIGHT."""
     n = last - first
     scores = np.empty((n + 1, n + 1), dtype=REAL)
-    score_spans(gaps, own, first, last, scores)
+    score_spans(gaps, left_scores, first, last, scores)
     _, all_spans = tree_posteriors(scores)
     for i in range(n):
         all_spans[i, i + 1] = 1.0
@@ -181,7 +181,7 @@ def probable_spans(gaps, own, first, last, least):
     count = 0
     for i in range(n):
         for j in range(i + 1, n + 1):
-            if all_spans[i, j] >= least:
+            if all_spans[i, j] >= min_prob:
                 spans[count, 0], spans[count, 1] = first + i, first + j
                 posteriors[count] = all_spans[i, j]
                 count += 1
@@ -189,30 +189,31 @@ def probable_spans(gaps, own, first, last, least):
 
 
 @kernel(error_model="numpy")
-def span_probabilities(gaps, own, weights, bias, first, last, least):
-    """Probabilities of the spans of [first, last) whose posterior probability is at least `least`, and of their labels.
+def span_probabilities(gaps, left_scores, weights, bias, first, last, min_prob):
+    """Probabilities of the spans of [first, last) whose posterior probability is at least `min_prob`, and of their
+    labels.
 
     Return (starts and ends int32 (c, 2), posteriors float64 (c,), log-probabilities of the labels float32 (c, C)).
     """
-    spans, posteriors = probable_spans(gaps, own, first, last, least)
+    spans, posteriors = probable_spans(gaps, left_scores, first, last, min_prob)
     logs = np.empty((len(spans), bias.shape[1]), dtype=REAL)
     label_spans(gaps, weights, bias, spans, logs)
     return spans, posteriors, logs
 
 
 @kernel(error_model="numpy")
-def constituent_beliefs(spans, posteriors, logs, least, kept, masses, chains, chances):
-    """Write the spans of `span_probabilities` that are constituents with a probability of at least `least`; return
+def constituent_marginals(spans, posteriors, logs, min_prob, kept_spans, span_probs, chains, chain_probs):
+    """Write the spans of `span_probabilities` that are constituents with a probability of at least `min_prob`; return
     their number.
 
-    Filled from index 0: `kept` int32 (c, 2): the spans; `masses` float64 (c,): that probability; `chains` int32 (c, 2),
-    `chances` float64 (c, 2): the two most likely label chains (-1 if there is only one), and the probability that the
-    tree has exactly that chain there.
+    Filled from index 0: `kept_spans` int32 (c, 2): the spans; `span_probs` float64 (c,): that probability; `chains`
+    int32 (c, 2), `chain_probs` float64 (c, 2): the two most likely label chains (-1 if there is only one), and the
+    probability that the tree has exactly that chain there.
     """
     count = 0
     for c in range(len(spans)):
-        mass = posteriors[c] * (1.0 - math.exp(logs[c, 0]))
-        if mass < least:
+        span_prob = posteriors[c] * (1.0 - math.exp(logs[c, 0]))
+        if span_prob < min_prob:
             continue
         first, second = 1, -1
         for chain in range(2, logs.shape[1]):
@@ -220,97 +221,99 @@ def constituent_beliefs(spans, posteriors, logs, least, kept, masses, chains, ch
                 first, second = chain, first
             elif second < 0 or logs[c, chain] > logs[c, second]:
                 second = chain
-        kept[count, 0], kept[count, 1] = spans[c, 0], spans[c, 1]
-        masses[count] = mass
+        kept_spans[count, 0], kept_spans[count, 1] = spans[c, 0], spans[c, 1]
+        span_probs[count] = span_prob
         chains[count, 0], chains[count, 1] = first, second
-        chances[count, 0] = posteriors[c] * math.exp(logs[c, first])
-        chances[count, 1] = posteriors[c] * math.exp(logs[c, second]) if second >= 0 else 0.0
+        chain_probs[count, 0] = posteriors[c] * math.exp(logs[c, first])
+        chain_probs[count, 1] = posteriors[c] * math.exp(logs[c, second]) if second >= 0 else 0.0
         count += 1
     return count
 
 
 @kernel(error_model="numpy")
-def read_some(network, numbers, firsts, first, together, gaps, own):
-    """Call `read_gaps` for sentence `first` and as many of the next ones as fit in `together` rows; return the index of
-    the sentence after them. `gaps` and `own` must be large enough, and are filled from index 0."""
+def encode_some(network, ids, offsets, first, max_rows, gaps, left_scores):
+    """Call `encode_gaps` for sentence `first` and as many of the next ones as fit in `max_rows` rows; return the index
+    of the sentence after them. `gaps` and `left_scores` must be large enough, and are filled from index 0."""
     last = first + 1
-    while last < len(firsts) - 1 and firsts[last + 1] - firsts[first] <= together:
+    while last < len(offsets) - 1 and offsets[last + 1] - offsets[first] <= max_rows:
         last += 1
-    read_gaps(network, numbers[firsts[first] : firsts[last]], firsts[first : last + 1] - firsts[first], gaps, own)
+    encode_gaps(
+        network, ids[offsets[first] : offsets[last]], offsets[first : last + 1] - offsets[first], gaps, left_scores
+    )
     return last
 
 
 @kernel(error_model="numpy")
-def read_beliefs(
-    network, weights, bias, numbers, firsts, together, least, sentence, spans, masses, chains, chances, ends
+def compute_marginals(
+    network, weights, bias, ids, offsets, max_rows, min_prob, sentence, spans, span_probs, chains, chain_probs, ends
 ):  # fmt: skip
-    """Compute the marginals (`constituent_beliefs`) of the sentences of a batch, concatenated, starting with index
+    """Compute the marginals (`constituent_marginals`) of the sentences of a batch, concatenated, starting with index
     `sentence`. Return the index of the first sentence that does not fit in the output, or the number of sentences.
 
-    `numbers`, `firsts`: as in `read_gaps`; at most `together` rows (at least one sentence) are encoded at once.
+    `ids`, `offsets`: as in `encode_gaps`; at most `max_rows` rows (at least one sentence) are encoded at once.
     `weights` float32 (1, m, C), `bias` (1, C): the network's label weights. `ends` int64 (sentences + 1,): offsets of
     the sentences' marginals, and their number.
     """
-    m, n_sentences, part = weights.shape[1], len(firsts) - 1, sentence
-    most = max(together, np.diff(firsts).max())
-    gaps, own = np.empty(4 * m * most, dtype=REAL), np.empty(most, dtype=REAL)
+    m, n_sentences, index = weights.shape[1], len(offsets) - 1, sentence
+    size = max(max_rows, np.diff(offsets).max())
+    gaps, left_scores = np.empty(4 * m * size, dtype=REAL), np.empty(size, dtype=REAL)
     first = last = sentence  # the sentences that are encoded
-    while part < n_sentences:
-        give_way()
-        if part == last:
-            first, last = part, read_some(network, numbers, firsts, part, together, gaps, own)
-        n, at = firsts[part + 1] - firsts[part] - 2, ends[part]
-        gap = firsts[part] - firsts[first] - (part - first)
-        read = gaps[4 * m * gap : 4 * m * (gap + n + 1)].reshape((1, 4, n + 1, m))
+    while index < n_sentences:
+        yield_cpu()
+        if index == last:
+            first, last = index, encode_some(network, ids, offsets, index, max_rows, gaps, left_scores)
+        n, at = offsets[index + 1] - offsets[index] - 2, ends[index]
+        gap = offsets[index] - offsets[first] - (index - first)
+        sentence_gaps = gaps[4 * m * gap : 4 * m * (gap + n + 1)].reshape((1, 4, n + 1, m))
         found, posteriors, logs = span_probabilities(
-            read, own[gap : gap + n + 1].reshape((1, n + 1)), weights, bias, 0, n, least
+            sentence_gaps, left_scores[gap : gap + n + 1].reshape((1, n + 1)), weights, bias, 0, n, min_prob
         )
         if at + len(found) > len(spans):
             break
-        ends[part + 1] = at + constituent_beliefs(
-            found, posteriors, logs, least, spans[at:], masses[at:], chains[at:], chances[at:]
+        ends[index + 1] = at + constituent_marginals(
+            found, posteriors, logs, min_prob, spans[at:], span_probs[at:], chains[at:], chain_probs[at:]
         )
-        part += 1
-    return part
+        index += 1
+    return index
 
 
 @kernel(error_model="numpy", nogil=False)
-def decode(gaps, own, weights, bias, chain_from, chain_labels, first, last, least, penalty, items, costs):
+def decode(gaps, left_scores, weights, bias, chain_from, chain_labels, first, last, min_prob, penalty, items, costs):
     """Find the constituents of [first, last): those of the binary tree with the greatest expected number of correct
     labels, where each label counts its posterior probability minus `penalty`. Of equally good trees the one whose
     splits are further left wins.
 
     Chain c has the labels of `chain_labels` int32 in [chain_from[c], chain_from[c + 1]), from top to bottom. Spans with
-    a posterior below `least` are ignored. Filled from index 0: `items` int32 (…, 3), start, end, label in pre-order,
+    a posterior below `min_prob` are ignored. Filled from index 0: `items` int32 (…, 3), start, end, label in pre-order,
     and `costs` float64: -ln of the probability that the tree has the item's chain there. Return (number of items,
     number of labelled spans).
     """
     n, n_chains = last - first, len(chain_from) - 1
-    tried, posteriors, logs = span_probabilities(gaps, own, weights, bias, first, last, least)
+    tried, posteriors, logs = span_probabilities(gaps, left_scores, weights, bias, first, last, min_prob)
     gains, best = np.zeros((n + 1, n + 1), dtype=REAL), np.empty((n + 1, n + 1), dtype=REAL)
     chains = np.zeros(len(tried), dtype=INDEX)
-    number = np.full((n + 1, n + 1), -1, dtype=INDEX)  # index in `tried` of a span with a gain
+    candidate_of = np.full((n + 1, n + 1), -1, dtype=INDEX)  # index in `tried` of a span with a gain
     for c in range(len(tried)):
         i, j = tried[c, 0] - first, tried[c, 1] - first
-        place = 1
+        index = 1
         for chain in range(2, n_chains):
-            if logs[c, chain] > logs[c, place]:
-                place = chain
-        gain = (chain_from[place + 1] - chain_from[place]) * (posteriors[c] * (1.0 - math.exp(logs[c, 0])) - penalty)
+            if logs[c, chain] > logs[c, index]:
+                index = chain
+        gain = (chain_from[index + 1] - chain_from[index]) * (posteriors[c] * (1.0 - math.exp(logs[c, 0])) - penalty)
         if gain > 0.0:
             gains[i, j] = gain
-            chains[c] = place
-            number[i, j] = c
+            chains[c] = index
+            candidate_of[i, j] = c
     spans = np.empty((2 * n + 2, 2), dtype=INDEX)
     best_inside(gains, n, best)
     count = 0
     for k in range(best_spans(best, n, spans)):
-        c = number[spans[k, 0], spans[k, 1]]
+        c = candidate_of[spans[k, 0], spans[k, 1]]
         if c < 0:
             continue
         cost = -math.log(posteriors[c]) - logs[c, chains[c]]
-        for place in range(chain_from[chains[c]], chain_from[chains[c] + 1]):
-            items[count, 0], items[count, 1], items[count, 2] = tried[c, 0], tried[c, 1], chain_labels[place]
+        for index in range(chain_from[chains[c]], chain_from[chains[c] + 1]):
+            items[count, 0], items[count, 1], items[count, 2] = tried[c, 0], tried[c, 1], chain_labels[index]
             costs[count] = cost
             count += 1
     return count, len(tried)

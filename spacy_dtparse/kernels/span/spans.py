@@ -13,19 +13,19 @@ import math
 import numpy as np
 
 from ...dtypes import INDEX, REAL
-from ..jit import LOOSE_SUMS, bare_kernel, kernel
+from ..jit import REORDERED_SUMS, kernel, noalloc_kernel
 
-_NOTHING = 1e-9
+_NEGLIGIBLE = 1e-9
 """Spans of a smaller posterior probability contribute nothing to smaller spans."""
-_MOST_EXPONENT = 700.0
+_MAX_EXPONENT = 700.0
 """Maximum exponent of e in float64, rounded down."""
-_LEAST_WHOLE, _MOST_WHOLE = 0.5, 1e200
+_MIN_TOTAL, _MAX_TOTAL = 0.5, 1e200
 """Allowed range of the sum over all trees, where the best tree alone counts 1: outside of it, precision was lost."""
-_MISSING = 1e-3
+_TOLERANCE = 1e-3
 """Allowed difference, per token, between the sum of the posteriors and n - 1, the number of spans of a tree."""
 
 
-@bare_kernel(fastmath=True, error_model="numpy")
+@noalloc_kernel(fastmath=True, error_model="numpy")
 def best_inside(scores, n, best):
     """Fill `best` float32 (n + 1, n + 1), mirrored, with the score of the best binary tree over every span; for a span
     of one token that is its score. `scores` float32 (n + 1, n + 1): scores of spans, at [i, j]. Return the score over
@@ -37,16 +37,16 @@ def best_inside(scores, n, best):
         for i in range(n - width + 1):
             j = i + width
             left, right = best[i, i + 1 : j], best[j, i + 1 : j]
-            most = REAL(-3e38)
+            highest = REAL(-3e38)
             for k in range(width - 1):
-                most = max(most, left[k] + right[k])
-            most += scores[i, j]
-            best[i, j] = most
-            best[j, i] = most
+                highest = max(highest, left[k] + right[k])
+            highest += scores[i, j]
+            best[i, j] = highest
+            best[j, i] = highest
     return best[0, n]
 
 
-@bare_kernel
+@noalloc_kernel
 def best_spans(best, n, spans):
     """Fill `spans` int32 (2 n + 2, 2) with the 2 n - 1 spans of the best tree, in pre-order; of equally good splits the
     leftmost wins. `best` (n + 1, n + 1): from `best_inside`. Return their number. The last rows are used as a stack."""
@@ -60,10 +60,10 @@ def best_spans(best, n, spans):
         count += 1
         if j - i < 2:
             continue
-        at, most = i + 1, best[i, i + 1] + best[i + 1, j]
+        at, highest = i + 1, best[i, i + 1] + best[i + 1, j]
         for k in range(i + 2, j):
-            if best[i, k] + best[k, j] > most:
-                most = best[i, k] + best[k, j]
+            if best[i, k] + best[k, j] > highest:
+                highest = best[i, k] + best[k, j]
                 at = k
         spans[base - top, 0], spans[base - top, 1] = at, j
         spans[base - top - 1, 0], spans[base - top - 1, 1] = i, at
@@ -71,7 +71,7 @@ def best_spans(best, n, spans):
     return count
 
 
-@bare_kernel(fastmath=LOOSE_SUMS, error_model="numpy")
+@noalloc_kernel(fastmath=REORDERED_SUMS, error_model="numpy")
 def span_posteriors(scores, n, best_score, inside, outside, weights):
     """Compute the posterior probability of every span under the distribution over binary trees, P(tree) ∝ e^(sum of
     scores of its spans of two or more tokens).
@@ -93,18 +93,18 @@ def span_posteriors(scores, n, best_score, inside, outside, weights):
             for k in range(width - 1):
                 total += left[k] * right[k]
             above_mean = scores[i, j] - shift
-            if not above_mean < _MOST_EXPONENT:
+            if not above_mean < _MAX_EXPONENT:
                 return math.nan
             weight = math.exp(above_mean)
             weights[i, j] = weight
             total *= weight
             inside[i, j] = total
             inside[j, i] = total
-    whole = inside[0, n]
+    all_trees = inside[0, n]
     outside[:] = 0.0
-    if not _LEAST_WHOLE < whole < _MOST_WHOLE:
+    if not _MIN_TOTAL < all_trees < _MAX_TOTAL:
         return math.nan
-    outside[0, n] = 1.0 / whole
+    outside[0, n] = 1.0 / all_trees
     found = 0.0
     for width in range(n, 0, -1):
         for i in range(n - width + 1):
@@ -115,7 +115,7 @@ def span_posteriors(scores, n, best_score, inside, outside, weights):
             if width < 2:
                 continue
             found += posterior
-            if posterior < _NOTHING:
+            if posterior < _NEGLIGIBLE:
                 continue
             above *= weights[i, j]
             left, right = inside[i, i + 1 : j], inside[j, i + 1 : j]
@@ -124,12 +124,12 @@ def span_posteriors(scores, n, best_score, inside, outside, weights):
                 to_left[k] += above * right[k]
             for k in range(width - 1):
                 to_right[k] += above * left[k]
-    if not abs(found - (n - 1)) < _MISSING * n:
+    if not abs(found - (n - 1)) < _TOLERANCE * n:
         return math.nan
-    return math.log(whole) + shift * (n - 1)
+    return math.log(all_trees) + shift * (n - 1)
 
 
-@bare_kernel
+@noalloc_kernel
 def log_posteriors(scores, n, inside, outside):
     """Reference implementation of `span_posteriors`, in logarithms: for any length and any finite scores."""
     for i in range(n):
@@ -137,26 +137,26 @@ def log_posteriors(scores, n, inside, outside):
     for width in range(2, n + 1):
         for i in range(n - width + 1):
             j = i + width
-            most = -math.inf
+            highest = -math.inf
             for k in range(i + 1, j):
-                most = max(most, inside[i, k] + inside[k, j])
+                highest = max(highest, inside[i, k] + inside[k, j])
             total = 0.0
             for k in range(i + 1, j):
-                total += math.exp(inside[i, k] + inside[k, j] - most)
-            inside[i, j] = most + math.log(total) + scores[i, j]
+                total += math.exp(inside[i, k] + inside[k, j] - highest)
+            inside[i, j] = highest + math.log(total) + scores[i, j]
     outside[:] = 0.0
     outside[0, n] = 1.0
     for width in range(n, 1, -1):
         for i in range(n - width + 1):
             j = i + width
             posterior = outside[i, j]
-            if posterior < _NOTHING:
+            if posterior < _NEGLIGIBLE:
                 continue
             rest = inside[i, j] - scores[i, j]
             for k in range(i + 1, j):
-                share = posterior * math.exp(inside[i, k] + inside[k, j] - rest)
-                outside[i, k] += share
-                outside[k, j] += share
+                part = posterior * math.exp(inside[i, k] + inside[k, j] - rest)
+                outside[i, k] += part
+                outside[k, j] += part
     return inside[0, n]
 
 
@@ -181,13 +181,13 @@ def tree_posteriors(scores):
 
 
 @kernel(error_model="numpy")
-def without_crossing(spans):
+def select_noncrossing(spans):
     """Select spans greedily, in the order of `spans` int32 (c, 2), each unless it crosses one selected before; return
     bool (c,)."""
     n = 0
     for c in range(len(spans)):
         n = max(n, spans[c, 1])
-    taken = np.zeros(len(spans), dtype=np.bool_)
+    selected = np.zeros(len(spans), dtype=np.bool_)
     first, last = np.empty(n + 1, dtype=INDEX), np.empty(n + 1, dtype=INDEX)
     for t in range(n + 1):
         first[t] = last[t] = t  # of the selected spans that end (start) at this gap: the leftmost start (rightmost end)
@@ -199,6 +199,6 @@ def without_crossing(spans):
                 crosses = True
                 break
         if not crosses:
-            taken[c] = True
+            selected[c] = True
             first[j], last[i] = min(first[j], i), max(last[i], j)
-    return taken
+    return selected

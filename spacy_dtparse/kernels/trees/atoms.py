@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...stored_names import stored_as
-from ..jit import bare_kernel, inner_kernel
+from ..jit import inner_kernel, noalloc_kernel
 
 MIX_1 = np.uint64(0x9E3779B97F4A7C15)
 MIX_2 = np.uint64(0xBF58476D1CE4E5B9)
@@ -46,7 +46,7 @@ def fold(state, key):
     return z ^ (z >> _S31)
 
 
-@bare_kernel
+@noalloc_kernel
 def lookup(keys, values, state, key):
     """Id of the hashed atom `key`, -1 if it is unknown. While atoms are collected (state[2] = 1), an unseen key is
     added.
@@ -69,7 +69,7 @@ def lookup(keys, values, state, key):
     return np.int32(-1)
 
 
-@bare_kernel
+@noalloc_kernel
 def insert_keys(keys, values, new_keys, new_values):
     """Insert (key, value) pairs into an open-addressing table that is large enough; see `lookup`."""
     mask = np.uint64(len(new_keys) - 1)

@@ -13,22 +13,22 @@ from typing import NamedTuple
 import numpy as np
 
 from ...stored_names import stored_as
-from ..jit import bare_kernel, inner_kernel
+from ..jit import inner_kernel, noalloc_kernel
 from .atoms import MIX_2, MIX_3, lookup, mix
-from .beliefs import N_BINS, believed, span_row
 from .heads import head_position
+from .marginals import N_BINS, has_marginals, span_row
 
 # Attributes of a node: its label (a terminal's label is its tag), or a column of its head token.
 LABEL = -1
 WORD, TAG, CLASS, SHAPE, PUNCT, CLUSTER = 0, 1, 2, 3, 4, 5
 TOKEN_COLUMNS = 6
 
-BELIEF = 16
-"""First attribute code of a span: column c of a span's marginals (see `kernels.trees.beliefs`) has the code `BELIEF` +
-c."""
+MARGINAL_COLUMN = 16
+"""First attribute code of a span: column c of a span's marginals (see `kernels.trees.marginals`) has the code
+`MARGINAL_COLUMN` + c."""
 
 # Types of positions: items, terminals, children of another position, spans with marginals.
-ITEM, TERMINAL, CHILD, BELIEVED = 0, 1, 2, 3
+ITEM, TERMINAL, CHILD, MARGINAL_SPAN = 0, 1, 2, 3
 # Which span: the window, the window and the item to its right, the window and the token to its left, the item to its
 # right.
 OF_WINDOW, WITH_RIGHT, WITH_LEFT, OF_RIGHT = 0, 1, 2, 3
@@ -45,7 +45,7 @@ SOME_ITEM, SOME_TERMINAL, LENGTH_ITEMS, LENGTH_TERMINALS = 0, 1, 2, 3
 LENGTH_MAX = 15
 
 # Parts of a table: templates with the same atoms for all windows with one start, and all others.
-SHARED, OWN = 0, 1
+SHARED, UNSHARED = 0, 1
 
 
 @stored_as(
@@ -54,19 +54,19 @@ SHARED, OWN = 0, 1
 )  # fmt: skip
 class TemplateTable(NamedTuple):
     """A compiled table of feature templates; the first axis of `bounds` is the part (SHARED: the same for all windows
-    with one start; `OWN`: all others).
+    with one start; `UNSHARED`: all others).
 
-    `places` int32 (P, 4): type, location (or which child), offset (or parent position), 1 if it depends on the head.
+    `positions` int32 (P, 4): type, location (or which child), offset (or parent position), 1 if it depends on the head.
     `slots` int32 (S, 2): position, attribute. `unary` int32 (U,): slot; `unary_base` int64 (U,): first entry in the
-    direct map. `ordered` int32 (O, 2): slots with bins of probabilities (all `OWN`), and 1 if they are tested as less
-    than a bin, 0 as at least; `ordered_base` int64 (O,): first entry, for a missing position. `tuples` int32 (T, 4): up
-    to three slots (-1: unused) and the template's id (hash seed).
-    `groups` int32 (G, 3): code, n (0: no bound), 1 if the head is added. `grouped` int32 (Q, 3): kind, group,
-    attribute; `grouped_base` int64 (Q,). `sequence` int32 (1,): hash seed of the label-sequence template, or -1.
-    `bounds` int32 (2, 8): per part, [lo, hi) of positions, slots, unary, tuples; groups and sequence are always `OWN`.
+    direct map. `ordered` int32 (O, 2): slots with bins of probabilities (all `UNSHARED`), and 1 if they are tested as
+    less than a bin, 0 as at least; `ordered_base` int64 (O,): first entry, for a missing position. `tuples` int32 (T,
+    4): up to three slots (-1: unused) and the template's id (hash seed). `groups` int32 (G, 3): code, n (0: no bound),
+    1 if the head is added. `grouped` int32 (Q, 3): kind, group, attribute; `grouped_base` int64 (Q,). `sequence` int32
+    (1,): hash seed of the label-sequence template, or -1. `bounds` int32 (2, 8): per part, [lo, hi) of positions,
+    slots, unary, tuples; groups and sequence are always `UNSHARED`.
     """
 
-    places: np.ndarray
+    positions: np.ndarray
     slots: np.ndarray
     unary: np.ndarray
     unary_base: np.ndarray
@@ -82,7 +82,7 @@ class TemplateTable(NamedTuple):
 
 NODE = np.dtype(
     [(name, np.int32) for name in ("label", "start", "end", "head", "first", "last", "middle", "child_at", "arity")]
-    + [("own", np.uint64), ("key", np.uint64)],
+    + [("own_hash", np.uint64), ("key", np.uint64)],
     align=True,
 )
 """A node: `label` symbol id; `start`, `end` half-open token span; `head` head token; `first`, `last`, `middle` first,
@@ -105,10 +105,10 @@ class Nodes(NamedTuple):
 
 
 class FeatureScratch(NamedTuple):
-    """Scratch arrays: `place` int32 (P,), `slot` int32 (S,), `atoms` int32 (A,) as emitted, `stamp` int32 (n_atoms,)
+    """Scratch arrays: `position` int32 (P,), `slot` int32 (S,), `atoms` int32 (A,) as emitted, `stamp` int32 (n_atoms,)
     with `stamp[a] == mark[0]` iff atom a is present, `mark` int32 (1,), `children` int32 (max arity,)."""
 
-    place: np.ndarray
+    position: np.ndarray
     slot: np.ndarray
     atoms: np.ndarray
     stamp: np.ndarray
@@ -127,10 +127,10 @@ def window_head(heads, nodes, frontier, i, j, children):
 
 
 @inner_kernel
-def _believed_place(tokens, nodes, frontier, size, first, last, j, which):
+def _marginal_row(tokens, nodes, frontier, size, first, last, j, which):
     """The row of one of the spans around a window of the tokens [first, last), -1 if there is none."""
     start, end = first, last
-    if not believed(tokens):
+    if not has_marginals(tokens):
         return np.int64(-1)
     if which == WITH_LEFT:
         start -= 1
@@ -145,59 +145,65 @@ def _believed_place(tokens, nodes, frontier, size, first, last, j, which):
 
 
 @inner_kernel
-def _fill_places(places, lo, hi, nodes, frontier, low, size, tokens, n_tokens, i, j, h, place):
+def _fill_positions(positions, lo, hi, nodes, frontier, low, size, tokens, n_tokens, i, j, h, position):
     item = nodes.item
     first, last = np.int64(item[frontier[i]]["start"]), np.int64(item[frontier[j - 1]]["end"])
     head_token = np.int64(item[frontier[h]]["head"])
     for p in range(lo, hi):
-        space, where, offset = places[p, 0], places[p, 1], places[p, 2]
+        space, where, offset = positions[p, 0], positions[p, 1], positions[p, 2]
         found = -1
         if space == CHILD:
-            parent = place[offset]
+            parent = position[offset]
             if parent >= 0:
-                of = item[parent]
-                found = of["first"] if where == FIRST_CHILD else of["middle"] if where == HEAD_CHILD else of["last"]
-        elif space == BELIEVED:
-            found = _believed_place(tokens, nodes, frontier, size, first, last, j, where)
+                parent_item = item[parent]
+                found = (
+                    parent_item["first"]
+                    if where == FIRST_CHILD
+                    else parent_item["middle"]
+                    if where == HEAD_CHILD
+                    else parent_item["last"]
+                )
+        elif space == MARGINAL_SPAN:
+            found = _marginal_row(tokens, nodes, frontier, size, first, last, j, where)
         else:
             begin, end, head, lowest, highest = i, j, h, low, size
             if space == TERMINAL:
                 begin, end, head, lowest, highest = first, last, head_token, 0, n_tokens
-            at, least, bound = begin + offset, begin, end
+            at, lower, upper = begin + offset, begin, end
             if where == END:
                 at = end - 1 - offset
             elif where == HEAD:
                 at = head + offset
                 if space == TERMINAL:
-                    least, bound = lowest, highest
+                    lower, upper = lowest, highest
             elif where == LEFT:
-                at, least, bound = begin - 1 - offset, lowest, begin
+                at, lower, upper = begin - 1 - offset, lowest, begin
             elif where == RIGHT:
-                at, least, bound = end + offset, end, highest
+                at, lower, upper = end + offset, end, highest
             elif where == FRONT:
-                bound = highest
-            if least <= at < bound:
+                upper = highest
+            if lower <= at < upper:
                 found = frontier[at] if space == ITEM else at
-        place[p] = found
+        position[p] = found
 
 
 @inner_kernel
 def _group_range(code, n, i, j, h, low, size):
     """Frontier positions [lo, hi) of a group and the excluded position (-1: none)."""
     lo, hi, hole = i, j, -1
-    most = n if n > 0 else size
+    limit = n if n > 0 else size
     if code == SPAN_FIRST:
-        hi = min(j, i + most)
+        hi = min(j, i + limit)
     elif code == SPAN_LAST:
-        lo = max(i, j - most)
+        lo = max(i, j - limit)
     elif code == HEAD_LEFT:
-        lo, hi = max(i, h - most), h
+        lo, hi = max(i, h - limit), h
     elif code == HEAD_RIGHT:
-        lo, hi = h + 1, min(j, h + 1 + most)
+        lo, hi = h + 1, min(j, h + 1 + limit)
     elif code == CONTEXT_LEFT:
-        lo, hi = max(low, i - most), i
+        lo, hi = max(low, i - limit), i
     elif code == CONTEXT_RIGHT:
-        lo, hi = j, min(size, j + most)
+        lo, hi = j, min(size, j + limit)
     elif code == NON_LEFTMOST:
         lo = i + 1
     elif code == NON_RIGHTMOST:
@@ -210,10 +216,10 @@ def _group_range(code, n, i, j, h, low, size):
 @inner_kernel
 def _append_once(direct, base, value, stamp, mark, out, count):
     """Append the atom of a value, unless it is unknown or present already; return the new number of atoms."""
-    number = direct[base + value] if value >= 0 else -1
-    if number >= 0 and stamp[number] != mark:
-        stamp[number] = mark
-        out[count] = number
+    atom = direct[base + value] if value >= 0 else -1
+    if atom >= 0 and stamp[atom] != mark:
+        stamp[atom] = mark
+        out[count] = atom
         count += 1
     return count
 
@@ -247,11 +253,11 @@ def _emit_groups(
         if kind >= LENGTH_ITEMS:
             # tests "= n" at base + n and "> n" at base + LENGTH_MAX + 1 + n, n = 0..LENGTH_MAX
             for n in range(LENGTH_MAX + 1):
-                number = -1
+                atom = -1
                 if length >= n:
-                    number = direct[base + n if length == n else base + LENGTH_MAX + 1 + n]
-                if number >= 0:
-                    out[count] = number
+                    atom = direct[base + n if length == n else base + LENGTH_MAX + 1 + n]
+                if atom >= 0:
+                    out[count] = atom
                     count += 1
     return count
 
@@ -259,14 +265,14 @@ def _emit_groups(
 @inner_kernel
 def _tuple_atom(tuples, t, atoms, slot):
     """(Atom of tuple template t, -1 if it is unknown or all its slots are empty; number of its slots)."""
-    key, width, most = mix(MIX_2, tuples[t, 3]), 0, -1
+    key, width, greatest = mix(MIX_2, tuples[t, 3]), 0, -1
     for k in range(3):
         s = tuples[t, k]
         if s >= 0:
             width += 1
-            most = max(most, slot[s])
+            greatest = max(greatest, slot[s])
             key = mix(key, slot[s])
-    return (lookup(atoms.keys, atoms.values, atoms.state, key) if most >= 0 else -1), width
+    return (lookup(atoms.keys, atoms.values, atoms.state, key) if greatest >= 0 else -1), width
 
 
 @inner_kernel
@@ -287,32 +293,44 @@ def extract(table, atoms, part, nodes, frontier, low, size, tokens, n_tokens, i,
     FRONT positions, so it is the same for all windows that start at i; h is then arbitrary. No atom is emitted twice.
     """
     item, bounds, slots, direct = nodes.item, table.bounds, table.slots, atoms.direct
-    place, slot, out = scratch.place, scratch.slot, scratch.atoms
-    _fill_places(
-        table.places, bounds[part, 0], bounds[part, 1], nodes, frontier, low, size, tokens, n_tokens, i, j, h, place
+    position, slot, out = scratch.position, scratch.slot, scratch.atoms
+    _fill_positions(
+        table.positions,
+        bounds[part, 0],
+        bounds[part, 1],
+        nodes,
+        frontier,
+        low,
+        size,
+        tokens,
+        n_tokens,
+        i,
+        j,
+        h,
+        position,
     )
     for s in range(bounds[part, 2], bounds[part, 3]):
-        node = place[slots[s, 0]]
+        node = position[slots[s, 0]]
         value = -1
         if node >= 0:
             attribute = slots[s, 1]
-            if attribute >= BELIEF:
-                value = tokens[node, attribute - BELIEF]
+            if attribute >= MARGINAL_COLUMN:
+                value = tokens[node, attribute - MARGINAL_COLUMN]
             else:
                 value = item[node]["label"] if attribute == LABEL else tokens[item[node]["head"], attribute]
         slot[s] = value
     for u in range(bounds[part, 4], bounds[part, 5]):
         # A missing position is a value too (entry 0), so that its absence can be tested.
-        number = direct[table.unary_base[u] + slot[table.unary[u]] + 1]
-        if number >= 0:
-            out[count] = number
+        atom = direct[table.unary_base[u] + slot[table.unary[u]] + 1]
+        if atom >= 0:
+            out[count] = atom
             count += 1
     for t in range(bounds[part, 6], bounds[part, 7]):
-        number, _ = _tuple_atom(table.tuples, t, atoms, slot)
-        if number >= 0:
-            out[count] = number
+        atom, _ = _tuple_atom(table.tuples, t, atoms, slot)
+        if atom >= 0:
+            out[count] = atom
             count += 1
-    if part == OWN:
+    if part == UNSHARED:
         for o in range(len(table.ordered)):
             value, base = slot[table.ordered[o, 0]], table.ordered_base[o]
             # Entry 0: missing position; entry b: less than bin b, or at least bin b.
@@ -320,9 +338,9 @@ def extract(table, atoms, part, nodes, frontier, low, size, tokens, n_tokens, i,
             if value < 0:
                 first, last = 0, 1
             for limit in range(first, last):
-                number = direct[base + limit]
-                if number >= 0:
-                    out[count] = number
+                atom = direct[base + limit]
+                if atom >= 0:
+                    out[count] = atom
                     count += 1
         if len(table.grouped) > 0:
             count = _emit_groups(
@@ -330,9 +348,9 @@ def extract(table, atoms, part, nodes, frontier, low, size, tokens, n_tokens, i,
                 scratch.stamp, scratch.mark[0], out, count,
             )  # fmt: skip
         if table.sequence[0] >= 0:
-            number = _sequence_atom(table, atoms, nodes, frontier, i, j)
-            if number >= 0:
-                out[count] = number
+            atom = _sequence_atom(table, atoms, nodes, frontier, i, j)
+            if atom >= 0:
+                out[count] = atom
                 count += 1
     return count
 
@@ -340,7 +358,7 @@ def extract(table, atoms, part, nodes, frontier, low, size, tokens, n_tokens, i,
 PARTS_WIDTH = 16
 
 
-@bare_kernel
+@noalloc_kernel
 def record_parts(table, atoms, nodes, frontier, i, j, scratch, parts):
     """Write the definition of each hashed atom of the window just extracted, so that it can be named.
 
@@ -348,16 +366,16 @@ def record_parts(table, atoms, nodes, frontier, i, j, scratch, parts):
     window's sequence); a row whose second entry is 0 is not written yet.
     """
     for t in range(len(table.tuples)):
-        number, width = _tuple_atom(table.tuples, t, atoms, scratch.slot)
-        if number >= 0 and parts[number, 1] == 0:
-            parts[number, 0] = table.tuples[t, 3]
-            parts[number, 1] = width
+        atom, width = _tuple_atom(table.tuples, t, atoms, scratch.slot)
+        if atom >= 0 and parts[atom, 1] == 0:
+            parts[atom, 0] = table.tuples[t, 3]
+            parts[atom, 1] = width
             for k in range(width):
-                parts[number, 2 + k] = scratch.slot[table.tuples[t, k]]
+                parts[atom, 2 + k] = scratch.slot[table.tuples[t, k]]
     if table.sequence[0] >= 0 and j - i <= PARTS_WIDTH - 2:
-        number = _sequence_atom(table, atoms, nodes, frontier, i, j)
-        if number >= 0 and parts[number, 1] == 0:
-            parts[number, 0] = table.sequence[0]
-            parts[number, 1] = j - i
+        atom = _sequence_atom(table, atoms, nodes, frontier, i, j)
+        if atom >= 0 and parts[atom, 1] == 0:
+            parts[atom, 0] = table.sequence[0]
+            parts[atom, 1] = j - i
             for k in range(i, j):
-                parts[number, 2 + k - i] = nodes.item[frontier[k]]["label"]
+                parts[atom, 2 + k - i] = nodes.item[frontier[k]]["label"]

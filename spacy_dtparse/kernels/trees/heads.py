@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ...stored_names import stored_as
-from ..jit import bare_kernel, inner_kernel
+from ..jit import inner_kernel, noalloc_kernel
 
-NOT_WANTED = 1 << 20
+EXCLUDED = 1 << 20
 """Rank of a symbol that a scan excludes."""
 LEFT, RIGHT, FIRST, LAST = 0, 1, 2, 3
 NODE_COLUMNS = 6
@@ -25,7 +25,7 @@ class HeadTable(NamedTuple):
     after a conjunction is replaced by the child before the conjunction.
     `scan` (C, S + 2): first the mode of a scan: LEFT, RIGHT (all children from that end), FIRST or LAST (that child
     only); then the rank of each symbol. The child of the lowest rank wins, of several the one nearest to the scan's
-    end; `NOT_WANTED` excludes a symbol. The last column is for a symbol that is not in the table. The last scan of each
+    end; `EXCLUDED` excludes a symbol. The last column is for a symbol that is not in the table. The last scan of each
     rule accepts every symbol, so a rule always finds a head.
     """
 
@@ -49,29 +49,29 @@ def head_position(table: HeadTable, label: int, children: np.ndarray, n: int) ->
         mode = scans[scan, 0]
         start = n - 1 if mode == LAST else 0
         stop = 1 if mode == FIRST else n
-        best = NOT_WANTED
-        for place in range(start, stop):
-            symbol = children[place]
+        best = EXCLUDED
+        for position in range(start, stop):
+            symbol = children[position]
             rank = scans[scan, 1 + (symbol if symbol >= 0 else unknown)]
-            if rank < best or (rank == best and rank != NOT_WANTED and mode == RIGHT):
+            if rank < best or (rank == best and rank != EXCLUDED and mode == RIGHT):
                 best = rank
-                head = place
-        if best != NOT_WANTED:
+                head = position
+        if best != EXCLUDED:
             break
     if head > 1 and rules[rule, 1] == 1:
         if symbols[children[head - 1], 1] == 1:
-            place = head - 2
-            while place > 0 and symbols[children[place], 2] == 1:
-                place -= 1
-            if symbols[children[place], 2] == 0:
-                head = place
+            position = head - 2
+            while position > 0 and symbols[children[position], 2] == 1:
+                position -= 1
+            if symbols[children[position], 2] == 0:
+                head = position
     return head
 
 
-@bare_kernel(nogil=False)
+@noalloc_kernel(nogil=False)
 def link_sentences(
     table: HeadTable, symbols: np.ndarray, spans: np.ndarray, tags: np.ndarray, bounds: np.ndarray,
-    visible: np.ndarray, nodes: np.ndarray, children: np.ndarray, room: np.ndarray, heads: np.ndarray,
+    visible: np.ndarray, nodes: np.ndarray, children: np.ndarray, scratch: np.ndarray, heads: np.ndarray,
     links: np.ndarray,
 ) -> bool:  # fmt: skip
     """Compute the dependencies of the trees of all sentences of a text of N tokens; the reference implementation is
@@ -81,7 +81,7 @@ def link_sentences(
     not start with it. `symbols` int32 (L, 2): symbol of each name in `table`, as a child and as a constituent. `spans`
     int32 (M, 3): tokens [start, end) and name of each constituent, in pre-order. `tags` int32 (N,): names. `bounds`
     int32 (S, 2): tokens [start, end) of the sentences. `visible` bool (N,): false for tokens that are in no tree.
-    Scratch: `nodes` int32 (M + 1, NODE_COLUMNS), `children` int32 (N, 2), `room` int32 (N,).
+    Scratch: `nodes` int32 (M + 1, NODE_COLUMNS), `children` int32 (N, 2), `scratch` int32 (N,).
 
     Written for visible tokens: `heads` int32 (N,), index of the head among the visible tokens of the sentence, -1 for
     the root; `links` int64 (N,): L times the name of the largest constituent that the token heads (its tag if none),
@@ -123,40 +123,40 @@ def link_sentences(
             nodes[above, _NEXT] = count
             above = nodes[above, _ABOVE]
         for node in range(count - 1, -1, -1):
-            _link_children(table, symbols, tags, visible, nodes, node, children, room, heads, links)
+            _link_children(table, symbols, tags, visible, nodes, node, children, scratch, heads, links)
         root = nodes[0, _HEAD]
         heads[root] = -1
         links[root] = -1
-        place = 0
+        position = 0
         for token in range(start, end):
             if visible[token]:
-                room[token] = place
-                place += 1
+                scratch[token] = position
+                position += 1
         for token in range(start, end):
             if visible[token] and heads[token] >= 0:
-                heads[token] = room[heads[token]]
+                heads[token] = scratch[heads[token]]
     return at == m
 
 
 @inner_kernel
-def _link_children(table, symbols, tags, visible, nodes, node, children, room, heads, links):
+def _link_children(table, symbols, tags, visible, nodes, node, children, scratch, heads, links):
     """Find the head of a node, given the heads of its children, and attach the heads of the other children to it."""
-    place, end, below, n = nodes[node, _START], nodes[node, _END], node + 1, 0
-    while place < end:
-        if below < nodes[node, _NEXT] and nodes[below, _START] == place:
+    position, end, below, n = nodes[node, _START], nodes[node, _END], node + 1, 0
+    while position < end:
+        if below < nodes[node, _NEXT] and nodes[below, _START] == position:
             children[n, 0], children[n, 1] = nodes[below, _HEAD], nodes[below, _NAME]
-            place, below = nodes[below, _END], nodes[below, _NEXT]
+            position, below = nodes[below, _END], nodes[below, _NEXT]
             n += 1
         else:
-            if visible[place]:
-                children[n, 0], children[n, 1] = place, tags[place]
+            if visible[position]:
+                children[n, 0], children[n, 1] = position, tags[position]
                 n += 1
-            place += 1
+            position += 1
     chosen = 0
     if n > 1:
         for child in range(n):
-            room[child] = symbols[children[child, 1], 0]
-        chosen = head_position(table, symbols[nodes[node, _NAME], 1], room, n)
+            scratch[child] = symbols[children[child, 1], 0]
+        chosen = head_position(table, symbols[nodes[node, _NAME], 1], scratch, n)
     head = children[chosen, 0]
     nodes[node, _HEAD] = head
     for child in range(n):

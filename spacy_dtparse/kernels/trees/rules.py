@@ -187,10 +187,10 @@ def rules_batch(rules, scratch, atoms, shared, n, scores):
     run[clock] = now + n
     # An atom that candidates k .. n - 1 have, but not k - 1, gets the stamp now + n - k.
     for k in range(n - 1, -1, -1):
-        number = now + n - k
+        stamp = now + n - k
         for t in range(batch[k - 1, 0] if k > 0 else shared, batch[k, 0]):
-            if k == n - 1 or run[atoms[t]] == number - 1:
-                run[atoms[t]] = number
+            if k == n - 1 or run[atoms[t]] == stamp - 1:
+                run[atoms[t]] = stamp
     ranges = scratch.ranges
     alive, n_ranges = _find_ranges(rules, scratch.wanted, n, ranges)
     for r in range(n_ranges):
@@ -199,19 +199,19 @@ def rules_batch(rules, scratch, atoms, shared, n, scores):
     lo = np.int64(0)
     for k in range(n):
         # First the atoms of this and all later candidates, then those of only some; the others are in `base` already.
-        number = now + n - k
+        stamp = now + n - k
         end = np.int64(batch[k, 0])
         middle = shared if k == 0 else lo
         for t in range(middle, end):
             atom = atoms[t]
-            if run[atom] == number:
+            if run[atom] == stamp:
                 atoms[t] = atoms[middle]
                 atoms[middle] = atom
                 middle += 1
         hi = middle
         for t in range(middle, end):
             atom = atoms[t]
-            if run[atom] < number:
+            if run[atom] < stamp:
                 atoms[hi] = atom
                 hi += 1
         bits = base

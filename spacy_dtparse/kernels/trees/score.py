@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import bare_kernel, inner_kernel
+from ..jit import inner_kernel, noalloc_kernel
 from .atoms import AtomMap, fold, mix
-from .beliefs import believed
-from .features import OWN, SHARED, FeatureScratch, TemplateTable, extract, window_head
+from .features import SHARED, UNSHARED, FeatureScratch, TemplateTable, extract, window_head
 from .heads import HeadTable
-from .pruning import want_labels
+from .marginals import has_marginals
+from .pruning import mark_wanted_labels
 from .rules import RuleScratch, RuleSet, rules_batch
 from .state import SHIFT_REDUCE, Grammar
 
@@ -23,9 +23,9 @@ SHIFT_SEED = np.uint64(0x5851F42D4C957F2D)
 
 class SearchModel(NamedTuple):
     """All model arrays that the search uses. The atom maps give the compact atom ids of their rule sets: one for
-    windows (all labels), one for the shift classifier (a single label). `gate` int16: weights of the window filter; of
-    length 1 if there is none. `labels` uint64 (2, LEVELS, chains + 1): see `kernels.trees.pruning`; unused without a
-    span model."""
+    windows (all labels), one for the shift classifier (a single label). `window_filter` int16: weights of the window
+    filter; of length 1 if there is none. `labels` uint64 (2, LEVELS, chains + 1): see `kernels.trees.pruning`; unused
+    without a span model."""
 
     grammar: Grammar
     heads: HeadTable
@@ -34,14 +34,14 @@ class SearchModel(NamedTuple):
     shift_atoms: AtomMap
     window_rules: RuleSet
     shift_rules: RuleSet
-    gate: np.ndarray
+    window_filter: np.ndarray
     labels: np.ndarray
 
 
 class SearchScratch(NamedTuple):
     """Scratch arrays of one thread: `frontier` int32 (n + 1,), `windows_i`, `windows_j` int32 and `window_labels`
-    uint64 (max windows of a state,), `scores` float64 (max windows, labels), `shift` float64 (1, 1), `gate_keys` int64:
-    see `kernels.trees.gate.gate_keys`, and the scratch arrays of features and rules."""
+    uint64 (max windows of a state,), `scores` float64 (max windows, labels), `shift` float64 (1, 1), `window_keys`
+    int64: see `kernels.trees.window_filter.window_keys`, and the scratch arrays of features and rules."""
 
     frontier: np.ndarray
     windows_i: np.ndarray
@@ -49,13 +49,13 @@ class SearchScratch(NamedTuple):
     window_labels: np.ndarray
     scores: np.ndarray
     shift: np.ndarray
-    gate_keys: np.ndarray
+    window_keys: np.ndarray
     features: FeatureScratch
     window: RuleScratch
     shifts: RuleScratch
 
 
-@bare_kernel
+@noalloc_kernel
 def inference_cost(h):
     """ln(1 + exp(-h)), without overflow."""
     if h > 0.0:
@@ -88,7 +88,7 @@ def make_cache(size: int, n_labels: int) -> ScoreCache:
     )
 
 
-@bare_kernel
+@noalloc_kernel
 def _copy_entries(entries, bigger):
     mask = np.uint64(len(bigger) - 1)
     for k in range(len(entries)):
@@ -148,16 +148,16 @@ def score_windows(
     shift.
 
     If there are marginals, only the labels that they allow a window are scored; `labels`: see
-    `pruning.believed_labels`.
+    `pruning.marginal_labels`.
 
     Windows with the same start share all atoms of the items to the left of and at the start, and many of their other
     atoms, so they are scored together. `seed`: seed of the rule set's keys in the cache. The cache must have last -
     first free rows.
     """
-    entries, kept, used = cache.entries, cache.scores, cache.used
+    entries, cached, used = cache.entries, cache.scores, cache.used
     children, mark, batch = features.children, features.mark, bits.batch
     n_labels = scores.shape[1]
-    keep = len(entries) > 2
+    use_cache = len(entries) > 2
     w = np.int64(first)
     while w < last:
         i = np.int64(windows_i[w])
@@ -165,25 +165,27 @@ def score_windows(
         count = shared = np.int64(0)
         while w < last and windows_i[w] == i:
             j = np.int64(windows_j[w])
-            row, known = np.int64(-1), 0
-            if keep:
-                row, known = _cached_row(entries, used, _window_key(grammar, nodes, frontier, low, size, i, j, seed))
-            if known == 1:
+            row, is_cached = np.int64(-1), 0
+            if use_cache:
+                row, is_cached = _cached_row(
+                    entries, used, _window_key(grammar, nodes, frontier, low, size, i, j, seed)
+                )
+            if is_cached == 1:
                 for label in range(n_labels):
-                    scores[w - first, label] = kept[row, label]
+                    scores[w - first, label] = cached[row, label]
             else:
                 mark[0] += 1
                 h = np.int64(window_head(heads, nodes, frontier, i, j, children))
                 # A loop instead of two calls: every call of the feature kernel is compiled separately.
-                for part in range(SHARED if n == 0 else OWN, OWN + 1):
+                for part in range(SHARED if n == 0 else UNSHARED, UNSHARED + 1):
                     count = extract(
                         table, atom_map, part, nodes, frontier, low, size, tokens, n_tokens, i, j,
                         i if part == SHARED else h, features, count,
                     )  # fmt: skip
                     if part == SHARED:
                         shared = count
-                if n_labels > 1 and believed(tokens):
-                    want_labels(grammar, labels, tokens, nodes, frontier, size - low, i, j, bits.wanted[n])
+                if n_labels > 1 and has_marginals(tokens):
+                    mark_wanted_labels(grammar, labels, tokens, nodes, frontier, size - low, i, j, bits.wanted[n])
                 batch[n, 0] = count
                 batch[n, 1] = w - first
                 batch[n, 2] = row
@@ -191,7 +193,7 @@ def score_windows(
             w += 1
         if n > 0:
             rules_batch(rules, bits, features.atoms, shared, n, scores)
-        if keep:
+        if use_cache:
             for k in range(n):
                 for label in range(n_labels):
-                    kept[batch[k, 2], label] = scores[batch[k, 1], label]
+                    cached[batch[k, 2], label] = scores[batch[k, 1], label]

@@ -52,8 +52,8 @@ def start_sentence(tokens, n_tokens, tag_symbols, nodes, frontier):
         item[t]["middle"] = -1
         item[t]["child_at"] = 0
         item[t]["arity"] = 0
-        item[t]["own"] = mix(_TOKEN, t)
-        item[t]["key"] = item[t]["own"]
+        item[t]["own_hash"] = mix(_TOKEN, t)
+        item[t]["key"] = item[t]["own_hash"]
         frontier[t] = t
     nodes.used[0] = n_tokens
     nodes.used[1] = 0
@@ -77,11 +77,11 @@ def list_windows(grammar, nodes, tokens, frontier, cursor, size, out_i, out_j):
     """Write the legal windows of a state, ordered by start, then end; return their number.
 
     Shifts are not windows. A window is legal if its arity is allowed, no punctuation token is at its edge (unless
-    allowed) and the strategy permits it. Labels are restricted further by `label_allowed`.
+    allowed) and the strategy permits it. Labels are restricted further by `is_label_legal`.
     """
     item = nodes.item
     strategy = grammar.options[0]
-    most = grammar.options[1]
+    max_arity = grammar.options[1]
     punctuation_at_edge = grammar.options[2] == 1
     lo, hi, pivot = 0, size, -1
     if strategy == SHIFT_REDUCE:
@@ -96,14 +96,14 @@ def list_windows(grammar, nodes, tokens, frontier, cursor, size, out_i, out_j):
         for k in range(size - 1, -1, -1):
             if item[frontier[k]]["first"] >= 0:
                 pivot = k
-                lo = max(0, k + 1 - most)
+                lo = max(0, k + 1 - max_arity)
                 break
     count = 0
     for i in range(lo, hi):
         node = frontier[i]
         if not punctuation_at_edge and item[node]["first"] < 0 and tokens[node, PUNCT] == 1:
             continue
-        for j in range(i + 1, min(i + most, size) + 1):
+        for j in range(i + 1, min(i + max_arity, size) + 1):
             # l2r: the window contains the rightmost item already built or is entirely to its right.
             if strategy == L2R and pivot >= 0 and i <= pivot and j <= pivot:
                 continue
@@ -117,7 +117,7 @@ def list_windows(grammar, nodes, tokens, frontier, cursor, size, out_i, out_j):
 
 
 @inner_kernel
-def label_allowed(grammar, nodes, frontier, low, size, i, j, label):
+def is_label_legal(grammar, nodes, frontier, low, size, i, j, label):
     """Whether a label is legal over a window: TOP only over the single item that covers everything, nothing over TOP,
     no label twice in a unary chain."""
     item = nodes.item
@@ -153,11 +153,11 @@ def add_item(heads, nodes, frontier, i, j, label, children):
     item[node]["middle"] = head_child
     item[node]["child_at"] = at
     item[node]["arity"] = j - i
-    own = mix(mix(mix(mix(_ITEM, label), item[node]["start"]), item[node]["end"]), item[node]["head"])
-    item[node]["own"] = own
-    key = fold(own, item[item[node]["first"]]["own"])
-    key = fold(key, item[head_child]["own"])
-    item[node]["key"] = fold(key, item[item[node]["last"]]["own"])
+    own_hash = mix(mix(mix(mix(_ITEM, label), item[node]["start"]), item[node]["end"]), item[node]["head"])
+    item[node]["own_hash"] = own_hash
+    key = fold(own_hash, item[item[node]["first"]]["own_hash"])
+    key = fold(key, item[head_child]["own_hash"])
+    item[node]["key"] = fold(key, item[item[node]["last"]]["own_hash"])
     nodes.used[0] = node + 1
     nodes.used[1] = at + j - i
     return node

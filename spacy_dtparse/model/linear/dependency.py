@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...checks import one_of, whole_number
+from ...checks import integer, one_of
 from ...errors import ModelFormatError
 from ...features.linear.linkparts import GUIDES, NUMBERS, SOURCES, STEMS, LinkParts
 from ...kernels.linear.feature_table import BIN_AT, WITHOUT_BIN, make_families
 from ...kernels.linear.links import MAX_ATOMS, MAX_TAGS, N_KINDS
 from ..reading import FETCH, ModelFormat
-from ..schema import TAG, WORD, Array, Schema, a, finite, listed, perhaps, record, texts
+from ..schema import TAG, WORD, Array, Schema, a, finite, list_of, optional, record, texts
 from .features import (
-    DECLARED,
     GRIDS,
+    LABEL_ARRAYS,
     LabelStage,
     check_keys,
     check_labels,
@@ -51,18 +51,18 @@ class LinkStage(NamedTuple):
         return table.rows, table.weights(self.weights * np.float32(2.0**-self.grid))
 
 
-def pack_links(keys: np.ndarray, weights: np.ndarray, most: int | None = None) -> LinkStage:
-    """Build a stage from ascending keys and float weights (F,): the `most` largest that do not round to 0.
+def pack_links(keys: np.ndarray, weights: np.ndarray, max_features: int | None = None) -> LinkStage:
+    """Build a stage from ascending keys and float weights (F,): the `max_features` largest that do not round to 0.
 
     The kernels look up a feature with distance only if the same feature without distance exists, so that is included.
     """
     packed, grid = on_grid(weights)
-    kept = packed != 0
-    if most is not None and np.count_nonzero(kept) > most:
+    selected = packed != 0
+    if max_features is not None and np.count_nonzero(selected) > max_features:
         order = np.argsort(-np.abs(weights), kind="stable")
-        kept[order[most:]] = False
-    kept |= np.isin(keys, np.unique(keys[kept] & WITHOUT_BIN))
-    return LinkStage(np.ascontiguousarray(keys[kept]), packed[kept], grid)
+        selected[order[max_features:]] = False
+    selected |= np.isin(keys, np.unique(keys[selected] & WITHOUT_BIN))
+    return LinkStage(np.ascontiguousarray(keys[selected]), packed[selected], grid)
 
 
 @dataclass(frozen=True)
@@ -114,8 +114,8 @@ class DependencyModel:
 
 def _parts(model: DependencyModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     arrays = {"word_tags": model.parts.word_tags, "stem_tags": model.parts.stem_tags, "kinds": model.parts.kinds}
-    for number, stage in enumerate(model.stages):
-        arrays |= {f"stage{number}.keys": steps(stage.keys), f"stage{number}.weights": stage.weights}
+    for index, stage in enumerate(model.stages):
+        arrays |= {f"stage{index}.keys": steps(stage.keys), f"stage{index}.weights": stage.weights}
     if model.labels is not None:
         arrays |= label_arrays(model.labels)
     meta = {"parts": model.parts.to_dict(), "label_names": model.label_names, "decoder": model.decoder}
@@ -125,15 +125,15 @@ def _parts(model: DependencyModel) -> tuple[dict[str, Any], dict[str, np.ndarray
 
 def _build(meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> DependencyModel:
     stages = tuple(
-        LinkStage(from_steps(arrays[f"stage{number}.keys"]), arrays[f"stage{number}.weights"], grid)
-        for number, grid in enumerate(meta["grids"])
+        LinkStage(from_steps(arrays[f"stage{index}.keys"]), arrays[f"stage{index}.weights"], grid)
+        for index, grid in enumerate(meta["grids"])
     )
     labels = None if meta["label_grid"] is None else read_labels(arrays, meta["label_grid"])
     parts = LinkParts.from_parts(meta["parts"], arrays)
     return DependencyModel(parts, stages, labels, tuple(meta["label_names"]), meta["decoder"], dict(meta["meta"]))
 
 
-def _declared(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[str, Array]:
+def _declare_arrays(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[str, Array]:
     found = {
         "word_tags": Array("int32", ("pairs of words", 2), 1, below=MAX_ATOMS),
         "stem_tags": Array("int32", ("pairs of stems", 2), 1, below=MAX_ATOMS),
@@ -142,11 +142,11 @@ def _declared(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> dict
     for k in range(len(meta["grids"])):
         found[f"stage{k}.keys"] = Array("uint64", (f"features of stage {k}",))
         found[f"stage{k}.weights"] = Array("int16", (f"features of stage {k}",))
-    return found if meta["label_grid"] is None else found | DECLARED
+    return found if meta["label_grid"] is None else found | LABEL_ARRAYS
 
 
 _RULES = {
-    "source": a(one_of(*SOURCES)), "places": listed(a(whole_number(0, 63)), 0, 64), "stem": a(one_of(*STEMS)),
+    "source": a(one_of(*SOURCES)), "places": list_of(a(integer(0, 63)), 0, 64), "stem": a(one_of(*STEMS)),
     "numbers": a(one_of(*NUMBERS)), "guide": a(one_of(*GUIDES)),
 }  # fmt: skip
 SCHEMA = Schema(
@@ -157,11 +157,11 @@ SCHEMA = Schema(
         }),
         "label_names": texts(TAG, 0, MAX_LABELS),
         "decoder": a(one_of(*DECODERS)),
-        "grids": listed(a(GRIDS), 0, MAX_STAGES),
-        "label_grid": perhaps(a(GRIDS)),
+        "grids": list_of(a(GRIDS), 0, MAX_STAGES),
+        "label_grid": optional(a(GRIDS)),
     },
-    arrays=_declared,
-    proof={"score": finite(), "heads": listed(a(whole_number(-1))), "labels": listed(a(whole_number(0)))},
+    arrays=_declare_arrays,
+    golden_fields={"score": finite(), "heads": list_of(a(integer(-1))), "labels": list_of(a(integer(0)))},
     sizes=lambda fields: {"labels": len(fields["label_names"]), "tags": len(fields["parts"]["tags"])},
 )  # fmt: skip
 FORMAT = ModelFormat(KIND, VERSION, "dependency model", _parts, _build, SCHEMA)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...checks import whole_number
+from ...checks import integer
 from ...dtypes import INDEX
 from ...errors import ModelFormatError
 from ...kernels.linear.feature_table import PairTable, make_slots, pack_pair
@@ -34,34 +34,34 @@ class LabelStage(NamedTuple):
 def on_grid(weights: np.ndarray, levels: int = LEVELS) -> tuple[np.ndarray, int]:
     """Quantize weights: return (int16 weights, grid), with the finest power of two for which the largest absolute
     weight is at most `levels`."""
-    most = float(np.abs(weights).max(initial=0.0))
+    largest = float(np.abs(weights).max(initial=0.0))
     grid = 10
-    while grid > -20 and most * 2.0**grid > levels:
+    while grid > -20 and largest * 2.0**grid > levels:
         grid -= 1
     return np.rint(weights * 2.0**grid).astype(np.int16), grid
 
 
-def pack_labels(keys: np.ndarray, weights: np.ndarray, most: int | None = None) -> LabelStage:
+def pack_labels(keys: np.ndarray, weights: np.ndarray, max_weights: int | None = None) -> LabelStage:
     """Apply `pack_pairs` to a matrix of weights, (F, labels)."""
     features, labels = np.nonzero(weights)
-    return pack_pairs(keys, features, labels, weights[features, labels], most)
+    return pack_pairs(keys, features, labels, weights[features, labels], max_weights)
 
 
 def pack_pairs(
-    keys: np.ndarray, features: np.ndarray, labels: np.ndarray, weights: np.ndarray, most: int | None = None,
+    keys: np.ndarray, features: np.ndarray, labels: np.ndarray, weights: np.ndarray, max_weights: int | None = None,
     levels: int = LEVELS,
 ) -> LabelStage:  # fmt: skip
     """Build a stage from sorted pairs of a feature (its index in `keys`) and a label, with float weights, (P,) each:
-    the `most` largest that do not round to 0. Features without weights are removed. `levels`: see `on_grid`."""
+    the `max_weights` largest that do not round to 0. Features without weights are removed. `levels`: see `on_grid`."""
     packed, grid = on_grid(weights, levels)
-    if most is not None and np.count_nonzero(packed) > most:
+    if max_weights is not None and np.count_nonzero(packed) > max_weights:
         order = np.argsort(-np.abs(packed.astype(np.int32)), kind="stable")
-        packed[order[most:]] = 0
-    kept = np.flatnonzero(packed)
-    counts = np.bincount(features[kept], minlength=len(keys))
+        packed[order[max_weights:]] = 0
+    selected = np.flatnonzero(packed)
+    counts = np.bincount(features[selected], minlength=len(keys))
     used = counts > 0
     starts = np.append(0, np.cumsum(counts[used])).astype(INDEX)
-    return LabelStage(keys[used], starts, labels[kept].astype(INDEX), packed[kept], grid)
+    return LabelStage(keys[used], starts, labels[selected].astype(INDEX), packed[selected], grid)
 
 
 def check_labels(stage: LabelStage, n_labels: int) -> None:
@@ -88,14 +88,14 @@ def check_keys(keys: np.ndarray, n_weights: int) -> None:
         raise ModelFormatError(f"the features are not in ascending order; {FETCH}")
 
 
-DECLARED = {
+LABEL_ARRAYS = {
     "labels.keys": Array("uint64", ("features of labels",)),
     "labels.counts": Array("int32", ("features of labels",), 0, below=2**24),
     "labels.labels": Array("int32", ("pairs",), 0, below="labels"),
     "labels.weights": Array("int16", ("pairs",)),
 }
 """Declarations of the arrays of `label_arrays` in a file."""
-GRIDS = whole_number(-20, 20)
+GRIDS = integer(-20, 20)
 
 
 def label_arrays(stage: LabelStage) -> dict[str, np.ndarray]:

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import real_number, whole_number
+from ...checks import integer, real
 from ...dtypes import INDEX
 from ...errors import ModelFormatError
 from ...features.linear.tagparts import TagParts
 from ...kernels.linear.tagging import TagTables
 from ..reading import FETCH, ModelFormat
-from ..schema import TAG, WORD, Array, Schema, a, finite, listed, record, texts
-from .features import DECLARED, GRIDS, LabelStage, check_labels, label_arrays, read_labels
+from ..schema import TAG, WORD, Array, Schema, a, finite, list_of, record, texts
+from .features import GRIDS, LABEL_ARRAYS, LabelStage, check_labels, label_arrays, read_labels
 
 KIND = "tagger"
 VERSION = 1
@@ -66,16 +66,16 @@ def _build(meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> TaggerMode
 _LISTS = {"words": WORD, "tags": TAG, "prefixes": WORD, "suffixes": WORD, "labels": TAG, "known": WORD}
 SCHEMA = Schema(
     fields={
-        "parts": record({"n_plain": a(whole_number(0)), **{name: texts(kind) for name, kind in _LISTS.items()}}),
+        "parts": record({"n_plain": a(integer(0)), **{name: texts(kind) for name, kind in _LISTS.items()}}),
         "grid": a(GRIDS),
-        "scale": a(real_number(0, 1e6)),
+        "scale": a(real(0, 1e6)),
     },
     arrays=lambda fields, arrays: {
-        **DECLARED,
+        **LABEL_ARRAYS,
         "allowed_counts": Array("int32", ("entries",), 0, below=2**24),
         "allowed": Array("int32", ("allowed labels",), 0, below="labels", empty=False),
     },
-    proof={"probabilities": listed(finite())},
+    golden_fields={"probabilities": list_of(finite())},
     sizes=lambda fields: {"labels": len(fields["parts"]["labels"])},
 )
 FORMAT = ModelFormat(KIND, VERSION, "tagger", _parts, _build, SCHEMA)

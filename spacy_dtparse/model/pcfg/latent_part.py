@@ -14,7 +14,7 @@ from ...errors import ModelFormatError
 from ...kernels.pcfg.latent import LatentRules
 from ...stored_names import stored_as, stored_names, to_stored
 from ..schema import Array
-from ..segments import any_positive, line_up
+from ..segments import any_positive, select_segments
 
 MAX_VALUES = 1024
 """Maximum number of latent values of a symbol."""
@@ -67,18 +67,18 @@ class Emissions(NamedTuple):
 
 
 _TYPES = (OFFSET, INDEX, SCORE, SCORE)
-_SURE = 1e-9
+_TOLERANCE = 1e-9
 """Tolerance above 0 for logs of probabilities."""
 
 
-def declared_emissions(prefix: str, below: int | str | None) -> dict[str, Array]:
+def declare_emissions(prefix: str, below: int | str | None) -> dict[str, Array]:
     """Declare the arrays of Emissions in a file; their names begin with the prefix. `below`: bound of their symbols."""
     entries = f"{prefix}entries"
     return {
         f"{prefix}from_class": Array("int64", ("classes and one",), 0),
         f"{prefix}symbol": Array("int32", (entries,), 0, below=below),
-        f"{prefix}weight": Array("float64", (entries,), most=_SURE),
-        f"{prefix}floor": Array("float64", (None if below is None else below,), most=_SURE, missing=True),
+        f"{prefix}weight": Array("float64", (entries,), maximum=_TOLERANCE),
+        f"{prefix}floor": Array("float64", (None if below is None else below,), maximum=_TOLERANCE, missing=True),
     }
 
 
@@ -139,32 +139,32 @@ class LatentPart:
         n_rows = wide[self.rules[:, 1]] * wide[self.rules[:, 2]]
         row_at = np.concatenate([[0], np.cumsum(n_rows)])
         at = np.concatenate([[0], np.cumsum(np.repeat(wide[self.rules[:, 0]], n_rows))])
-        begins, rows = line_up(row_at, order)  # all rows, in the rules' new order
-        kept = any_positive(self.values, at)[rows]
-        row_from = np.concatenate([[0], np.cumsum(kept)])[begins]
-        rule, rows = np.repeat(np.arange(len(order)), n_rows[order])[kept], rows[kept]
-        new_at, places = line_up(at, rows)
+        rule_offsets, rows = select_segments(row_at, order)  # all rows, in the rules' new order
+        is_nonzero = any_positive(self.values, at)[rows]
+        row_from = np.concatenate([[0], np.cumsum(is_nonzero)])[rule_offsets]
+        rule, rows = np.repeat(np.arange(len(order)), n_rows[order])[is_nonzero], rows[is_nonzero]
+        new_at, positions = select_segments(at, rows)
         values = np.divmod(rows - row_at[order[rule]], wide[right[rule]])
         return LatentRules(
             self.sizes.astype(INDEX), ranges, parent, left, right, row_from.astype(INDEX),
-            np.stack(values, axis=1).astype(INDEX), new_at[row_from[:-1]], self.values[places], pair_from,
+            np.stack(values, axis=1).astype(INDEX), new_at[row_from[:-1]], self.values[positions], pair_from,
         )  # fmt: skip
 
     @staticmethod
-    def declared(prefix: str) -> dict[str, Array]:
+    def declare_arrays(prefix: str) -> dict[str, Array]:
         """Declare the arrays in a file; their names begin with the prefix."""
         return {
             f"{prefix}sizes": Array("int32", ("coarse",), 0, MAX_VALUES),
             f"{prefix}rules": Array("int32", (f"{prefix}rules", 3), -1, below="coarse"),
             f"{prefix}values": Array("float64", (f"{prefix}values",), 0, 1),
-            **declared_emissions(prefix, None),
+            **declare_emissions(prefix, None),
         }
 
-    def vectors(self, number: int, tag_symbols: np.ndarray | None) -> list[tuple[int, np.ndarray]]:
-        """Return (symbol, probabilities of a word of class `number` under each latent value) for the possible tags of
+    def vectors(self, class_id: int, tag_symbols: np.ndarray | None) -> list[tuple[int, np.ndarray]]:
+        """Return (symbol, probabilities of a word of class `class_id` under each latent value) for the possible tags of
         the word: all tags that its class was seen with, or only the given symbols."""
         e = self.emissions
-        low, high = int(e.from_class[number]), int(e.from_class[number + 1])
+        low, high = int(e.from_class[class_id]), int(e.from_class[class_id + 1])
         owner = np.searchsorted(self.first, e.symbol[low:high], "right") - 1
         wanted = np.unique(owner) if tag_symbols is None else tag_symbols
         known = wanted[np.isin(wanted, owner)]

@@ -16,19 +16,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...checks import Setting, one_of, truth, whole_number
+from ...checks import Setting, boolean, integer, one_of
 from ...dtypes import INDEX, SCORE
 from ...errors import ModelFormatError
 from ...features.pcfg.wordclasses import WordClasses
 from ...kernels.pcfg.cky import ITEM, RULE
 from ...stored_names import to_stored
-from ...symbols import Remembered, SymbolTable
+from ...symbols import Memo, SymbolTable
 from ...trees.transforms import STEPS, Recipe
 from ...trees.tree import TOP
 from ..reading import ModelFormat, part_of
-from ..schema import LABEL, MOST_STRINGS, NAME, WORD, Array, Schema, a, finite, listed, perhaps, plain, texts
+from ..schema import LABEL, MAX_STRINGS, NAME, WORD, Array, Schema, a, finite, list_of, optional, plain, texts
 from ..schema import TAG as TAG_TEXT
-from .latent_part import Emissions, LatentPart, as_type, child_ranges, declared_emissions, pair_starts
+from .latent_part import Emissions, LatentPart, as_type, child_ranges, declare_emissions, pair_starts
 
 KIND = "pcfg"
 PHRASE, PART, TAG = 0, 1, 2
@@ -37,7 +37,7 @@ VERSION = 1
 MAX_COARSE, MAX_SYMBOLS, MAX_PARTS = 2048, 2**14, 32
 """Maximum numbers of symbols of the coarse grammar (charts store pairs of them), of symbols of the other grammars, and
 of latent grammars."""
-_MOST_CHAINS = 1e6
+_MAX_CHAIN_COUNT = 1e6
 """Maximum expected number of occurrences of a symbol in chains of unary rules."""
 
 
@@ -142,7 +142,7 @@ class PcfgGrammar:
             closure = np.linalg.inv(np.eye(n) - step)
         except np.linalg.LinAlgError:
             closure = np.full((n, n), -1.0)
-        if not np.all((closure >= -1e-9) & (closure <= _MOST_CHAINS)):
+        if not np.all((closure >= -1e-9) & (closure <= _MAX_CHAIN_COUNT)):
             raise ModelFormatError("the grammar has endless cycles of unary rules; train it again")
         closure = np.maximum(closure, 0.0)
         closure[closure < 1e-300] = 0.0
@@ -163,8 +163,8 @@ class PcfgGrammar:
 
     def _leaves_of(self, pair: tuple[int, int]) -> bytes:
         """Return the leaves of a word (class, given tag) as bytes, which are faster to concatenate than arrays."""
-        (number, tag), e = pair, self.emissions
-        low, high = int(e.from_class[number]), int(e.from_class[number + 1])
+        (class_id, tag), e = pair, self.emissions
+        low, high = int(e.from_class[class_id]), int(e.from_class[class_id + 1])
         symbols, weight = e.symbol[low:high], e.weight[low:high]
         wanted = np.flatnonzero((self.kind == TAG) & (self.base == tag))
         if tag >= 0 and len(wanted):
@@ -175,8 +175,8 @@ class PcfgGrammar:
         return leaves.tobytes()
 
     @cached_property
-    def _leaves(self) -> Remembered[tuple[int, int], bytes]:
-        return Remembered(self._leaves_of)
+    def _leaves(self) -> Memo[tuple[int, int], bytes]:
+        return Memo(self._leaves_of)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that a file contains, by name; with the symbols' names `from_arrays` is the inverse."""
@@ -252,7 +252,7 @@ class PcfgModel:
 
     def root(self, grammar: PcfgGrammar) -> int:
         """Return the symbol of the root. Raises ModelFormatError unless there is exactly one."""
-        found = np.flatnonzero((grammar.kind == PHRASE) & (grammar.base == self.labels.number(TOP)))
+        found = np.flatnonzero((grammar.kind == PHRASE) & (grammar.base == self.labels.id_of(TOP)))
         if TOP not in self.labels or len(found) != 1:
             raise ModelFormatError(f"a grammar needs one root symbol {TOP}, this one has {len(found)}; train it again")
         return int(found[0])
@@ -280,7 +280,7 @@ def _parts(model: PcfgModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     meta |= {"classes": model.words.classes.strings, "fine_names": model.fine.names, "coarse_names": model.coarse.names}
     meta |= {"given_tags": model.given_tags, "n_latent": len(model.latent), "n_pruners": len(model.pruners)}
     parts: dict[str, PcfgGrammar | LatentPart] = {"fine.": model.fine, "coarse.": model.coarse}
-    parts |= {f"latent{number}.": part for number, part in enumerate((*model.pruners, *model.latent))}
+    parts |= {f"latent{index}.": part for index, part in enumerate((*model.pruners, *model.latent))}
     if model.candidates is not None:
         meta["candidate_names"], parts["candidates."] = model.candidates.names, model.candidates
     arrays = {prefix + name: array for prefix, part in parts.items() for name, array in part.arrays().items()}
@@ -302,39 +302,39 @@ def _build(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> PcfgModel:
     return PcfgModel(*tables, *grammars, *rest)
 
 
-def _declared(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[str, Array]:
-    found = {**_grammar("fine"), **_grammar("coarse")}
+def _declare_arrays(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[str, Array]:
+    declared = {**_declare_grammar("fine"), **_declare_grammar("coarse")}
     if meta.get("candidate_names") is not None:
-        found |= _grammar("candidates")
-    for number in range(meta["n_pruners"] + meta["n_latent"]):
-        found |= LatentPart.declared(f"latent{number}.")
-    return found
+        declared |= _declare_grammar("candidates")
+    for index in range(meta["n_pruners"] + meta["n_latent"]):
+        declared |= LatentPart.declare_arrays(f"latent{index}.")
+    return declared
 
 
-def _grammar(name: str) -> dict[str, Array]:
+def _declare_grammar(name: str) -> dict[str, Array]:
     """Declare the arrays of a PcfgGrammar in a file."""
     binary, unary = f"{name} binary rules", f"{name} unary rules"
     columns = {
         "kind": Array("int8", (name,), PHRASE, TAG), "base": Array("int32", (name,), -1),
         "coarse": Array("int32", (name,), 0, below="coarse", order="level"),
         "frequency": Array("float64", (name,), 0, 1 + 1e-9), "binary": Array("int32", (binary, 3), 0, below=name),
-        "binary_weight": Array("float64", (binary,), most=0), "unary": Array("int32", (unary, 2), 0, below=name),
-        "unary_weight": Array("float64", (unary,), most=0),
+        "binary_weight": Array("float64", (binary,), maximum=0), "unary": Array("int32", (unary, 2), 0, below=name),
+        "unary_weight": Array("float64", (unary,), maximum=0),
     }  # fmt: skip
-    return {f"{name}.{column}": array for column, array in columns.items()} | declared_emissions(f"{name}.", name)
+    return {f"{name}.{column}": array for column, array in columns.items()} | declare_emissions(f"{name}.", name)
 
 
 _OPTIONS = a(Setting(lambda value: isinstance(value, dict) and isinstance(value.get("markov", {}), dict), "a dict"))
 SCHEMA = Schema(
     fields={
         "labels": texts(LABEL, 1, MAX_COARSE), "tags": texts(TAG_TEXT, 0, MAX_COARSE),
-        "recipe": listed(a(one_of(*STEPS)), 0, len(STEPS)), "classes": texts(WORD, 1, MOST_STRINGS - 1),
+        "recipe": list_of(a(one_of(*STEPS)), 0, len(STEPS)), "classes": texts(WORD, 1, MAX_STRINGS - 1),
         "fine_names": texts(NAME, 1, MAX_SYMBOLS), "coarse_names": texts(NAME, 1, MAX_COARSE),
-        "given_tags": a(truth()), "n_latent": a(whole_number(0, MAX_PARTS)), "n_pruners": a(whole_number(0, MAX_PARTS)),
+        "given_tags": a(boolean()), "n_latent": a(integer(0, MAX_PARTS)), "n_pruners": a(integer(0, MAX_PARTS)),
     },
-    more={"candidate_names": perhaps(texts(NAME, 1, MAX_SYMBOLS))},
-    arrays=_declared,
-    proof={"cost": finite()},
+    optional_fields={"candidate_names": optional(texts(NAME, 1, MAX_SYMBOLS))},
+    arrays=_declare_arrays,
+    golden_fields={"cost": finite()},
     sizes=lambda fields: {
         "fine": len(fields["fine_names"]), "coarse": len(fields["coarse_names"]),
         "candidates": len(fields.get("candidate_names") or ()), "classes and one": len(fields["classes"]) + 1,

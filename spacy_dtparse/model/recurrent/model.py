@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import Setting, shown, whole_number
+from ...checks import Setting, integer, short_repr
 from ...dtypes import STORED_REAL
 from ...errors import ModelFormatError
 from ...features.recurrent.forms import PATTERNS
 from ...features.recurrent.tokenparts import KINDS, TokenParts
 from ...kernels.recurrent.tagging import TaggingNetwork
-from ..packing import declared, shapes_of_layers, unpack
+from ..packing import declare_network, shapes_of_layers, unpack
 from ..reading import FETCH, ModelFormat
-from ..schema import TAG, WORD, Schema, a, finite, listed, record, row, text, texts
+from ..schema import TAG, WORD, Schema, a, finite, list_of, record, row, text, texts
 
 KIND = "recurrent"
 VERSION = 1
@@ -54,7 +54,9 @@ class RecurrentModel:
 
     def __post_init__(self) -> None:
         if not self.tags or len(set(self.tags)) < len(self.tags) or not all(self.tags):
-            raise ModelFormatError(f"the model's tags are {shown(self.tags)}; there must be one or more, each once")
+            raise ModelFormatError(
+                f"the model's tags are {short_repr(self.tags)}; there must be one or more, each once"
+            )
         if any(tag.split() != [tag] for tag in (*self.tags, *(tag for _, tag in self.forms))):
             raise ModelFormatError(f"a tag of the model is empty or has white space in it; {FETCH}")
         network = unpack_network(self.packed, self.parts.size, len(self.tags))
@@ -88,11 +90,11 @@ SCHEMA = Schema(
     fields={
         "parts": record({name: texts(WORD) for name in KINDS}),
         "tags": texts(TAG, 1, 10_000),
-        "forms": listed(row(a(_FORM), text(TAG)), 0, 1000),
+        "forms": list_of(row(a(_FORM), text(TAG)), 0, 1000),
         "space": text(TAG),
     },
-    arrays=lambda fields, arrays: declared(arrays, "", outputs=("read", "scores"), output_bias=("scores",)),
-    proof={"tags": listed(a(whole_number(0))), "starts": listed(finite())},
+    arrays=lambda fields, arrays: declare_network(arrays, "", outputs=("read", "scores"), output_bias=("scores",)),
+    golden_fields={"tags": list_of(a(integer(0))), "starts": list_of(finite())},
 )
 FORMAT = ModelFormat(KIND, VERSION, "recurrent tagger", _parts, _build, SCHEMA, "zlib")
 read_model, write_model = FORMAT.read, FORMAT.write

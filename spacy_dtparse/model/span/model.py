@@ -10,19 +10,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...checks import shown, truth, whole_number
+from ...checks import boolean, integer, short_repr
 from ...dtypes import STORED_REAL
 from ...errors import ModelFormatError
 from ...features.span.wordparts import KINDS, WordParts
 from ...kernels.span.network import SpanNetwork
 from ...trees.tree import TOP
-from ..packing import declared, pack, shapes_of_layers, unpack
+from ..packing import declare_network, pack, shapes_of_layers, unpack
 from ..reading import ModelFormat, part_of
-from ..schema import LABEL, TAG, WORD, Array, Schema, a, finite, listed, record, table, text, texts
+from ..schema import LABEL, TAG, WORD, Array, Schema, a, finite, list_of, record, table, text, texts
 
 KIND = "span"
 VERSION = 1
-MAX_NETWORKS, MAX_CHAINS, LONGEST_CHAIN, MAX_ALIASES = 64, 4096, 16, 2**14
+MAX_NETWORKS, MAX_CHAINS, MAX_CHAIN_LENGTH, MAX_ALIASES = 64, 4096, 16, 2**14
 """Maximum numbers of networks of a model, label chains, labels of a chain, and aliases of tags."""
 Chain = tuple[str, ...]
 """A label chain: the unary chain of labels over one span, from top to bottom; () if the span is not a constituent."""
@@ -57,7 +57,7 @@ class PackedNetwork:
         return unpack(self.arrays, SpanNetwork, shapes)
 
 
-class BareTables(NamedTuple):
+class AttachTables(NamedTuple):
     """Tokens that a treebank never leaves unattached, for L labels (in the model's order) and T tags (in the order of
     its vocabulary). An unattached token has siblings that are constituents, where the treebank would have a phrase.
 
@@ -76,7 +76,7 @@ class SpanModel:
 
     `words`: vocabularies; each entry has a row in the networks' tables. `chains`: label chains by id, the first empty,
     then one or more that are not, without TOP. `packed`: one or more networks. `meta`: metadata: language, licence,
-    training data, scores. `bare`: tokens that are never left unattached; None: unknown, so that the chart's
+    training data, scores. `attach_tables`: tokens that are never left unattached; None: unknown, so that the chart's
     trees are not changed.
 
     Raises ModelFormatError if there is no network or one does not fit, or if the chains are invalid.
@@ -86,7 +86,7 @@ class SpanModel:
     chains: tuple[Chain, ...]
     packed: tuple[PackedNetwork, ...]
     meta: dict[str, Any]
-    bare: BareTables | None = None
+    attach_tables: AttachTables | None = None
     networks: tuple[SpanNetwork, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -96,14 +96,14 @@ class SpanModel:
             raise ModelFormatError("the first label of the model is not the empty one; fetch or write it again")
         if len(self.chains) == 1 or not all(self.chains[1:]) or TOP in self.labels:
             raise ModelFormatError(
-                f"the model's labels are {shown(list(self.labels))} in {len(self.chains) - 1} chains; there must be "
+                f"the model's labels are {short_repr(list(self.labels))} in {len(self.chains) - 1} chains; there must be "
                 f"one or more, none of them {TOP} or empty: fetch or write it again"
             )
         networks = tuple(packed.unpack(self.words.size, len(self.chains)) for packed in self.packed)
         if len({network.bilinear.shape for network in networks}) > 1:
             raise ModelFormatError("the networks' projections have different widths; train them with one width")
-        if self.bare is not None:
-            size, tags, seen = len(self.labels), len(self.words.tables[1]), self.bare.never.shape
+        if self.attach_tables is not None:
+            size, tags, seen = len(self.labels), len(self.words.tables[1]), self.attach_tables.never.shape
             if seen != (size + 1, size + 1, tags):
                 raise ModelFormatError(
                     f"the table of unattached tokens has the shape {seen}, which does not fit {size} labels and {tags} "
@@ -128,20 +128,20 @@ class SpanModel:
                 digest.update(np.ascontiguousarray(packed.arrays[name]).data)
         if self.words.aliases:
             digest.update(repr(sorted(self.words.aliases.items())).encode())
-        if self.bare is not None:
-            digest.update(self.bare.never.tobytes() + bytes([self.bare.one_root]))
+        if self.attach_tables is not None:
+            digest.update(self.attach_tables.never.tobytes() + bytes([self.attach_tables.one_root]))
         return digest.hexdigest()[:16]
 
 
 def _parts(model: SpanModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     arrays = {  # a container has no float16
-        f"network{number}.{name}": array.view(np.uint16) if array.dtype == STORED_REAL else array
-        for number, packed in enumerate(model.packed)
+        f"network{index}.{name}": array.view(np.uint16) if array.dtype == STORED_REAL else array
+        for index, packed in enumerate(model.packed)
         for name, array in packed.arrays.items()
     }
     meta: dict[str, Any] = {"words": model.words.to_dict(), "chains": model.chains, "n_networks": len(model.packed)}
-    if model.bare is not None:
-        arrays["bare.never"], meta["one_root"] = model.bare.never, model.bare.one_root
+    if model.attach_tables is not None:
+        arrays["bare.never"], meta["one_root"] = model.attach_tables.never, model.attach_tables.one_root
     return meta, arrays
 
 
@@ -150,14 +150,14 @@ def _build(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> SpanModel:
     packed = tuple(PackedNetwork(part_of(wide, f"network{k}.")) for k in range(meta["n_networks"]))
     chains = tuple(tuple(chain) for chain in meta["chains"])
     never = arrays.get("bare.never")
-    bare = None if never is None else BareTables(never.astype(np.bool_), meta["one_root"])
-    return SpanModel(WordParts.from_dict(meta["words"]), chains, packed, dict(meta["meta"]), bare)
+    attach_tables = None if never is None else AttachTables(never.astype(np.bool_), meta["one_root"])
+    return SpanModel(WordParts.from_dict(meta["words"]), chains, packed, dict(meta["meta"]), attach_tables)
 
 
-def _declared(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[str, Array]:
+def _declare_arrays(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[str, Array]:
     found = {"bare.never": Array("bool", ("parents", "parents", "tags"), needed="one_root" in meta)}
     for k in range(meta["n_networks"]):
-        found |= declared(
+        found |= declare_network(
             arrays, f"network{k}.", edges=("read", "ends"), edge_bias=("ends",), bilinear=("projection", "projection"),
             from_left=("projection",), from_right=("projection",), labels=("projection", "chains"),
             label_bias=("chains",),
@@ -171,12 +171,12 @@ SCHEMA = Schema(
             {name: texts(TAG if name == "tags" else WORD) for name in KINDS[:-1]},
             {"aliases": table(TAG, text(TAG), MAX_ALIASES)},
         ),
-        "chains": listed(texts(LABEL, 0, LONGEST_CHAIN), 0, MAX_CHAINS),
-        "n_networks": a(whole_number(0, MAX_NETWORKS)),
+        "chains": list_of(texts(LABEL, 0, MAX_CHAIN_LENGTH), 0, MAX_CHAINS),
+        "n_networks": a(integer(0, MAX_NETWORKS)),
     },
-    more={"one_root": a(truth())},
-    arrays=_declared,
-    proof={"scores": listed(finite())},
+    optional_fields={"one_root": a(boolean())},
+    arrays=_declare_arrays,
+    golden_fields={"scores": list_of(finite())},
     sizes=lambda fields: {"tags": len(fields["words"]["tags"])},
 )
 FORMAT = ModelFormat(KIND, VERSION, "span model", _parts, _build, SCHEMA, "zlib")

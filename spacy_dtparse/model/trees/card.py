@@ -13,7 +13,7 @@ from ...stored_names import stored_as
 from .model import DtreeModel
 from .reasons import rule_book
 
-_CONDITIONS = 4
+_MAX_CONDITIONS = 4
 """Maximum number of conditions shown of a rule; most rules have many, and most conditions are negative."""
 
 
@@ -34,19 +34,19 @@ class LabelCard:
 
     def __str__(self) -> str:
         lines = [f"{self.label}: {self.n_rules} rules, constant {self.constant:+.2f}"]
-        lines.append("  weight by group: " + ", ".join(f"{name} {share:.0%}" for name, share in self.weights))
+        lines.append("  weight by group: " + ", ".join(f"{name} {fraction:.0%}" for name, fraction in self.weights))
         return "\n".join([*lines, *(f"  {value:+.2f} {words}" for value, words in self.rules)])
 
 
-def label_card(model: DtreeModel, label: str, most: int = 5) -> LabelCard:
-    """Summarize a label with its `most` strongest rules. Raises ConfigError for an unknown label."""
+def label_card(model: DtreeModel, label: str, max_rules: int = 5) -> LabelCard:
+    """Summarize a label with its `max_rules` strongest rules. Raises ConfigError for an unknown label."""
     if label not in model.names:
         raise ConfigError(f"the model has no label {label!r}; its labels are {', '.join(model.names)}")
-    book, number = rule_book(model), model.names.index(label)
-    own = np.flatnonzero(book.label_of_rule == number)
-    units = np.abs(book.units[own])
+    book, label_id = rule_book(model), model.names.index(label)
+    rule_ids = np.flatnonzero(book.label_of_rule == label_id)
+    units = np.abs(book.units[rule_ids])
     sums = dict.fromkeys(GROUPS, 0.0)
-    for rule, size in zip(own.tolist(), units.tolist(), strict=True):
+    for rule, size in zip(rule_ids.tolist(), units.tolist(), strict=True):
         conditions = book.conditions(rule)
         for condition in conditions:
             tests = book.tests(condition >> 1)
@@ -54,11 +54,11 @@ def label_card(model: DtreeModel, label: str, most: int = 5) -> LabelCard:
                 sums[group_of(test.subject)] += size / len(conditions) / len(tests)
     total = sum(sums.values()) or 1.0
     weights = sorted(((name, value / total) for name, value in sums.items() if value), key=lambda one: -one[1])
-    strongest = own[np.argsort(-units, kind="stable")[:most]]
+    strongest = rule_ids[np.argsort(-units, kind="stable")[:max_rules]]
     return LabelCard(
         label,
-        len(own),
-        int(book.bias[number]) * CONFIDENCE_GRID,
+        len(rule_ids),
+        int(book.bias[label_id]) * CONFIDENCE_GRID,
         tuple(weights),
         tuple((int(book.units[rule]) * CONFIDENCE_GRID, _words(model, rule)) for rule in strongest.tolist()),
     )
@@ -68,13 +68,13 @@ def _words(model: DtreeModel, rule: int) -> str:
     """Format a rule in words: the positive conditions, then the negative ones."""
     book = rule_book(model)
     conditions = sorted(book.conditions(rule), key=lambda condition: not condition & 1)
-    told = [_condition(book.tests(condition >> 1), bool(condition & 1)) for condition in conditions[:_CONDITIONS]]
-    more = len(conditions) - len(told)
-    return "if " + ", ".join(told) + (f", and {more} more condition{'s' if more > 1 else ''}" if more else "")
+    shown = [_condition(book.tests(condition >> 1), bool(condition & 1)) for condition in conditions[:_MAX_CONDITIONS]]
+    n_more = len(conditions) - len(shown)
+    return "if " + ", ".join(shown) + (f", and {n_more} more condition{'s' if n_more > 1 else ''}" if n_more else "")
 
 
 def _condition(tests: tuple, holds: bool) -> str:
     if len(tests) == 1:
         return phrase(tests[0], holds)
-    joined = " and ".join(phrase(test) for test in tests)
-    return joined if holds else f"not ({joined})"
+    conjunction = " and ".join(phrase(test) for test in tests)
+    return conjunction if holds else f"not ({conjunction})"

@@ -75,9 +75,9 @@ def validate(ensemble: LabelEnsemble, n_atoms: int, *, name: str = "ensemble") -
         seen = f"{', '.join(map(str, counts[:3]))} and {counts[3]}"
         raise ModelFormatError(f"{name}: atom, yes, no and value have {seen} entries; they need one per node")
     for wrong, what, allowed in _faults(ensemble, n_atoms):
-        places = np.flatnonzero(wrong)
-        if len(places):
-            shown = ", ".join(map(str, places[:3])) + (", …" if len(places) > 3 else "")
+        nodes = np.flatnonzero(wrong)
+        if len(nodes):
+            shown = ", ".join(map(str, nodes[:3])) + (", …" if len(nodes) > 3 else "")
             raise ModelFormatError(
                 f"{name}: {what} at {shown}; {allowed}. The model is damaged: train or fetch it again"
             )

@@ -12,14 +12,14 @@ import numpy as np
 
 from ...dtypes import CONFIDENCE_GRID, INDEX, OFFSET
 from ...errors import ConfigError, DtparseError
-from ...features.trees.names import READER, atom_names
+from ...features.trees.names import SPAN_MODEL_PREFIX, atom_names
 from ...features.trees.templates import compile_templates
-from ...kernels.trees.batch import Sentences, make_room, search_all
-from ...kernels.trees.beliefs import count_tokens
+from ...kernels.trees.batch import Sentences, make_workspace, search_all
 from ...kernels.trees.features import PARTS_WIDTH, TAG, Nodes
+from ...kernels.trees.marginals import count_tokens
 from ...kernels.trees.replay import replay
 from ...kernels.trees.search import FALLBACK
-from ...kernels.trees.spines import no_offers
+from ...kernels.trees.spines import no_supertags
 from ...kernels.trees.state import SHIFT_REDUCE, make_nodes
 from ...trees.heads_compiled import compile_head_rules
 from .model import DtreeModel, make_feature_scratch
@@ -40,11 +40,16 @@ class Rule:
     @property
     def source(self) -> str:
         """Source of its features: "span model", "words" (also tags and partial trees), "both", or "nothing"."""
-        read = [name.startswith(READER) or f" & {READER}" in name for name in (*self.present, *self.absent)]
-        if not read:
+        uses_span_model = [
+            name.startswith(SPAN_MODEL_PREFIX) or f" & {SPAN_MODEL_PREFIX}" in name
+            for name in (*self.present, *self.absent)
+        ]
+        if not uses_span_model:
             return "nothing"
-        pure = [name.count(READER) == name.count(" & ") + 1 for name in (*self.present, *self.absent)]
-        return "words" if not any(read) else "span model" if all(pure) else "both"
+        only_span_model = [
+            name.count(SPAN_MODEL_PREFIX) == name.count(" & ") + 1 for name in (*self.present, *self.absent)
+        ]
+        return "words" if not any(uses_span_model) else "span model" if all(only_span_model) else "both"
 
     def __str__(self) -> str:
         tests = [*self.present, *(f"not [{name}]" for name in self.absent)]
@@ -86,9 +91,11 @@ def explain(parser: Any, words: Sequence[str], tags: Sequence[str], constituent:
         raise DtparseError(
             "no inference built the root of this parse: no complete tree was found, so its pieces were joined"
         )
-    number, items = np.arange(n, used), nodes.item[n:used]
-    order = np.lexsort((-number, -items["end"], items["start"]))  # as in the parser: later ones are above earlier ones
-    node = int(number[order[constituent]])
+    item_ids, items = np.arange(n, used), nodes.item[n:used]
+    order = np.lexsort(
+        (-item_ids, -items["end"], items["start"])
+    )  # as in the parser: later ones are above earlier ones
+    node = int(item_ids[order[constituent]])
     active = frozenset(atoms_of(model, tokens, nodes, n, used - (status == FALLBACK))[node].tolist())
     rules = _sorted_rules(model, model.lexicon.labels[int(nodes.item[node]["label"])])
     return [rule for rule, present, absent in rules if present <= active and not absent & active]
@@ -103,37 +110,37 @@ def by_source(rules: Sequence[Rule]) -> dict[str, float]:
     return sums
 
 
-def reader_says(parser: Any, words: Sequence[str], tags: Sequence[str], start: int, end: int) -> str:
+def describe_marginals(parser: Any, words: Sequence[str], tags: Sequence[str], start: int, end: int) -> str:
     """Describe the span model's probabilities of constituents over the tokens [start, end).
 
     `parser`: a `DtreeParser`; the tokens are those that its preprocessing keeps. Raises DtparseError if the model has
     no span model.
     """
-    if parser.reader is None:
+    if parser.span_parser is None:
         raise DtparseError("this model has no span model; its trees use words and tags only")
-    beliefs = parser.reader.beliefs([(words, tags)])[0]
-    row = next((k for k, span in enumerate(beliefs.spans.tolist()) if span == [start, end]), None)
-    place = f"the span model gives [{start}, {end})"
+    marginals = parser.span_parser.marginals([(words, tags)])[0]
+    row = next((k for k, span in enumerate(marginals.spans.tolist()) if span == [start, end]), None)
+    prefix = f"the span model gives [{start}, {end})"
     if row is None:
-        return f"{place} no constituent"
-    names, said = parser.reader.chain_names, []
-    for chain, chance in zip(beliefs.chains[row].tolist(), beliefs.chances[row].tolist(), strict=True):
-        if chain >= 0 and chance >= _TOLD:
-            said.append(f"{names[chain]} {chance:.2f}")
-    none = 1 - float(beliefs.masses[row])
-    return f"{place} {', '.join([*said, *([f'no constituent {none:.2f}'] if none >= _TOLD else [])])}"
+        return f"{prefix} no constituent"
+    names, parts = parser.span_parser.chain_names, []
+    for chain, prob in zip(marginals.chains[row].tolist(), marginals.chain_probs[row].tolist(), strict=True):
+        if chain >= 0 and prob >= _MIN_PROB:
+            parts.append(f"{names[chain]} {prob:.2f}")
+    none = 1 - float(marginals.span_probs[row])
+    return f"{prefix} {', '.join([*parts, *([f'no constituent {none:.2f}'] if none >= _MIN_PROB else [])])}"
 
 
-_TOLD = 0.01
+_MIN_PROB = 0.01
 """Minimum probability of the alternatives that are described."""
 
 
-def names_of(model: DtreeModel) -> tuple[str, ...]:
+def cached_atom_names(model: DtreeModel) -> tuple[str, ...]:
     """Return `atom_names(model)`, cached in the model."""
-    kept: dict[str, Any] = vars(model)
-    if "_names_of_atoms" not in kept:
-        kept["_names_of_atoms"] = atom_names(model)
-    return kept["_names_of_atoms"]
+    cache: dict[str, Any] = vars(model)
+    if "_names_of_atoms" not in cache:
+        cache["_names_of_atoms"] = atom_names(model)
+    return cache["_names_of_atoms"]
 
 
 def _sorted_rules(model: DtreeModel, label: str) -> list[tuple[Rule, frozenset[int], frozenset[int]]]:
@@ -141,10 +148,10 @@ def _sorted_rules(model: DtreeModel, label: str) -> list[tuple[Rule, frozenset[i
     if label not in model.names:
         raise ConfigError(f"the model has no label {label!r}; its labels are {', '.join(model.names)}")
     found = conjunctions([model.ensembles[model.names.index(label)]])
-    literals, names = np.split(found.literal, found.start[1:-1]) if len(found.units) else [], names_of(model)
+    literals, names = np.split(found.literal, found.start[1:-1]) if len(found.units) else [], cached_atom_names(model)
     rules: list[tuple[int, list[int], list[int]]] = [(int(found.bias[0]), [], [])] if found.bias[0] else []
-    for units, own in zip(found.units.tolist(), literals, strict=True):
-        rules.append((units, (own[own & 1 == 1] >> 1).tolist(), (own[own & 1 == 0] >> 1).tolist()))
+    for units, codes in zip(found.units.tolist(), literals, strict=True):
+        rules.append((units, (codes[codes & 1 == 1] >> 1).tolist(), (codes[codes & 1 == 0] >> 1).tolist()))
     readable = []
     for units, present, absent in sorted(rules, key=lambda rule: (-abs(rule[0]), *rule[1:])):
         rule = Rule(tuple(names[a] for a in present), tuple(names[a] for a in absent), units * CONFIDENCE_GRID)
@@ -156,14 +163,16 @@ def search(parser: Any, tokens: np.ndarray) -> tuple[Nodes, int]:
     """Parse encoded tokens: return the nodes, with items in the order of their inference, and the status."""
     n, model = count_tokens(tokens), parser.compiled.search
     budget = parser.settings.budget_for(n)
-    rows, firsts = (np.array([0, end], dtype=OFFSET) for end in (len(tokens), n))
-    sentence = Sentences(tokens, rows, np.ascontiguousarray(tokens[:n, TAG]), firsts, np.array([budget], dtype=OFFSET))
-    parses, room = search_all(
-        model, sentence, float(parser.settings.confident),
-        parser.model.gate.least(parser.settings.gate), no_offers(),
-        make_room(model, n, parser.compiled.scratch(n), budget > 0),
+    rows, token_offsets = (np.array([0, end], dtype=OFFSET) for end in (len(tokens), n))
+    sentence = Sentences(
+        tokens, rows, np.ascontiguousarray(tokens[:n, TAG]), token_offsets, np.array([budget], dtype=OFFSET)
+    )
+    parses, workspace = search_all(
+        model, sentence, float(parser.settings.shift_threshold),
+        parser.model.window_filter.min_margin(parser.settings.window_filter), no_supertags(),
+        make_workspace(model, n, parser.compiled.scratch(n), budget > 0),
     )  # fmt: skip
-    return room.nodes, int(parses.statuses[0])
+    return workspace.nodes, int(parses.statuses[0])
 
 
 def _actions(model: DtreeModel, nodes: Nodes, n: int, last: int) -> tuple[np.ndarray, list[int]]:
@@ -197,23 +206,23 @@ def atoms_of(model: DtreeModel, tokens: np.ndarray, nodes: Nodes, n: int, last: 
     actions, items = _actions(model, nodes, n, last)
     grammar, (table, _) = model.grammar(), compile_templates(model.templates, model.lexicon.sizes)
     windows = (n + 1) * int(grammar.options[1]) + 1
-    room = np.array([4096, 1 << 16], dtype=OFFSET)
+    capacity = np.array([4096, 1 << 16], dtype=OFFSET)
     while True:
-        indptr, atoms = np.zeros(room[0] + 1, dtype=OFFSET), np.zeros(room[1], dtype=INDEX)
-        gold, state = np.zeros(room[0], dtype=np.int16), np.zeros(room[0], dtype=INDEX)
+        indptr, atoms = np.zeros(capacity[0] + 1, dtype=OFFSET), np.zeros(capacity[1], dtype=INDEX)
+        gold, state = np.zeros(capacity[0], dtype=np.int16), np.zeros(capacity[0], dtype=INDEX)
         rows, _ = replay(
             grammar, compile_head_rules(model.heads, model.lexicon.symbols), table, model.atoms, tokens,
             np.ascontiguousarray(tokens[:n, TAG]), n, actions, len(actions),
             np.zeros((0, 3), dtype=INDEX),
             make_nodes(n + len(actions) + 1, 2 * (n + len(actions)) + 16), np.zeros(n + 1, dtype=INDEX),
             make_feature_scratch(table, model.n_atoms), np.zeros(windows, dtype=INDEX),
-            np.zeros(windows, dtype=INDEX), indptr, atoms, gold, state, np.zeros(room[0], dtype=np.int8),
-            room, np.zeros((0, PARTS_WIDTH), dtype=INDEX), np.zeros(1, dtype=np.int16), 0,
+            np.zeros(windows, dtype=INDEX), indptr, atoms, gold, state, np.zeros(capacity[0], dtype=np.int8),
+            capacity, np.zeros((0, PARTS_WIDTH), dtype=INDEX), np.zeros(1, dtype=np.int16), 0,
             np.zeros(1, dtype=OFFSET),
         )  # fmt: skip
         if rows >= 0:
             break
-        room *= 2
+        capacity *= 2
     found: dict[int, np.ndarray] = {}
     step_of = {step: item for step, item in enumerate(items) if item >= 0}
     for row in range(rows):

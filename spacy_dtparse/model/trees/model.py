@@ -11,21 +11,21 @@ import numpy as np
 from ...dtypes import BITS, INDEX, OFFSET, SCORE
 from ...errors import ConfigError
 from ...features.trees.lexicon import Lexicon
-from ...features.trees.templates import Templates, compile_templates, most_atoms
+from ...features.trees.templates import Templates, compile_templates, max_atoms
 from ...kernels.trees.atoms import AtomMap, insert_keys
 from ...kernels.trees.features import PARTS_WIDTH, FeatureScratch, TemplateTable
-from ...kernels.trees.gate import N_KEYS, N_NUMBERS
-from ...kernels.trees.gate import REACH as GATE_REACH
 from ...kernels.trees.pruning import LABEL_BITS, LEVELS
 from ...kernels.trees.rules import make_scratch as make_rule_scratch
 from ...kernels.trees.score import SearchModel, SearchScratch
 from ...kernels.trees.state import STRATEGIES, Grammar
+from ...kernels.trees.window_filter import N_KEYS, N_VALUES
+from ...kernels.trees.window_filter import REACH as FILTER_REACH
 from ...trees.heads import HeadRules
 from ...trees.heads_compiled import compile_head_rules
-from ..kept import KeptInFile
+from ..file_backed import FileBackedBytes
 from .ensemble import LabelEnsemble, empty_ensemble
-from .gate import Gate
 from .rules import compile_rules
+from .window_filter import WindowFilter
 
 SHIFT = "*shift*"
 """Name of the shift classifier, which follows the labels."""
@@ -37,8 +37,8 @@ class DtreeModel:
 
     `atoms`: ids of the atoms that some tree tests. `parts` int32 (n_atoms, PARTS_WIDTH): the templates and values of
     hashed atoms. `ensembles`: one per label of `lexicon.labels`, then the shift classifier's. `recipe`: names of the
-    preprocessing steps. `meta`: metadata (treebanks, licence, scores, date). `gate`: drops unlikely windows
-    before scoring. `reader`: the bytes of the span model whose marginals the templates test; empty: there is none.
+    preprocessing steps. `meta`: metadata (treebanks, licence, scores, date). `window_filter`: drops unlikely windows
+    before scoring. `span_model`: the bytes of the span model whose marginals the templates test; empty: there is none.
     `labels`: the labels that the span model allows for a window, see `kernels.trees.pruning`.
     """
 
@@ -53,8 +53,8 @@ class DtreeModel:
     parts: np.ndarray
     ensembles: Sequence[LabelEnsemble]
     meta: dict[str, Any] = field(default_factory=dict)
-    gate: Gate = field(default_factory=Gate)
-    reader: bytes | KeptInFile = b""
+    window_filter: WindowFilter = field(default_factory=WindowFilter)
+    span_model: bytes | FileBackedBytes = b""
     labels: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 0), dtype=BITS))
 
     def __post_init__(self) -> None:
@@ -65,7 +65,7 @@ class DtreeModel:
         if len(self.ensembles) != len(self.lexicon.labels) + 1:
             counts = f"{len(self.ensembles)} ensembles for {len(self.lexicon.labels)} labels"
             raise ConfigError(f"{counts}; there must be one per label and one for shift")
-        if (self.templates.reads_beliefs or self.reader) and self.labels.shape != (
+        if (self.templates.uses_marginals or self.span_model) and self.labels.shape != (
             2,
             LEVELS,
             len(self.lexicon.chains) + 1,
@@ -108,7 +108,7 @@ def make_grammar(
     """Build a `kernels.trees.state.Grammar`; TOP is label n_labels - 1. The window filter's reach is a lower bound of
     the templates' reach."""
     first = [STRATEGIES.index(strategy), max_arity, int(edge_punctuation), n_labels, n_labels - 1]
-    return Grammar(np.array([*first, max(reach, GATE_REACH), reach_right], dtype=INDEX))
+    return Grammar(np.array([*first, max(reach, FILTER_REACH), reach_right], dtype=INDEX))
 
 
 def hash_table(keys: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -120,15 +120,15 @@ def hash_table(keys: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.nda
     return new_keys, new_values
 
 
-def compose(atoms: AtomMap, numbers: np.ndarray) -> AtomMap:
+def compose(atoms: AtomMap, new_ids: np.ndarray) -> AtomMap:
     """Return an AtomMap that maps atom a to numbers[a] (int32, -1: unused); keys of unused atoms are removed."""
     direct = np.full(len(atoms.direct), -1, dtype=INDEX)
-    held = np.flatnonzero(atoms.direct >= 0)
-    direct[held] = numbers[atoms.direct[held]]
-    held = np.flatnonzero(atoms.keys)
-    values = numbers[atoms.values[held]]
-    keys, values = hash_table(atoms.keys[held][values >= 0], values[values >= 0])
-    n_atoms = int(numbers.max(initial=-1)) + 1
+    used = np.flatnonzero(atoms.direct >= 0)
+    direct[used] = new_ids[atoms.direct[used]]
+    used = np.flatnonzero(atoms.keys)
+    values = new_ids[atoms.values[used]]
+    keys, values = hash_table(atoms.keys[used][values >= 0], values[values >= 0])
+    n_atoms = int(new_ids.max(initial=-1)) + 1
     return AtomMap(direct, keys, values, np.array([n_atoms, int((values >= 0).sum()), 0], dtype=OFFSET))
 
 
@@ -140,9 +140,9 @@ def used_atoms(ensembles: Sequence[LabelEnsemble], n_atoms: int) -> np.ndarray:
     return np.where(used, np.cumsum(used) - 1, -1).astype(INDEX)
 
 
-def renumber(ensemble: LabelEnsemble, numbers: np.ndarray) -> LabelEnsemble:
+def renumber(ensemble: LabelEnsemble, new_ids: np.ndarray) -> LabelEnsemble:
     """Replace each atom a of the ensemble by numbers[a]."""
-    return ensemble._replace(atom=np.append(numbers, INDEX(-1))[ensemble.atom])  # -1, at a leaf, selects the last
+    return ensemble._replace(atom=np.append(new_ids, INDEX(-1))[ensemble.atom])  # -1, at a leaf, selects the last
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ class CompiledDtree:
             window_labels=np.zeros(windows, dtype=np.uint64),
             scores=np.zeros((windows, n_labels), dtype=SCORE),
             shift=np.zeros((1, 1), dtype=SCORE),
-            gate_keys=np.zeros(N_KEYS + N_NUMBERS, dtype=OFFSET),
+            window_keys=np.zeros(N_KEYS + N_VALUES, dtype=OFFSET),
             features=make_feature_scratch(table, self.n_stamps, windows=int(grammar[1]), tokens=n_tokens),
             window=make_rule_scratch(self.search.window_rules),
             shifts=make_rule_scratch(self.search.shift_rules),
@@ -176,11 +176,11 @@ def make_feature_scratch(
 ) -> FeatureScratch:
     """Allocate working memory of the feature kernel for atom ids below `n_stamps`. `windows`: number of windows, in
     addition to one, whose atoms it can store. `tokens`: length of the longest sentence."""
-    most = min(n_stamps + len(table.tuples) + 1, most_atoms(table, tokens))  # equal hashes may repeat a tuple's
+    capacity = min(n_stamps + len(table.tuples) + 1, max_atoms(table, tokens))  # equal hashes may repeat a tuple's
     return FeatureScratch(
-        place=np.full(len(table.places) + 1, -1, dtype=INDEX),
+        position=np.full(len(table.positions) + 1, -1, dtype=INDEX),
         slot=np.full(len(table.slots) + 1, -1, dtype=INDEX),
-        atoms=np.zeros(max(most, 1) * (1 + windows), dtype=INDEX),
+        atoms=np.zeros(max(capacity, 1) * (1 + windows), dtype=INDEX),
         stamp=np.zeros(max(n_stamps, 1), dtype=INDEX),
         mark=np.zeros(1, dtype=INDEX),
         children=np.zeros(max_children, dtype=INDEX),
@@ -200,14 +200,14 @@ def compile_model(model: DtreeModel) -> CompiledDtree:
         shift_atoms=compose(model.atoms, shift.atom_map),
         window_rules=window,
         shift_rules=shift,
-        gate=model.gate.weights if len(model.gate.weights) else np.zeros(1, dtype=np.int16),
+        window_filter=model.window_filter.weights if len(model.window_filter.weights) else np.zeros(1, dtype=np.int16),
         labels=model.labels,
     )
     stamps = 1 + max(int(window.atom_map.max(initial=-1)), int(shift.atom_map.max(initial=-1)))
     return CompiledDtree(search, stamps)
 
 
-def untrained(
+def untrained_model(
     lexicon: Lexicon, templates: Templates, heads: HeadRules, strategy: str, max_arity: int, recipe: tuple[str, ...]
 ) -> DtreeModel:
     """Return a model without trees, which scores every inference 0: the trainer's initial model, and a baseline."""

@@ -23,28 +23,28 @@ _FIELDS = ("trees", "nodes", "root_steps", "inner", "table", "rank", "yes_step",
 def pack_ensembles(ensembles: Sequence[LabelEnsemble], n_atoms: int, *, prefix: str = "") -> dict[str, np.ndarray]:
     """Convert ensembles to arrays of a container, with names that begin with `prefix`; raises `ModelFormatError` for
     malformed ensembles."""
-    for number, ensemble in enumerate(ensembles):
-        validate(ensemble, n_atoms, name=f"ensemble {number}")
+    for index, ensemble in enumerate(ensembles):
+        validate(ensemble, n_atoms, name=f"ensemble {index}")
 
-    def joined(parts: list[np.ndarray], dtype: type) -> np.ndarray:
+    def concatenate(parts: list[np.ndarray], dtype: type) -> np.ndarray:
         return np.concatenate([np.zeros(0, dtype=dtype), *parts]).astype(dtype)
 
-    inner = joined([e.atom >= 0 for e in ensembles], bool)
-    node = joined([np.arange(len(e.atom)) for e in ensembles], np.int64)[inner]
-    yes = joined([e.yes for e in ensembles], np.int64)[inner]
-    no = joined([e.no for e in ensembles], np.int64)[inner]
-    value = joined([e.value for e in ensembles], SCORE)[~inner]
-    table, rank = np.unique(joined([e.atom for e in ensembles], INDEX)[inner], return_inverse=True)
+    inner = concatenate([e.atom >= 0 for e in ensembles], bool)
+    node = concatenate([np.arange(len(e.atom)) for e in ensembles], np.int64)[inner]
+    yes = concatenate([e.yes for e in ensembles], np.int64)[inner]
+    no = concatenate([e.no for e in ensembles], np.int64)[inner]
+    value = concatenate([e.value for e in ensembles], SCORE)[~inner]
+    table, rank = np.unique(concatenate([e.atom for e in ensembles], INDEX)[inner], return_inverse=True)
     by_frequency = np.argsort(-np.bincount(rank, minlength=len(table)), kind="stable")
-    place = np.empty(len(table), dtype=np.int64)
-    place[by_frequency] = np.arange(len(table))
+    new_rank = np.empty(len(table), dtype=np.int64)
+    new_rank[by_frequency] = np.arange(len(table))
     packed = {
         "trees": np.array([len(e.roots) for e in ensembles], dtype=np.int64),
         "nodes": np.array([len(e.atom) for e in ensembles], dtype=np.int64),
-        "root_steps": joined([np.diff(e.roots.astype(np.int64), prepend=0) for e in ensembles], np.int64),
+        "root_steps": concatenate([np.diff(e.roots.astype(np.int64), prepend=0) for e in ensembles], np.int64),
         "inner": np.packbits(inner),
         "table": table[by_frequency].astype(INDEX),
-        "rank": place[rank],
+        "rank": new_rank[rank],
         "yes_step": yes - node,
         "no_step": no - yes,
         "charged": np.packbits(value != 0),
@@ -53,7 +53,7 @@ def pack_ensembles(ensembles: Sequence[LabelEnsemble], n_atoms: int, *, prefix: 
     return {prefix + name: packed[name] for name in _FIELDS}
 
 
-def declared(prefix: str) -> dict[str, Array]:
+def declare_ensembles(prefix: str) -> dict[str, Array]:
     """Declare the arrays of `pack_ensembles` in a file; `unpack_ensembles` checks that they are consistent."""
     flags = {name: Array("uint8", (name,)) for name in ("inner", "charged")}
     counts = {name: Array("int64", ("ensembles",), 0, below=_LIMIT) for name in ("trees", "nodes")}
@@ -84,7 +84,7 @@ def unpack_ensembles(arrays: Mapping[str, np.ndarray], n_atoms: int, *, prefix: 
 
     def require(fits: bool, what: str) -> None:
         if not fits:
-            raise _malformed(what)
+            raise _format_error(what)
 
     for name, array in part.items():
         require(array.ndim == 1 and array.dtype.kind in "iu", f"{prefix + name} is not a list of integers")
@@ -142,23 +142,23 @@ class PackedEnsembles(Sequence[LabelEnsemble]):
     def __init__(self, part: Mapping[str, np.ndarray], trees: np.ndarray, nodes: np.ndarray, inner: np.ndarray):
         self._part = {name: narrow(array) for name, array in part.items()}
         charged = _counts(part["charged"], nodes - inner)
-        self._from = {  # offsets of the labels' parts in the arrays
+        self._offsets = {  # offsets of the labels' parts in the arrays
             name: np.concatenate([[0], np.cumsum(sizes)]).tolist()
             for name, sizes in (("tree", trees), ("node", nodes), ("inner", inner), ("units", charged))
         }
 
     def __len__(self) -> int:
-        return len(self._from["tree"]) - 1
+        return len(self._offsets["tree"]) - 1
 
     def __iter__(self) -> Iterator[LabelEnsemble]:
         return map(self._unpack, range(len(self)))
 
     def __getitem__(self, label: Any) -> Any:
-        places = range(len(self))[label]
-        return [self._unpack(place) for place in places] if isinstance(label, slice) else self._unpack(places)
+        labels = range(len(self))[label]
+        return [self._unpack(one) for one in labels] if isinstance(label, slice) else self._unpack(labels)
 
     def _unpack(self, label: int) -> LabelEnsemble:
-        here = {name: slice(*starts[label : label + 2]) for name, starts in self._from.items()}
+        here = {name: slice(*starts[label : label + 2]) for name, starts in self._offsets.items()}
         part, splits = self._part, here["inner"]
         inner = part["inner"][here["node"]]
         leaves = slice(here["node"].start - splits.start, here["node"].stop - splits.stop)
@@ -171,7 +171,7 @@ class PackedEnsembles(Sequence[LabelEnsemble]):
         no[inner] = yes[inner] + part["no_step"][splits]
         farthest = max(int(np.abs(array).max(initial=0)) for array in (roots, yes, no))
         if farthest > np.iinfo(INDEX).max:
-            raise _malformed(f"label {label} has a node number beyond 32 bits")
+            raise _format_error(f"label {label} has a node number beyond 32 bits")
         leaf_value = np.zeros(len(charged), dtype=SCORE)
         leaf_value[charged] = part["units"][here["units"]] * CONFIDENCE_GRID
         value = np.zeros(len(inner), dtype=SCORE)
@@ -179,5 +179,5 @@ class PackedEnsembles(Sequence[LabelEnsemble]):
         return LabelEnsemble(roots.astype(INDEX), atom, yes.astype(INDEX), no.astype(INDEX), value)
 
 
-def _malformed(what: str) -> ModelFormatError:
+def _format_error(what: str) -> ModelFormatError:
     return ModelFormatError(f"malformed trees in the model: {what}; fetch or write the file again")

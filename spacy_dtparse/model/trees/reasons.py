@@ -16,17 +16,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...dtypes import CONFIDENCE_GRID
-from ...features.trees.facts import fact, topic_of
-from ...features.trees.names import NOTHING, READER
-from ...features.trees.templates import BELIEFS
-from ...features.trees.wording import ALWAYS, AtomTest, atom_tests, group_of, is_counted, same_place
-from ...kernels.trees import beliefs as b
-from ...kernels.trees.beliefs import count_tokens
-from ...kernels.trees.features import BELIEF, Nodes
+from ...features.trees.fact_clauses import fact_clause, topic_of
+from ...features.trees.names import NOTHING, SPAN_MODEL_PREFIX
+from ...features.trees.templates import MARGINALS
+from ...features.trees.wording import ALWAYS, AtomTest, atom_tests, canonical_subject, group_of, is_counted
+from ...kernels.trees import marginals as b
+from ...kernels.trees.features import MARGINAL_COLUMN, Nodes
+from ...kernels.trees.marginals import count_tokens
 from ...kernels.trees.pruning import AFTER, CERTAIN, LIKELY
 from ...kernels.trees.search import FALLBACK
 from ...stored_names import stored_as
-from .explain import Rule, atoms_of, names_of, search
+from .explain import Rule, atoms_of, cached_atom_names, search
 from .model import DtreeModel
 from .rules import Conjunctions, conjunctions
 
@@ -83,24 +83,24 @@ class RuleBook:
 
     def __init__(self, model: DtreeModel):
         self.names = model.names
-        self.atoms = names_of(model)
+        self.atoms = cached_atom_names(model)
         self._rules: Conjunctions = conjunctions(list(model.ensembles))
         size = np.diff(self._rules.start)
         rule = np.repeat(np.arange(len(size)), size)
-        place = np.arange(len(rule)) - self._rules.start[rule]
+        index = np.arange(len(rule)) - self._rules.start[rule]
         each, rest = np.divmod(self._rules.units, np.maximum(size, 1))
-        self._shares = each[rule] + (place < rest[rule])  # each rule's add up to its units
+        self._condition_units = each[rule] + (index < rest[rule])  # each rule's add up to its units
         self._rule_of = rule
         self.label_of_rule, self.units, self.bias = self._rules.label, self._rules.units, self._rules.bias
         self.tests: Callable[[int], tuple[AtomTest, ...]] = cache(lambda atom: atom_tests(self.atoms[atom]))
-        self._numbers: dict[tuple[str, str, str], int] = {}
+        self._topic_ids: dict[tuple[str, str, str], int] = {}
         self._counter = count()
         self._topics: dict[int, tuple[str, str, str]] = {}
         """Topics by id: group, topic, and the value if each value is a separate topic."""
-        self._moves = cache(lambda atom: any(is_counted(test.subject) for test in self.tests(atom)))
+        self._is_counted = cache(lambda atom: any(is_counted(test.subject) for test in self.tests(atom)))
         self._parts = lru_cache(1 << 17)(self._parts_of)
 
-    def fired(self, active: np.ndarray) -> np.ndarray:
+    def firing(self, active: np.ndarray) -> np.ndarray:
         """bool (R,): whether each rule fires; `active`: ids of the atoms that are present."""
         there = np.zeros(len(self.atoms), dtype=np.int8)
         there[active] = 1
@@ -119,23 +119,23 @@ class RuleBook:
         np.add.at(units, self._rules.label[fired], self._rules.units[fired])
         return units
 
-    def shares(self, fired: np.ndarray, label: int) -> dict[int, int]:
+    def condition_values(self, fired: np.ndarray, label: int) -> dict[int, int]:
         """Sum the values of the conditions (2 · atom + present) over a label's rules, in units; -1: its constant."""
-        own = fired & (self._rules.label == label)
-        taken = own[self._rule_of] if len(own) else np.zeros(0, dtype=np.bool_)
-        conditions, at = np.unique(self._rules.literal[taken], return_inverse=True)
+        of_label = fired & (self._rules.label == label)
+        is_taken = of_label[self._rule_of] if len(of_label) else np.zeros(0, dtype=np.bool_)
+        conditions, at = np.unique(self._rules.literal[is_taken], return_inverse=True)
         sums = np.zeros(len(conditions), dtype=np.int64)
-        np.add.at(sums, at, self._shares[taken])
+        np.add.at(sums, at, self._condition_units[is_taken])
         found = dict(zip(conditions.tolist(), sums.tolist(), strict=True))
         return {-1: int(self._rules.bias[label]), **found} if self._rules.bias[label] else found
 
     def rules(self, fired: np.ndarray, label: int) -> tuple[Rule, ...]:
         """Return the rules of a label that fired, the largest |value| first."""
         found = []
-        for number in np.flatnonzero(fired & (self._rules.label == label)).tolist():
-            own = self.conditions(number)
-            present, absent = (tuple(self.atoms[c >> 1] for c in own if c & 1 == kind) for kind in (1, 0))
-            found.append(Rule(present, absent, int(self._rules.units[number]) * CONFIDENCE_GRID))
+        for rule_id in np.flatnonzero(fired & (self._rules.label == label)).tolist():
+            conditions = self.conditions(rule_id)
+            present, absent = (tuple(self.atoms[c >> 1] for c in conditions if c & 1 == kind) for kind in (1, 0))
+            found.append(Rule(present, absent, int(self._rules.units[rule_id]) * CONFIDENCE_GRID))
         if self._rules.bias[label]:
             found.append(Rule((), (), int(self._rules.bias[label]) * CONFIDENCE_GRID))
         return tuple(sorted(found, key=lambda rule: -abs(rule.value)))
@@ -145,14 +145,14 @@ class RuleBook:
         parts = []
         for subject, operator, value in self.tests(atom):
             name = subject if window is None else window.name(subject)
-            alone = value if held and operator == "has" else ""
-            topic = group_of(name), topic_of(name), alone
-            number = self._numbers.setdefault(topic, next(self._counter))  # also with several threads
-            self._topics[number] = topic
-            parts.append((number, AtomTest(name, operator, value)))
+            member = value if held and operator == "has" else ""
+            topic = group_of(name), topic_of(name), member
+            topic_id = self._topic_ids.setdefault(topic, next(self._counter))  # also with several threads
+            self._topics[topic_id] = topic
+            parts.append((topic_id, AtomTest(name, operator, value)))
         return tuple(parts)
 
-    def known(self, active: np.ndarray, window: _Window) -> dict[str, str]:
+    def known_values(self, active: np.ndarray, window: _Window) -> dict[str, str]:
         """Return the values of the subjects that the present atoms test."""
         tests = (test for atom in active.tolist() for test in self.tests(atom))
         return {window.name(test.subject): test.value for test in tests if test.operator == "="}
@@ -166,27 +166,29 @@ class RuleBook:
             value = own.get(condition, 0)
             over, held = value - other.get(condition, 0), bool(condition & 1)
             atom = condition >> 1
-            parts = self._parts(atom, held, window if self._moves(atom) else None) if condition >= 0 else _ALWAYS
+            parts = self._parts(atom, held, window if self._is_counted(atom) else None) if condition >= 0 else _ALWAYS
             if len(parts) == 1:
                 topics.setdefault(parts[0][0], []).append((value, over, parts[0][1], held))
                 continue
             (each, rest), (each_over, rest_over) = divmod(value, len(parts)), divmod(over, len(parts))
-            for place, (key, test) in enumerate(parts):
-                topics.setdefault(key, []).append((each + (place < rest), each_over + (place < rest_over), test, held))
+            for index, (key, test) in enumerate(parts):
+                topics.setdefault(key, []).append((each + (index < rest), each_over + (index < rest_over), test, held))
         found: dict[str, list[tuple[str, int, int]]] = {}
-        for number, asked in topics.items():
-            group, topic, _ = self._topics[number] if number >= 0 else (ALWAYS, ALWAYS, "")
-            value, over = sum(part[0] for part in asked), sum(part[1] for part in asked)
-            asked.sort(key=_size, reverse=True)
-            words = _CONSTANT if group == ALWAYS else fact(topic, known, [part[2:] for part in asked])
+        for topic_id, parts_of_topic in topics.items():
+            group, topic, _ = self._topics[topic_id] if topic_id >= 0 else (ALWAYS, ALWAYS, "")
+            value, over = sum(part[0] for part in parts_of_topic), sum(part[1] for part in parts_of_topic)
+            parts_of_topic.sort(key=_size, reverse=True)
+            words = _CONSTANT if group == ALWAYS else fact_clause(topic, known, [part[2:] for part in parts_of_topic])
             found.setdefault(group, []).append((words, value, over))
-        made = []
+        groups = []
         for group, facts in found.items():
             facts.sort(key=lambda one: -max(abs(one[1]), abs(one[2])))
             sums = [sum(one[1] for one in facts) * CONFIDENCE_GRID, sum(one[2] for one in facts) * CONFIDENCE_GRID]
-            told = tuple(Fact(words, own * CONFIDENCE_GRID, more * CONFIDENCE_GRID) for words, own, more in facts)
-            made.append(Group(group, sums[0], sums[1], told))
-        return tuple(sorted(made, key=lambda group: -max(abs(group.value), abs(group.over))))
+            facts_of_group = tuple(
+                Fact(words, own * CONFIDENCE_GRID, more * CONFIDENCE_GRID) for words, own, more in facts
+            )
+            groups.append(Group(group, sums[0], sums[1], facts_of_group))
+        return tuple(sorted(groups, key=lambda group: -max(abs(group.value), abs(group.over))))
 
 
 def _size(part: tuple[int, int, AtomTest, bool]) -> int:
@@ -205,15 +207,15 @@ class _Window(NamedTuple):
     head: int
 
     def name(self, subject: str) -> str:
-        return same_place(subject, self.arity, self.head)
+        return canonical_subject(subject, self.arity, self.head)
 
 
 def rule_book(model: DtreeModel) -> RuleBook:
     """Return the model's RuleBook, built at the first call."""
-    kept: dict[str, Any] = vars(model)
-    if "_rule_book" not in kept:
-        kept["_rule_book"] = RuleBook(model)
-    return kept["_rule_book"]
+    cache: dict[str, Any] = vars(model)
+    if "_rule_book" not in cache:
+        cache["_rule_book"] = RuleBook(model)
+    return cache["_rule_book"]
 
 
 def reasons(
@@ -227,8 +229,8 @@ def reasons(
     """
     model: DtreeModel = parser.model
     book, record = rule_book(model), parser.recipe.prepare(words, tags)
-    own_words, own_tags = [words[k] for k in record.kept], [tags[k] for k in record.kept]
-    tokens = parser.encode(own_words, own_tags)
+    kept_words, kept_tags = [words[k] for k in record.kept], [tags[k] for k in record.kept]
+    tokens = parser.encode(kept_words, kept_tags)
     nodes, status = search(parser, tokens)
     n, last = count_tokens(tokens), int(nodes.used[0]) - (status == FALLBACK)
     found = {}
@@ -240,29 +242,29 @@ def reasons(
             continue
         children = nodes.pool[at : at + arity].tolist()
         window = _Window(arity, children.index(int(item["middle"])))
-        known = book.known(active, window) | _plain_facts(model, nodes, node, n, children, own_words, own_tags)
-        known |= _items_right(model, nodes, node, n, own_words, own_tags)
+        known = book.known_values(active, window) | _node_values(model, nodes, node, n, children, kept_words, kept_tags)
+        known |= _right_item_values(model, nodes, node, n, kept_words, kept_tags)
         row, right = (
             _row(tokens, start, end),
             int(nodes.item[_next_item(nodes, node, n, end)]["end"]) if end < n else -1,
         )
         spans = {"window": row, "with left": _row(tokens, start - 1, end)}
         spans |= {"with right": _row(tokens, start, right), "of right": _row(tokens, end, right)}
-        for name, at_row in spans.items() if model.reader else ():
-            known |= _believed(model, tokens, at_row, f"{READER}{name}")
-        fired, label = book.fired(active), int(item["label"])
+        for name, at_row in spans.items() if model.span_model else ():
+            known |= _marginal_values(model, tokens, at_row, f"{SPAN_MODEL_PREFIX}{name}")
+        fired, label = book.firing(active), int(item["label"])
         units, below = book.scores(fired), _labels_below(nodes, node)
         allowed = {k for k in range(len(model.lexicon.labels) - 1)} - below - {label}
-        left = allowed & _left_by_reader(model, tokens, row, bool(below))
+        left = allowed & _allowed_labels(model, tokens, row, bool(below))
         second = max(left or allowed, key=lambda k: int(units[k]), default=None)
-        other = {} if second is None else book.shares(fired, second)
+        other = {} if second is None else book.condition_values(fired, second)
         found[key] = Reasons(
             book.names[label],
             int(units[label]) * CONFIDENCE_GRID,
             None if second is None else book.names[second],
             int(units[label] - (0 if second is None else units[second])) * CONFIDENCE_GRID,
             {name: int(score) * CONFIDENCE_GRID for name, score in zip(book.names[:-1], units[:-1], strict=True)},
-            book.groups(book.shares(fired, label), other, known, window),
+            book.groups(book.condition_values(fired, label), other, known, window),
             int((fired & (book.label_of_rule == label)).sum()) + bool(book.bias[label]),
             partial(book.rules, fired, label),
         )
@@ -277,30 +279,30 @@ def _row(tokens: np.ndarray, start: int, end: int) -> int:
     return next((row for row in rows if tokens[row, b.END] == end), -1)
 
 
-def _left_by_reader(model: DtreeModel, tokens: np.ndarray, row: int, unary: bool) -> set[int]:
+def _allowed_labels(model: DtreeModel, tokens: np.ndarray, row: int, unary: bool) -> set[int]:
     """Return the labels that the span model allows for a window over a row's span (see `kernels.trees.pruning`)."""
     if row < 0:
         return set()
-    level = int(tokens[row, b.SURE] >= LIKELY) + int(tokens[row, b.SURE] >= CERTAIN)
+    level = int(tokens[row, b.CHAIN_PROB] >= LIKELY) + int(tokens[row, b.CHAIN_PROB] >= CERTAIN)
     found = int(model.labels[int(unary), level, tokens[row, b.CHAIN]])
     if level < 2:
         found |= int(model.labels[int(unary), AFTER, tokens[row, b.CHAIN_2]])
     return {k for k in range(len(model.lexicon.labels)) if found >> k & 1}
 
 
-def _believed(model: DtreeModel, tokens: np.ndarray, row: int, place: str) -> dict[str, str]:
-    """Return the span model's values for the span of a row, by the subjects of atoms at the position `place`."""
+def _marginal_values(model: DtreeModel, tokens: np.ndarray, row: int, prefix: str) -> dict[str, str]:
+    """Return the span model's values for the span of a row, by the subjects of atoms at the position `prefix`."""
     names = ("chain", "second chain", "mass", "sure", "second sure", "starting", "ending", "crossing")
     if row < 0:
-        return {f"{place} {name}": NOTHING for name in names}
-    facts = {}
+        return {f"{prefix} {name}": NOTHING for name in names}
+    values = {}
     for name, column in (("chain", b.CHAIN), ("second chain", b.CHAIN_2)):
-        number = int(tokens[row, column])
-        facts[name] = model.lexicon.chains[number] if number >= 0 else NOTHING
+        chain_id = int(tokens[row, column])
+        values[name] = model.lexicon.chains[chain_id] if chain_id >= 0 else NOTHING
     for name in names[2:]:
-        low, high = ((0.0, *b.LIMITS, 1.0)[int(tokens[row, BELIEFS[name] - BELIEF]) + k] for k in (0, 1))
-        facts[name] = f"{low:g} to {high:g}"
-    return {f"{place} {name}": value for name, value in facts.items()}
+        low, high = ((0.0, *b.LIMITS, 1.0)[int(tokens[row, MARGINALS[name] - MARGINAL_COLUMN]) + k] for k in (0, 1))
+        values[name] = f"{low:g} to {high:g}"
+    return {f"{prefix} {name}": value for name, value in values.items()}
 
 
 def _labels_below(nodes: Nodes, node: int) -> set[int]:
@@ -312,7 +314,7 @@ def _labels_below(nodes: Nodes, node: int) -> set[int]:
     return found
 
 
-def _plain_facts(
+def _node_values(
     model: DtreeModel,
     nodes: Nodes,
     node: int,
@@ -325,35 +327,35 @@ def _plain_facts(
     symbols, arity = model.lexicon.symbols, len(children)
     start, end = int(nodes.item[node]["start"]), int(nodes.item[node]["end"])
     labels = [symbols[int(nodes.item[child]["label"])] for child in children]
-    facts = {"labels": " ".join(labels), "items of span": str(arity), "terminals of span": str(end - start)}
-    places = dict.fromkeys((f"{side} terminal {k}" for side in ("left", "right") for k in range(4)), -1)
+    values = {"labels": " ".join(labels), "items of span": str(arity), "terminals of span": str(end - start)}
+    tokens = dict.fromkeys((f"{side} terminal {k}" for side in ("left", "right") for k in range(4)), -1)
     for k in range(4):
-        places |= {f"left terminal {k}": start - 1 - k, f"right terminal {k}": end + k}
+        tokens |= {f"left terminal {k}": start - 1 - k, f"right terminal {k}": end + k}
         if k < end - start:
-            places |= {f"start terminal {k}": start + k, f"end terminal {k}": end - 1 - k}
+            tokens |= {f"start terminal {k}": start + k, f"end terminal {k}": end - 1 - k}
     for k, child in enumerate(children):
         name = "first" if k == 0 else "last" if k == arity - 1 else f"start item {k}"
-        places[name], facts[f"{name} label"] = int(nodes.item[child]["head"]), labels[k]
+        tokens[name], values[f"{name} label"] = int(nodes.item[child]["head"]), labels[k]
     middle = int(nodes.item[node]["middle"])
-    places["head"], facts["head label"] = int(nodes.item[node]["head"]), symbols[int(nodes.item[middle]["label"])]
+    tokens["head"], values["head label"] = int(nodes.item[node]["head"]), symbols[int(nodes.item[middle]["label"])]
     inner = {"first": children[0], "last": children[-1], "head": middle}
     if int(nodes.item[node]["end"]) < n:
         inner["right item 0"] = _next_item(nodes, node, n, end)
     for name, child in inner.items():
         for which, column in (("first", "first"), ("head", "middle"), ("last", "last")):
             below, inside = int(nodes.item[child][column]), f"{which} child of {name}"
-            facts[f"{inside} label"] = symbols[int(nodes.item[below]["label"])] if below >= 0 else NOTHING
-            places[inside] = int(nodes.item[below]["head"]) if below >= 0 else -1
+            values[f"{inside} label"] = symbols[int(nodes.item[below]["label"])] if below >= 0 else NOTHING
+            tokens[inside] = int(nodes.item[below]["head"]) if below >= 0 else -1
     for k in range(arity, 4):
         for side in ("start", "end"):
-            places[f"{side} item {k}"], facts[f"{side} item {k} label"] = -1, NOTHING
+            tokens[f"{side} item {k}"], values[f"{side} item {k} label"] = -1, NOTHING
     if arity == 1:
-        places["last"], facts["last label"] = places["first"], labels[0]
-    for name, place in places.items():
-        there = 0 <= place < len(words)
-        facts[f"{name} tag"] = tags[place] if there else NOTHING
-        facts[f"{name} word"] = f'"{words[place]}"' if there else NOTHING
-    return facts
+        tokens["last"], values["last label"] = tokens["first"], labels[0]
+    for name, token in tokens.items():
+        there = 0 <= token < len(words)
+        values[f"{name} tag"] = tags[token] if there else NOTHING
+        values[f"{name} word"] = f'"{words[token]}"' if there else NOTHING
+    return values
 
 
 def _next_item(nodes: Nodes, node: int, n: int, at: int) -> int:
@@ -362,11 +364,11 @@ def _next_item(nodes: Nodes, node: int, n: int, at: int) -> int:
     return n + int(built[-1]) if len(built) else at
 
 
-def _items_right(
+def _right_item_values(
     model: DtreeModel, nodes: Nodes, node: int, n: int, words: Sequence[str], tags: Sequence[str]
 ) -> dict[str, str]:
     """Return the values of the next items to the right of a node, by the subjects of atoms."""
-    facts: dict[str, str] = {}
+    result: dict[str, str] = {}
     at, count = int(nodes.item[node]["end"]), 0
     for k in range(_COUNTED):
         values = (NOTHING, NOTHING, NOTHING)
@@ -375,8 +377,10 @@ def _items_right(
             head, at = int(item["head"]), int(item["end"])
             values = model.lexicon.symbols[int(item["label"])], tags[head], f'"{words[head]}"'
             count += 1
-        facts |= {f"right item {k} {name}": value for name, value in zip(("label", "tag", "word"), values, strict=True)}
-    return facts | {f"items of {_COUNTED} of right context": str(count)}
+        result |= {
+            f"right item {k} {name}": value for name, value in zip(("label", "tag", "word"), values, strict=True)
+        }
+    return result | {f"items of {_COUNTED} of right context": str(count)}
 
 
 _COUNTED = 4

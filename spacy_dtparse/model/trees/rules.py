@@ -13,10 +13,10 @@ import numpy as np
 
 from ...dtypes import BITS, CONFIDENCE_GRID, INDEX
 from ...kernels.trees.rules import RuleSet
-from ..segments import line_up
+from ..segments import select_segments
 from .ensemble import LabelEnsemble
 
-DENSE_SHARE = 0.1
+DENSE_FRACTION = 0.1
 """An atom that clears rules in more than this fraction of all words gets a dense row of masks (see bench_rules.py)."""
 
 _VALUE_LIMIT = 2**30
@@ -46,16 +46,16 @@ def conjunctions(ensembles: Sequence[LabelEnsemble]) -> Conjunctions:
     """
     labels, sizes, literals, units = [], [], [], []
     bias = np.zeros(len(ensembles), dtype=np.int64)
-    for number, ensemble in enumerate(ensembles):
+    for label_id, ensemble in enumerate(ensembles):
         start, codes, values = _paths(ensemble)
         empty = np.diff(start) == 0
-        bias[number] = values[empty].sum()
-        first, values = _merged(start, codes, values)
+        bias[label_id] = values[empty].sum()
+        first, values = _merge_equal(start, codes, values)
         counts = (values != 0) & ~empty[first]
-        kept = first[counts]
+        selected = first[counts]
         units.append(values[counts])
-        new, take = line_up(start, kept)
-        labels.append(np.full(len(kept), number, dtype=INDEX))
+        new, take = select_segments(start, selected)
+        labels.append(np.full(len(selected), label_id, dtype=INDEX))
         sizes.append(np.diff(new))
         literals.append(codes[take])
     none = [np.zeros(0, dtype=np.int64)]
@@ -64,7 +64,7 @@ def conjunctions(ensembles: Sequence[LabelEnsemble]) -> Conjunctions:
     return Conjunctions(label.astype(INDEX), start, literal.astype(INDEX), unit, bias)
 
 
-def _merged(start: np.ndarray, codes: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _merge_equal(start: np.ndarray, codes: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Merge equal conjunctions: return (first, sums), the index of the first occurrence of each distinct conjunction,
     ascending, and the sum of its values. Conjunctions are compared by two 64-bit sums of hashes of their literals."""
     digests = np.zeros((2, len(values)), dtype=BITS)
@@ -119,14 +119,16 @@ def _paths(ensemble: LabelEnsemble) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     possible = np.ones(len(leaves), dtype=bool)
     possible[rows[1:][clash]] = False
     bounds = np.searchsorted(rows, np.arange(len(leaves) + 1))
-    start, take = line_up(bounds, np.flatnonzero(possible))
+    start, take = select_segments(bounds, np.flatnonzero(possible))
     return start, codes[take], units[possible]
 
 
-def compile_rules(ensembles: Sequence[LabelEnsemble], n_atoms: int, *, dense_share: float = DENSE_SHARE) -> RuleSet:
+def compile_rules(
+    ensembles: Sequence[LabelEnsemble], n_atoms: int, *, dense_fraction: float = DENSE_FRACTION
+) -> RuleSet:
     """Pack the well-formed ensembles of all labels, over atoms 0 .. n_atoms - 1, for `kernels.trees.rules`.
 
-    `dense_share` only trades memory for speed; see `DENSE_SHARE`.
+    `dense_fraction` only trades memory for speed; see `DENSE_FRACTION`.
     """
     rules = _split_large(conjunctions(ensembles))
     n_labels, n_rules = len(ensembles), len(rules.label)
@@ -160,8 +162,8 @@ def compile_rules(ensembles: Sequence[LabelEnsemble], n_atoms: int, *, dense_sha
     used = used[np.argsort(-words_hit[used], kind="stable")]
     atom_map = np.full(n_atoms, -1, dtype=INDEX)
     atom_map[used] = np.arange(len(used))
-    n_dense = int(np.count_nonzero(words_hit[used] > dense_share * n_words))
-    rows, take = line_up(kill_start, used[:n_dense])
+    n_dense = int(np.count_nonzero(words_hit[used] > dense_fraction * n_words))
+    rows, take = select_segments(kill_start, used[:n_dense])
     dense = np.full((n_dense, n_words), ~BITS(0), dtype=BITS)
     dense[np.repeat(np.arange(n_dense), np.diff(rows)), kill_word[take]] = ~kill_bits[take]
 
@@ -203,8 +205,8 @@ def _layers(
     ends = label_word[-1] + np.cumsum(in_layer.ravel()).reshape(n_labels, deepest)
     starts = np.append(label_word[-1], ends[:, -1] if deepest else np.full(n_labels, label_word[-1]))[:-1]
     layer = np.column_stack([starts, ends]).astype(np.int64)
-    own = label[owner]
-    return layer, layer[own, turn] * 64 + slot[owner] - 64 * label_word[own]
+    label_of_literal = label[owner]
+    return layer, layer[label_of_literal, turn] * 64 + slot[owner] - 64 * label_word[label_of_literal]
 
 
 def _split_large(rules: Conjunctions) -> Conjunctions:
@@ -213,7 +215,7 @@ def _split_large(rules: Conjunctions) -> Conjunctions:
     if parts.max(initial=1) == 1:
         return rules
     copies = np.repeat(np.arange(len(parts)), parts)
-    start, take = line_up(rules.start, copies)
+    start, take = select_segments(rules.start, copies)
     units = rules.units[copies] // parts[copies]
     last = np.cumsum(parts) - 1
     units[last] += rules.units - np.add.reduceat(units, np.concatenate([[0], last[:-1] + 1]))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import one_of, real_number, shown, truth, whole_number
+from ...checks import boolean, integer, one_of, real, short_repr
 from ...features.trees.templates import CHILDREN, GROUPS, KINDS, SPANS, WHERE
 from ...kernels.trees.pruning import LEVELS
 from ...kernels.trees.state import STRATEGIES
@@ -24,50 +24,50 @@ from ..schema import (
     Text,
     a,
     finite,
-    listed,
-    perhaps,
+    list_of,
+    optional,
     record,
     row,
     table,
     text,
 )
 from ..schema import texts as strings
-from .packing import declared as declared_trees
+from .packing import declare_ensembles as declare_trees
 
-READER = "reader"
+SPAN_MODEL_ARRAY = "reader"
 """Name of the array with the bytes of the span model."""
 MAX_LABELS, MAX_TAGS, MAX_CHAINS, MAX_CLUSTERS = 512, 2**14, 4096, 2**14
 MAX_ATOMS = 2**22
-_CLUSTER = Text(most=10**6, printable=False)
+_CLUSTER = Text(maximum=10**6, printable=False)
 """Words of a cluster, separated by blanks."""
-_MOST_TEMPLATES, _FARTHEST, _MOST_ITEMS = 4096, 64, 1000
+_MAX_TEMPLATES, _MAX_OFFSET, _MAX_ITEMS = 4096, 64, 1000
 """Maximum number of templates of a kind, maximum offset of a position, maximum number of items of a group."""
-_MOST_SCANS, _MOST_RULES, _MOST_IN_SETS = 64, 512, 4096
+_MAX_SCANS, _MAX_RULES, _MAX_IN_SETS = 64, 512, 4096
 """Maximum numbers of scans of a head rule, of head rules, and of labels in a scan or a set."""
-_FAR = 2**41
+_MAX_MARGIN = 2**41
 """Bound of the absolute margins of the window filter."""
 
 
-def place(value: Any, depth: int = 0) -> str:
+def check_position(value: Any, depth: int = 0) -> str:
     """Return the error in a position of a template, "" if it is valid; see `features.trees.templates.Place`. Spans of
     the span model have no children."""
     kind = value[0] if isinstance(value, list) and len(value) == 3 else None
     if kind == "child":
         inner = value[2][0] if isinstance(value[2], list) and value[2] else None
         if inner == "believed" or depth > 3:
-            return f" is {shown(value)}; it must be a child of an item or terminal, at most 4 below it"
-        return a(one_of(*CHILDREN))(value[1]) or place(value[2], depth + 1)
+            return f" is {short_repr(value)}; it must be a child of an item or terminal, at most 4 below it"
+        return a(one_of(*CHILDREN))(value[1]) or check_position(value[2], depth + 1)
     if kind == "believed":
-        return a(one_of(*SPANS))(value[1]) or a(whole_number(0, 0))(value[2])
+        return a(one_of(*SPANS))(value[1]) or a(integer(0, 0))(value[2])
     wrong = a(one_of("item", "terminal", "child", "believed"))(kind)
-    return wrong or a(one_of(*WHERE))(value[1]) or a(whole_number(-_FARTHEST, _FARTHEST))(value[2])
+    return wrong or a(one_of(*WHERE))(value[1]) or a(integer(-_MAX_OFFSET, _MAX_OFFSET))(value[2])
 
 
-_PAIR = row(place, text(NAME))
-_SCANS = listed(row(a(one_of(*MODES)), strings(TAG, 0, _MOST_IN_SETS)), 0, _MOST_SCANS)
-_SET = strings(TAG, 0, _MOST_IN_SETS)
-_SHARES, _LEAST_MARGIN = listed(a(real_number(0, 1)), 0, 1000), a(whole_number(-_FAR, _FAR))
-_VERSION = a(whole_number(0, 2**16))
+_PAIR = row(check_position, text(NAME))
+_SCANS = list_of(row(a(one_of(*MODES)), strings(TAG, 0, _MAX_IN_SETS)), 0, _MAX_SCANS)
+_SET = strings(TAG, 0, _MAX_IN_SETS)
+_LOSSES, _MARGIN = list_of(a(real(0, 1)), 0, 1000), a(integer(-_MAX_MARGIN, _MAX_MARGIN))
+_VERSION = a(integer(0, 2**16))
 FIELDS: dict[str, Check] = {
     "lexicon": record(
         {
@@ -78,32 +78,32 @@ FIELDS: dict[str, Check] = {
     ),
     "templates": record(
         {
-            "name": text(NAME), "version": _VERSION, "unary": listed(_PAIR, 0, _MOST_TEMPLATES),
-            "tuples": listed(listed(_PAIR, 2, 3), 0, _MOST_TEMPLATES), "sequence": a(truth()),
-            "grouped": listed(
+            "name": text(NAME), "version": _VERSION, "unary": list_of(_PAIR, 0, _MAX_TEMPLATES),
+            "tuples": list_of(list_of(_PAIR, 2, 3), 0, _MAX_TEMPLATES), "sequence": a(boolean()),
+            "grouped": list_of(
                 row(
-                    a(one_of(*KINDS)), a(one_of(*GROUPS)), a(whole_number(0, _MOST_ITEMS)), a(truth()),
-                    perhaps(text(NAME)),
-                ), 0, _MOST_TEMPLATES,
+                    a(one_of(*KINDS)), a(one_of(*GROUPS)), a(integer(0, _MAX_ITEMS)), a(boolean()),
+                    optional(text(NAME)),
+                ), 0, _MAX_TEMPLATES,
             ),
         },
-        {"ordered": listed(_PAIR, 0, _MOST_TEMPLATES)},
+        {"ordered": list_of(_PAIR, 0, _MAX_TEMPLATES)},
     ),
     "heads": record({
-        "rules": table(LABEL, _SCANS, _MOST_RULES), "default": _SCANS, "candidate": _SCANS, "conjunctions": _SET,
+        "rules": table(LABEL, _SCANS, _MAX_RULES), "default": _SCANS, "candidate": _SCANS, "conjunctions": _SET,
         "no_coordination": _SET, "punctuation": _SET,
     }),
-    "strategy": a(one_of(*STRATEGIES)), "max_arity": a(whole_number(2, 64)), "edge_punctuation": a(truth()),
-    "recipe": listed(a(one_of(*STEPS)), 0, len(STEPS)), "n_atoms": a(whole_number(0, MAX_ATOMS)),
-    "n_ensembles": a(whole_number(2, MAX_LABELS + 1)),
+    "strategy": a(one_of(*STRATEGIES)), "max_arity": a(integer(2, 64)), "edge_punctuation": a(boolean()),
+    "recipe": list_of(a(one_of(*STEPS)), 0, len(STEPS)), "n_atoms": a(integer(0, MAX_ATOMS)),
+    "n_ensembles": a(integer(2, MAX_LABELS + 1)),
     "gate": record({
-        "version": _VERSION, "entries": a(whole_number(0, 2**28)), "shares": _SHARES,
-        "margins": listed(_LEAST_MARGIN, 0, 1000),
+        "version": _VERSION, "entries": a(integer(0, 2**28)), "shares": _LOSSES,
+        "margins": list_of(_MARGIN, 0, 1000),
     }),
 }  # fmt: skip
 
 
-def _declared(fields: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[str, Array]:
+def _declare_arrays(fields: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[str, Array]:
     chains = len(fields["lexicon"].get("chains", ())) + 1
     labels = len(fields["lexicon"]["labels"])
     return {
@@ -114,16 +114,16 @@ def _declared(fields: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> di
         "parts": Array("int32", ("atoms", "width of parts"), -1),
         "gate_at": Array("int64", ("weights of the window filter",), 0),
         "gate_weight": Array("int16", ("weights of the window filter",)),
-        READER: Array("uint8", ("bytes",), needed=False),
-        "believed_labels": Array("uint64", (2, LEVELS, chains), below=2**labels, needed=READER in arrays),
-        **declared_trees("trees."),
+        SPAN_MODEL_ARRAY: Array("uint8", ("bytes",), needed=False),
+        "believed_labels": Array("uint64", (2, LEVELS, chains), below=2**labels, needed=SPAN_MODEL_ARRAY in arrays),
+        **declare_trees("trees."),
     }
 
 
 SCHEMA = Schema(
     fields=FIELDS,
-    arrays=_declared,
-    proof={"items": listed(row(*[a(whole_number(0))] * 3), 0, 10_000), "cost": finite()},
-    more={"digest": text(NAME)},
+    arrays=_declare_arrays,
+    golden_fields={"items": list_of(row(*[a(integer(0))] * 3), 0, 10_000), "cost": finite()},
+    optional_fields={"digest": text(NAME)},
     sizes=lambda fields: {"atoms": fields["n_atoms"], "ensembles": fields["n_ensembles"]},
 )

@@ -13,12 +13,12 @@ from ...dtypes import INDEX
 from ...errors import ConfigError, DtparseError
 from ...features.linear.linkparts import TokenColumns
 from ...kernels.linear.link_labels import label_links
-from ...kernels.linear.links import ALL_LINKS, label_atoms, likely_heads, make_guide, score_links
+from ...kernels.linear.links import ALL_LINKS, label_atoms, make_guide, score_links, select_heads
 from ...kernels.linear.spanning import projective_tree, spanning_tree, tree_score
 from ...model.linear.dependency import KIND, DependencyModel, read_model, write_model
 from ...model.linear.features import LabelStage
-from ..pieces import Cut, cut
-from ..proofs import Proof
+from ..pieces import PieceSpan, split_into_pieces
+from ..self_test import GoldenParse
 from ..settings import DependencySettings
 from ..stored import Data, StoredParser
 
@@ -27,14 +27,14 @@ from ..stored import Data, StoredParser
 class DependencyResult:
     """A dependency tree of n tokens. `heads`: index from 0 of each token's head, -1 for the root. `labels`: labels of
     the links (dependencies), () from a model without labels. `score`: sum of the links' scores in the last stage.
-    `status`: "optimal", or "pieces" for a sentence longer than `max_tokens` or split by a deadline. `deadline_struck`:
-    whether a deadline split it."""
+    `status`: "optimal", or "pieces" for a sentence longer than `max_tokens` or split by a deadline.
+    `deadline_exceeded`: whether a deadline split it."""
 
     heads: tuple[int, ...]
     labels: tuple[str, ...]
     score: float
     status: str = "optimal"
-    deadline_struck: bool = False
+    deadline_exceeded: bool = False
 
 
 class DependencyParser(StoredParser):
@@ -46,7 +46,7 @@ class DependencyParser(StoredParser):
 
     model: DependencyModel
     name = KIND
-    PROOF = DependencySettings(max_tokens=250, heads=12)
+    SELF_TEST_SETTINGS = DependencySettings(max_tokens=250, heads=12)
     FORMAT = read_model, write_model
 
     def __init__(self, model: DependencyModel, settings: DependencySettings | None = None, data: Data = None):
@@ -91,10 +91,10 @@ class DependencyParser(StoredParser):
             "max_tokens": self.settings.max_tokens,
         }
 
-    def _known(self) -> tuple[Sequence[str], Sequence[str]]:
+    def _vocabulary(self) -> tuple[Sequence[str], Sequence[str]]:
         return self.model.parts.words.strings[3:], self.model.parts.tags.strings[3:]
 
-    def _proof(self, words: list[str], tags: list[str]) -> Proof:
+    def _golden_outputs(self, words: list[str], tags: list[str]) -> GoldenParse:
         found = self.parse(self.columns_of(words, tags))
         labels = [self.labels.index(label) for label in found.labels]
         return {"score": found.score, "heads": list(found.heads), "labels": labels}
@@ -103,20 +103,20 @@ class DependencyParser(StoredParser):
         """Return a test sentence of words with `tags` as stored in the model. Its guide is a binary-branching tree."""
         rules, guide = self.model.parts.rules, self.model.parts.guide_labels.strings or ("",)
         pairs = [tag.partition("|")[::2] if rules.source == "pos+tag" else (tag, tag) for tag in tags]
-        places = range(len(words))
+        positions = range(len(words))
         return TokenColumns(
             words, [rules.whole_tag(fine) for _, fine in pairs], [coarse for coarse, _ in pairs],
-            [word.lower() for word in words], [(k + 1) // 2 - 1 for k in places],
-            [guide[k % len(guide)] for k in places],
+            [word.lower() for word in words], [(k + 1) // 2 - 1 for k in positions],
+            [guide[k % len(guide)] for k in positions],
         )  # fmt: skip
 
     def parse(self, sentence: TokenColumns) -> DependencyResult:
         """Return the best tree of one sentence."""
         n = self._check(sentence)
-        most = self.settings.max_tokens
-        if n > most:
-            cuts = cut(sentence.tags or sentence.pos, most)
-            return self.joined(n, cuts, [self.parse(piece(sentence, *one)) for one in cuts])
+        max_tokens = self.settings.max_tokens
+        if n > max_tokens:
+            pieces = split_into_pieces(sentence.tags or sentence.pos, max_tokens)
+            return self.join_pieces(n, pieces, [self.parse(slice_tokens(sentence, *one)) for one in pieces])
         atoms = self.model.parts.encode(sentence)
         return self._result(atoms, *best_tree(self._scores(atoms, sentence), self._projective))
 
@@ -163,9 +163,9 @@ class DependencyParser(StoredParser):
         guide = make_guide(*self.model.parts.encode_guide(sentence))
         scores = np.zeros((n + 1, n + 1))
         allowed = ALL_LINKS
-        for number, (rows, weights) in enumerate(self._tables):
-            if number:
-                allowed = likely_heads(scores, self.settings.heads)
+        for stage, (rows, weights) in enumerate(self._tables):
+            if stage:
+                allowed = select_heads(scores, self.settings.heads)
                 heads, _ = best_tree(scores, self._projective)
                 labels = None if self._labeller is None else label_atoms(self._labeller.label(atoms, heads))
                 guide = make_guide(heads, labels)
@@ -178,16 +178,16 @@ class DependencyParser(StoredParser):
         names = self.model.label_names
         return DependencyResult(tuple((heads[1:] - 1).tolist()), tuple(names[label] for label in labels), score)
 
-    def joined(self, n: int, cuts: Sequence[Cut], found: Sequence[DependencyResult]) -> DependencyResult:
+    def join_pieces(self, n: int, pieces: Sequence[PieceSpan], found: Sequence[DependencyResult]) -> DependencyResult:
         """Join the trees of pieces, in order, to one tree of n tokens. The root of each piece but the first depends on
         the root of the piece before, with the label parataxis if the model has it, else the model's last label. Every
         token after the last piece depends on the root of that piece, with the label dep if the model has it, else the
         last. Without a piece all tokens depend on the first token."""
-        names, end = self.model.label_names, cuts[len(found) - 1][1] if found else 0
+        names, end = self.model.label_names, pieces[len(found) - 1][1] if found else 0
         heads: list[int] = []
         labels: list[str] = []
         before = -1
-        for (start, _), one in zip(cuts, found, strict=False):
+        for (start, _), one in zip(pieces, found, strict=False):
             root = one.heads.index(-1)
             heads += [before if head < 0 else head + start for head in one.heads]
             labels += one.labels
@@ -202,11 +202,11 @@ class DependencyParser(StoredParser):
         return DependencyResult(tuple(heads), tuple(labels), sum((one.score for one in found), 0.0), "pieces")
 
 
-def piece(sentence: TokenColumns, start: int, end: int) -> TokenColumns:
+def slice_tokens(sentence: TokenColumns, start: int, end: int) -> TokenColumns:
     """Return tokens [start, end); tokens whose head in the guide is outside become roots."""
-    own = TokenColumns(*(column[start:end] for column in sentence))  # type: ignore[arg-type]
-    heads = tuple(head - start if start <= head < end else -1 for head in own.guide_heads)
-    return own._replace(guide_heads=heads)
+    columns = TokenColumns(*(column[start:end] for column in sentence))  # type: ignore[arg-type]
+    heads = tuple(head - start if start <= head < end else -1 for head in columns.guide_heads)
+    return columns._replace(guide_heads=heads)
 
 
 def _leads_to_roots(heads: Sequence[int]) -> bool:
@@ -241,7 +241,7 @@ def best_trees(scores: np.ndarray, projective: bool, k: int) -> list[tuple[np.nd
     queue: list[tuple] = []
     decode = projective_tree if projective else spanning_tree
 
-    def offer(allowed: np.ndarray, fixed: int) -> None:
+    def push(allowed: np.ndarray, fixed: int) -> None:
         """Queue the best tree within `allowed`, bool in the shape of the scores; heads of tokens up to `fixed` are
         fixed."""
         heads = np.full(len(scores), -1, INDEX)
@@ -249,19 +249,19 @@ def best_trees(scores: np.ndarray, projective: bool, k: int) -> list[tuple[np.nd
             score, tie = tree_score(scores, heads)
             heapq.heappush(queue, (-score, -tie, len(queue), heads, allowed, fixed))
 
-    offer(np.isfinite(scores), 0)
+    push(np.isfinite(scores), 0)
     while queue and len(found) < k:
         score, _, _, heads, allowed, fixed = heapq.heappop(queue)
         found.append((heads, -score))
         if len(found) == k:
             break
-        kept = allowed.copy()
+        remaining = allowed.copy()
         for token in range(fixed + 1, len(scores)):
-            other = kept.copy()
+            other = remaining.copy()
             other[heads[token], token] = False
-            offer(other, token - 1)
-            kept[:, token] = False
-            kept[heads[token], token] = True
+            push(other, token - 1)
+            remaining[:, token] = False
+            remaining[heads[token], token] = True
     return found
 
 

@@ -17,20 +17,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...kernels.trees.search import STATUSES
-from ...model.ahead import SHORT, kernels_for
+from ...model.kernel_warmup import SHORT, kernels_for
 from ..base import ParseResult
-from ..kbest import shape
+from ..kbest import tree_key
 
 if TYPE_CHECKING:
     from .parser import DtreeParser
 
-_TRIES = 4
+_MAX_FACTOR = 4
 """k distinct trees are searched among at most this many times k: attaching unattached tokens makes some equal."""
-_BUDGETS, _TREES_OF_ONE = 4, 10
+_MIN_BUDGET_FACTOR, _TREES_PER_BUDGET = 4, 10
 """The budget of a list as a multiple of that of a parse: the minimum multiple, and the number of trees per multiple."""
 
 
-def others_than(
+def alternatives(
     parser: DtreeParser, first: ParseResult, words: Sequence[str], tags: Sequence[str], k: int
 ) -> Iterator[tuple[float, ParseResult]]:
     """Yield (difference of cost from the first tree, parse) of the k best trees, in order; they may include the first.
@@ -41,35 +41,35 @@ def others_than(
     """
     if k == 1:
         return
-    wanted = k + 1 + k // 4
-    found, more = _search(parser, words, tags, wanted)
-    while more and wanted < _TRIES * k and len({shape(one.tree) for one in found}) < k:
-        wanted = min(2 * wanted, _TRIES * k)
-        found, more = _search(parser, words, tags, wanted)
+    n_derivations = k + 1 + k // 4
+    found, has_more = _search(parser, words, tags, n_derivations)
+    while has_more and n_derivations < _MAX_FACTOR * k and len({tree_key(one.tree) for one in found}) < k:
+        n_derivations = min(2 * n_derivations, _MAX_FACTOR * k)
+        found, has_more = _search(parser, words, tags, n_derivations)
     if found:
-        own = shape(first.tree)
-        base = next((one.cost for one in found if shape(one.tree) == own), found[0].cost)
-        yield from ((one.cost - base, one) for one in found)
+        first_key = tree_key(first.tree)
+        base_cost = next((one.cost for one in found if tree_key(one.tree) == first_key), found[0].cost)
+        yield from ((one.cost - base_cost, one) for one in found)
 
 
 def _search(parser: DtreeParser, words: Sequence[str], tags: Sequence[str], k: int) -> tuple[list[ParseResult], bool]:
     """Return (parses of up to k derivations, cheapest first; whether there may be more)."""
-    record, kept_words, kept_tags = parser._prepared(words, tags)
-    n, settings = len(kept_words), parser.settings.with_changes(confident=math.inf, sure=1.0)
-    budget = max(1, settings.budget_for(n) * max(_BUDGETS, k // _TREES_OF_ONE))
+    record, words_left, tags_left = parser._preprocess(words, tags)
+    n, settings = len(words_left), parser.settings.with_changes(shift_threshold=math.inf, commit_threshold=1.0)
+    budget = max(1, settings.budget_for(n) * max(_MIN_BUDGET_FACTOR, k // _TREES_PER_BUDGET))
     with kernels_for(parser.name, SHORT + 1):  # without compiled kernels it would take minutes
-        tokens = parser.encode(kept_words, kept_tags, settings)
-        ends = np.array([0, len(tokens)]), np.array([0, n])
-        parses = parser._search_all(tokens, *ends, [budget], settings, k=k)
+        tokens = parser.encode(words_left, tags_left, settings)
+        bounds = np.array([0, len(tokens)]), np.array([0, n])
+        parses = parser._search_all(tokens, *bounds, [budget], settings, k=k)
         counts, found = [*parses.counts[0, :2].tolist(), 0], []
-        count = int(np.count_nonzero(np.diff(parses.firsts)))
-        for number in range(count):
-            here = slice(parses.firsts[number], parses.firsts[number + 1])
-            status = STATUSES[parses.statuses[number]]
+        count = int(np.count_nonzero(np.diff(parses.offsets)))
+        for index in range(count):
+            rows = slice(parses.offsets[index], parses.offsets[index + 1])
+            status = STATUSES[parses.statuses[index]]
             if status != "fallback":
-                one = parser._mended(
-                    record, kept_words, kept_tags, parses.items[here], parses.item_costs[here],
-                    float(parses.costs[number]), status, counts, tokens,
+                one = parser._repair(
+                    record, words_left, tags_left, parses.items[rows], parses.item_costs[rows],
+                    float(parses.costs[index]), status, counts, tokens,
                 )  # fmt: skip
                 found.append(replace(one, greedy_optimal=None))
     return found, count == k

@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...dtypes import INDEX, OFFSET, SCORE
-from ...kernels.pcfg.cky import ITEM, MARKS, MORE_ROOM, STEP, TRIED, USED, fill_chart, find_item, read_derivation
+from ...kernels.pcfg.cky import ITEM, MARKS, OUT_OF_SPACE, STEP, TRIED, USED, fill_chart, find_item, read_derivation
 from ...kernels.pcfg.posterior import PAIR, inside, outside
 from ...model.pcfg.model import KernelGrammar, PcfgGrammar
 
 EVERYTHING = np.zeros((0, 1), dtype=np.uint8)
 NO_GROUPS = np.zeros(2, dtype=INDEX)
-KEPT_BYTES, KEPT_ROOM = 2**26, 2**23
+MAX_CACHED_ITEM_BYTES, MAX_CACHED_BYTES = 2**26, 2**23
 """Maximum size in bytes of buffers retained between sentences: for items, and for others."""
 
 
@@ -46,18 +46,18 @@ class Buffers:
 
     def __init__(self) -> None:
         self.items = np.zeros(2**14, dtype=ITEM)
-        self._rooms: dict[str, np.ndarray] = {}
+        self._arrays: dict[str, np.ndarray] = {}
 
-    def room(self, name: str, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    def array(self, name: str, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
         """Return an uninitialised array, valid until the next call with this name. Arrays are reused, because the
         operating system provides new memory page by page, which takes longer than filling a small chart."""
         length = math.prod(shape)
-        kept = self._rooms.get(name)
-        if kept is None or kept.dtype != dtype or len(kept) < length:
-            kept = np.empty(length, dtype=dtype)
-            if kept.nbytes <= KEPT_ROOM:
-                self._rooms[name] = kept
-        return kept[:length].reshape(shape)
+        cached = self._arrays.get(name)
+        if cached is None or cached.dtype != dtype or len(cached) < length:
+            cached = np.empty(length, dtype=dtype)
+            if cached.nbytes <= MAX_CACHED_BYTES:
+                self._arrays[name] = cached
+        return cached[:length].reshape(shape)
 
     def fill(
         self, grammar: KernelGrammar, leaves: np.ndarray, leaf_from: np.ndarray, allowed: np.ndarray, groups: np.ndarray
@@ -72,9 +72,9 @@ class Buffers:
         items = self.items
         scratch = (rows, back, queue, ranks, marks)
         sentence = (grammar.rules, grammar.ranges, leaves, leaf_from, allowed, groups)
-        while fill_chart(*sentence, items, cells, *scratch) == MORE_ROOM:
+        while fill_chart(*sentence, items, cells, *scratch) == OUT_OF_SPACE:
             items = np.concatenate([items, np.zeros(len(items) + n_symbols, dtype=ITEM)])
-        if items.nbytes <= KEPT_BYTES:
+        if items.nbytes <= MAX_CACHED_ITEM_BYTES:
             self.items = items
         return Chart(grammar, items[: int(marks[USED])], cells, int(marks[TRIED]))
 
@@ -87,19 +87,22 @@ class Buffers:
         grammar, pairs_of = of.probabilities, (of.pair_from, of.joins, of.closure)
         n, n_symbols = len(leaf_from) - 1, len(grammar.ranges)
         n_cells = n * (n + 1) // 2
-        room = self.room
-        chart, out = (room(name, (2, n_cells, n_symbols), SCORE) for name in ("chart", "out"))
-        scale, out_scale = (room(name, (n_cells,), OFFSET) for name in ("scale", "out_scale"))
-        live, n_live = room("live", (n_cells, n_symbols), INDEX), room("n_live", (n_cells,), INDEX)
-        pairs, rights = room("pairs", (n_symbols, n_symbols), SCORE), room("rights", (n_symbols, n_symbols), INDEX)
-        met, own = (room(name, (n_symbols,), INDEX) for name in ("met", "own"))
-        active, active_from = room("active", (len(grammar.rules),), PAIR), room("active_from", (n_symbols + 1,), INDEX)
+        array = self.array
+        chart, out = (array(name, (2, n_cells, n_symbols), SCORE) for name in ("chart", "out"))
+        scale, out_scale = (array(name, (n_cells,), OFFSET) for name in ("scale", "out_scale"))
+        live, n_live = array("live", (n_cells, n_symbols), INDEX), array("n_live", (n_cells,), INDEX)
+        pairs, rights = array("pairs", (n_symbols, n_symbols), SCORE), array("rights", (n_symbols, n_symbols), INDEX)
+        met, seen = (array(name, (n_symbols,), INDEX) for name in ("met", "own"))
+        active, active_from = (
+            array("active", (len(grammar.rules),), PAIR),
+            array("active_from", (n_symbols + 1,), INDEX),
+        )
         allowed = np.zeros((n_cells, n_symbols), dtype=np.uint8)
         probabilities = leaves.copy()
         probabilities["score"] = np.exp(leaves["score"])
         inside(
             grammar.rules, grammar.ranges, *pairs_of, of.frequency, beam, probabilities, leaf_from, given, chart, scale,
-            live, n_live, pairs, met, rights, own,
+            live, n_live, pairs, met, rights, seen,
         )  # fmt: skip
         total = outside(
             grammar.rules, grammar.ranges, *pairs_of, root, n, threshold, chart, scale, live, n_live, out, out_scale,

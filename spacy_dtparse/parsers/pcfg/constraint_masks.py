@@ -16,23 +16,23 @@ def constraint_masks(model: PcfgModel, n: int, constraints: Constraints) -> Iter
     No symbol crosses a required constituent, and no part symbol has exactly the span of a required constituent.
     """
     kind, base = model.coarse.kind, model.coarse.base
-    labels = {label: number for number, label in enumerate(model.labels)}
+    labels = {label: label_id for label_id, label in enumerate(model.labels)}
     cells = spans_of_cells(n)
-    place = {span: row for row, span in enumerate(map(tuple, cells.tolist()))}
-    left = np.ones((len(cells), len(kind)), np.uint8)
-    left[constraints.crossed(cells)] = 0
-    for one in constraints.unwanted:
-        left[place[one.start, one.end], (kind == PHRASE) & (not one.label or base == labels.get(one.label, -1))] = 0
-    for one in constraints.wanted:
+    row_of = {span: row for row, span in enumerate(map(tuple, cells.tolist()))}
+    allowed = np.ones((len(cells), len(kind)), np.uint8)
+    allowed[constraints.crosses_required(cells)] = 0
+    for one in constraints.forbidden:
+        allowed[row_of[one.start, one.end], (kind == PHRASE) & (not one.label or base == labels.get(one.label, -1))] = 0
+    for one in constraints.required:
         if n > one.end - one.start > 1:
-            left[place[one.start, one.end], kind == PART] = 0
-    alone = left.copy()
-    for one in constraints.wanted:
+            allowed[row_of[one.start, one.end], kind == PART] = 0
+    exclusive = allowed.copy()
+    for one in constraints.required:
         if one.label:
-            others = [labels[also.label] for also in constraints.wanted if also[:2] == one[:2] and also.label]
-            alone[place[one.start, one.end], (kind == PHRASE) & ~np.isin(base, others)] = 0
+            others = [labels[also.label] for also in constraints.required if also[:2] == one[:2] and also.label]
+            exclusive[row_of[one.start, one.end], (kind == PHRASE) & ~np.isin(base, others)] = 0
     root = model.root(model.coarse)
-    for mask in (alone, left):
+    for mask in (exclusive, allowed):
         mask[:, root] = 0
-        mask[place[0, n], root] = 1
+        mask[row_of[0, n], root] = 1
         yield mask

@@ -27,28 +27,28 @@ def forest_trees(found: Forest) -> Iterator[Decoded]:
     anchors, n_symbols = found.anchors, found.score.shape[1]
     rule, split = anchors["rule"], anchors["split"]
     is_word, is_binary = split == WORD, split >= 0
-    number = np.where(is_word, 0, rule)
+    rule_id = np.where(is_word, 0, rule)
     cell = anchors["cell"].astype(OFFSET)
-    symbol = np.where(is_word, rule, found.parent[number])
+    symbol = np.where(is_word, rule, found.parent[rule_id])
     start, end = found.cells[cell].T.astype(OFFSET)
     middle = np.where(is_binary, split, end)
     total = np.minimum(anchors["posterior"], 0.0)
-    total += np.where(is_word, 0.0, found.score[middle * (middle - 1) // 2 + start, found.left[number]])
+    total += np.where(is_word, 0.0, found.score[middle * (middle - 1) // 2 + start, found.left[rule_id]])
     right = np.where(is_binary, end * (end - 1) // 2 + split, 0)
-    total += np.where(is_binary, found.score[right, found.right[number]], 0.0)
+    total += np.where(is_binary, found.score[right, found.right[rule_id]], 0.0)
     key = cell * n_symbols + symbol
     by_item = np.argsort(key, kind="stable")
     keys = key[by_item]
 
     def edges(item: Item) -> Edges:
         at = item[0] * n_symbols + item[1]
-        mine = by_item[np.searchsorted(keys, at, "left") : np.searchsorted(keys, at, "right")]
-        order, totals = _sorted_edges(total[mine], int(np.flatnonzero(mine == found.back[item])[0]))
-        return Edges(totals, mine[order].tolist())
+        own_anchors = by_item[np.searchsorted(keys, at, "left") : np.searchsorted(keys, at, "right")]
+        order, totals = _sorted_edges(total[own_anchors], int(np.flatnonzero(own_anchors == found.back[item])[0]))
+        return Edges(totals, own_anchors[order].tolist())
 
     root = (len(found.cells) - int(found.cells[-1, 1]), found.root)
-    for score, made in KBest(edges, lambda item, anchor: found.parts(item[0], anchor)).derivations(root):
-        yield Decoded([found.step(*item, anchor) for item, anchor in made], score, len(anchors))
+    for score, steps in KBest(edges, lambda item, anchor: found.parts(item[0], anchor)).derivations(root):
+        yield Decoded([found.step(*item, anchor) for item, anchor in steps], score, len(anchors))
 
 
 def chart_trees(
@@ -58,7 +58,7 @@ def chart_trees(
     root has no derivation. The chart's arrays must not change meanwhile."""
     n, rules, ranges = len(leaf_from) - 1, chart.grammar.rules, chart.grammar.ranges
     cells: list[list[int]] = spans_of_cells(n).tolist()
-    held: dict[Item, list[tuple[int, int, int, int]]] = {}  # rule, split, left, right
+    edges_of: dict[Item, list[tuple[int, int, int, int]]] = {}  # rule, split, left, right
     scratch = np.empty(2**12, dtype=EDGE)
 
     def edges(item: Item) -> Edges:
@@ -68,15 +68,15 @@ def chart_trees(
         while (count := int(item_edges(*given, scratch))) < 0:
             scratch = np.empty(2 * len(scratch), dtype=EDGE)
         own = chart.items[find_item(chart.items, chart.cells, *item)]
-        made = scratch[:count]
-        first = np.flatnonzero((made["rule"] == own["rule"]) & (made["split"] == own["split"]))
-        order, totals = _sorted_edges(made["total"], int(first[0]))
-        columns = (made[name][order].tolist() for name in ("rule", "split", "left", "right"))
-        held[item] = list(zip(*columns, strict=True))
+        found = scratch[:count]
+        first = np.flatnonzero((found["rule"] == own["rule"]) & (found["split"] == own["split"]))
+        order, totals = _sorted_edges(found["total"], int(first[0]))
+        columns = (found[name][order].tolist() for name in ("rule", "split", "left", "right"))
+        edges_of[item] = list(zip(*columns, strict=True))
         return Edges(totals, list(range(len(order))))
 
     def parts(item: Item, name: int) -> tuple[Item, ...]:
-        rule, split, left, right = held[item][name]
+        rule, split, left, right = edges_of[item][name]
         if rule == LEXICAL:
             return ()
         if split < 0:
@@ -87,5 +87,5 @@ def chart_trees(
     top = (n * (n - 1) // 2, root)
     if find_item(chart.items, chart.cells, *top) < 0:
         return
-    for score, made in KBest(edges, parts).derivations(top):
-        yield score, np.array([(item[1], held[item][name][0], *cells[item[0]]) for item, name in made], dtype=STEP)
+    for score, found in KBest(edges, parts).derivations(top):
+        yield score, np.array([(item[1], edges_of[item][name][0], *cells[item[0]]) for item, name in found], dtype=STEP)

@@ -20,7 +20,7 @@ from ...kernels.pcfg.latent import (
     read_tree,
 )
 
-LEAST = 1e-7
+MIN_POSTERIOR = 1e-7
 """Minimum posterior of rules in trees; in a product, rules below it count with this posterior."""
 
 NO_TREE = -2
@@ -150,7 +150,7 @@ def leaves_of(vectors: Vectors) -> Leaves:
     return vectors if isinstance(vectors, Leaves) else flatten(vectors)
 
 
-def chart_of(rules: LatentRules, allowed: np.ndarray) -> LatentChart:
+def allocate_chart(rules: LatentRules, allowed: np.ndarray) -> LatentChart:
     """Allocate a chart. `allowed` uint8 (cells, S): allowed symbols of each cell."""
     where, symbol_from = np.empty(allowed.shape, dtype=INDEX), np.empty(len(allowed) + 1, dtype=INDEX)
     symbols = np.empty(int(np.count_nonzero(allowed)), dtype=INDEX)
@@ -160,7 +160,7 @@ def chart_of(rules: LatentRules, allowed: np.ndarray) -> LatentChart:
 
 
 def posteriors(
-    rules: LatentRules, vectors: Vectors, allowed: np.ndarray, root: int, least: float = LEAST
+    rules: LatentRules, vectors: Vectors, allowed: np.ndarray, root: int, min_posterior: float = MIN_POSTERIOR
 ) -> tuple[np.ndarray, float] | None:
     """Return (anchored rules with log posteriors (ANCHOR), log probability of the sentence); None if there is no tree.
 
@@ -168,56 +168,56 @@ def posteriors(
     (cells, S): allowed symbols of each cell.
     """
     words = leaves_of(vectors)
-    n, chart = words.n_words, chart_of(rules, allowed)
+    n, chart = words.n_words, allocate_chart(rules, allowed)
     above, anywhere = np.empty_like(chart.whole), np.empty_like(chart.whole)
     spare = np.empty(max(int(rules.sizes.sum()), 1), dtype=SCORE)
     latent_inside(rules, words, chart, spare, np.empty((0, 2), dtype=INDEX))
-    room = 1 << 14
+    capacity = 1 << 14
     while True:
-        anchors = np.empty(room, dtype=ANCHOR)
-        count = int(latent_outside(rules, n, root, least, chart, above, anywhere, spare, anchors))
+        anchors = np.empty(capacity, dtype=ANCHOR)
+        count = int(latent_outside(rules, n, root, min_posterior, chart, above, anywhere, spare, anchors))
         if count == NO_TREE:
             return None
         if count >= 0:
             top = n * (n - 1) // 2
             log = np.log(chart.whole[chart.where[top, root]]) + chart.scale[top] * np.log(2.0)
             return anchors[:count], float(log)
-        room *= 4
+        capacity *= 4
 
 
-def symbol_mass(rules: LatentRules, anchors: np.ndarray, n_cells: int) -> np.ndarray:
+def expected_counts(rules: LatentRules, anchors: np.ndarray, n_cells: int) -> np.ndarray:
     """float64 (cells, S): expected number of occurrences of each symbol over each cell."""
-    mass = np.zeros((n_cells, len(rules.sizes)), dtype=SCORE)
-    np.add.at(mass, (anchors["cell"], expanded(rules, anchors)), np.exp(anchors["posterior"]))
-    return mass
+    counts = np.zeros((n_cells, len(rules.sizes)), dtype=SCORE)
+    np.add.at(counts, (anchors["cell"], expanded_symbols(rules, anchors)), np.exp(anchors["posterior"]))
+    return counts
 
 
-def expanded(rules: LatentRules, anchors: np.ndarray) -> np.ndarray:
+def expanded_symbols(rules: LatentRules, anchors: np.ndarray) -> np.ndarray:
     """int (A,): the symbol that each anchor expands."""
     words = anchors["split"] == WORD
     return np.where(words, anchors["rule"], rules.parent[np.where(words, 0, anchors["rule"])])
 
 
-def narrowed(rules: LatentRules, anchors: np.ndarray, allowed: np.ndarray, least: float) -> np.ndarray:
-    """Return `allowed` without the symbols whose posterior in a cell is below `least`."""
-    mass = symbol_mass(rules, anchors, len(allowed))
-    return (allowed.astype(bool) & (mass >= least)).astype(np.uint8)
+def narrow_allowed(rules: LatentRules, anchors: np.ndarray, allowed: np.ndarray, min_posterior: float) -> np.ndarray:
+    """Return `allowed` without the symbols whose posterior in a cell is below `min_posterior`."""
+    counts = expected_counts(rules, anchors, len(allowed))
+    return (allowed.astype(bool) & (counts >= min_posterior)).astype(np.uint8)
 
 
 def _product(parts: Sequence[tuple[LatentRules, np.ndarray]], cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return (rules int32 (R, 3), the union of all anchors with sums of log posteriors)."""
     keys, logs = [], []
     for grammar, anchors in parts:
-        number = anchors["rule"]
+        rule_ids = anchors["rule"]
         words = anchors["split"] == WORD
-        made = np.stack([grammar.parent[number % len(grammar.parent)], grammar.left[number % len(grammar.parent)],
-                         grammar.right[number % len(grammar.parent)]], axis=1)  # fmt: skip
-        made[words] = np.stack([number[words], number[words], np.full(int(words.sum()), -2)], axis=1)
-        keys.append(np.concatenate([anchors["cell"][:, None], anchors["split"][:, None], made], axis=1))
+        triples = np.stack([grammar.parent[rule_ids % len(grammar.parent)], grammar.left[rule_ids % len(grammar.parent)],
+                         grammar.right[rule_ids % len(grammar.parent)]], axis=1)  # fmt: skip
+        triples[words] = np.stack([rule_ids[words], rule_ids[words], np.full(int(words.sum()), -2)], axis=1)
+        keys.append(np.concatenate([anchors["cell"][:, None], anchors["split"][:, None], triples], axis=1))
         logs.append(anchors["posterior"])
     unique, inverse = np.unique(np.concatenate(keys), axis=0, return_inverse=True)
-    total = np.full(len(unique), len(parts) * np.log(LEAST))
-    np.add.at(total, inverse.ravel(), np.concatenate(logs) - np.log(LEAST))
+    total = np.full(len(unique), len(parts) * np.log(MIN_POSTERIOR))
+    np.add.at(total, inverse.ravel(), np.concatenate(logs) - np.log(MIN_POSTERIOR))
     rules, rule_of = np.unique(unique[:, 2:], axis=0, return_inverse=True)
     out = np.empty(len(unique), dtype=ANCHOR)
     out["posterior"], out["cell"], out["split"] = total, unique[:, 0], unique[:, 1]
@@ -226,7 +226,7 @@ def _product(parts: Sequence[tuple[LatentRules, np.ndarray]], cells: np.ndarray)
     return rules.astype(INDEX), out[np.lexsort((out["cell"], -width))]
 
 
-def shares(rules: LatentRules, anchors: np.ndarray, n_symbols: int) -> np.ndarray:
+def expansion_probs(rules: LatentRules, anchors: np.ndarray, n_symbols: int) -> np.ndarray:
     """Return the anchors with the logs of q (Matsuzaki et al. 2005, section 3.2) instead of posteriors.
 
     An item of the packed forest is a symbol over a cell. q of one of its expansions is the expected number of times
@@ -236,11 +236,11 @@ def shares(rules: LatentRules, anchors: np.ndarray, n_symbols: int) -> np.ndarra
     numbers, which is still the closed form of q as a process from item to item. Expansions whose posterior is too small
     for an anchor are not in the forest.
     """
-    symbol = expanded(rules, anchors)
-    items, of = np.unique(anchors["cell"].astype(np.int64) * n_symbols + symbol, return_inverse=True)
-    total = np.bincount(of.ravel(), np.exp(anchors["posterior"]), len(items))
+    symbol = expanded_symbols(rules, anchors)
+    items, item_of = np.unique(anchors["cell"].astype(np.int64) * n_symbols + symbol, return_inverse=True)
+    total = np.bincount(item_of.ravel(), np.exp(anchors["posterior"]), len(items))
     found = anchors.copy()
-    found["posterior"] -= np.log(total)[of.ravel()]
+    found["posterior"] -= np.log(total)[item_of.ravel()]
     return found
 
 
@@ -251,12 +251,12 @@ def all_posteriors(
     under one grammar are skipped in the next ones."""
     found: list[np.ndarray] = []
     for rules, vectors in parts:
-        made = posteriors(rules, vectors, allowed, root)
-        if made is None:
+        result = posteriors(rules, vectors, allowed, root)
+        if result is None:
             return None
-        found.append(made[0])
+        found.append(result[0])
         if len(found) < len(parts) and narrow > 0.0:
-            allowed = narrowed(rules, made[0], allowed, narrow)
+            allowed = narrow_allowed(rules, result[0], allowed, narrow)
     return found
 
 
@@ -267,20 +267,23 @@ def forest(
     narrow: float = 0.0,
     decoder: str = "max-rule",
 ) -> Forest | None:
-    """Build the forest of anchored rules with the product, over grammars, of posteriors ("max-rule") or of `shares`
-    ("q"), and the best trees; None if one of the grammars has no tree. `narrow`: see `all_posteriors`."""
+    """Build the forest of anchored rules with the product, over grammars, of posteriors ("max-rule") or of
+    `expansion_probs` ("q"), and the best trees; None if one of the grammars has no tree. `narrow`: see
+    `all_posteriors`."""
     found = all_posteriors(parts, allowed, root, narrow)
     if found is None:
         return None
     if decoder == "q":
-        found = [shares(rules, anchors, allowed.shape[1]) for (rules, _), anchors in zip(parts, found, strict=True)]
+        found = [
+            expansion_probs(rules, anchors, allowed.shape[1]) for (rules, _), anchors in zip(parts, found, strict=True)
+        ]
     n = leaves_of(parts[0][1]).n_words
     cells = spans_of_cells(n)
     if len(found) == 1:
         [(rules, _)], [anchors] = parts, found
         table = np.stack([rules.parent, rules.left, rules.right], axis=1)
     else:
-        table, anchors = _product([(rules, made) for (rules, _), made in zip(parts, found, strict=True)], cells)
+        table, anchors = _product([(rules, anchored) for (rules, _), anchored in zip(parts, found, strict=True)], cells)
     score = np.empty(allowed.shape, dtype=SCORE)
     back = np.empty(allowed.shape, dtype=INDEX)
     parent, left, right = (np.ascontiguousarray(column) for column in table.T)

@@ -10,7 +10,7 @@ from ...kernels.pcfg.latent import LatentRules
 from ...model.pcfg.model import TAG, PcfgModel
 from ..settings import PcfgSettings
 from .chart import Buffers
-from .decoders import Observed, distinct, rerank, viterbi
+from .decoders import TreeScorer, distinct, rerank, viterbi
 from .kbest import chart_trees, forest_trees
 from .latent import (
     Decoded,
@@ -18,15 +18,15 @@ from .latent import (
     PackedWord,
     all_posteriors,
     best,
+    expected_counts,
     forest,
     join,
-    narrowed,
+    narrow_allowed,
     pack,
     posteriors,
-    symbol_mass,
 )
 
-PRUNER_SHARE, NARROW_SHARE = 10.0, 0.1
+PRUNER_FACTOR, NARROW_FACTOR = 10.0, 0.1
 """Thresholds as multiples of the setting `prune`: of a pruner, and of one grammar of a product for the next."""
 
 
@@ -69,69 +69,69 @@ class LatentDecoder:
         """
         decoder, root = self.settings.decoder, self._root
         if decoder == "rerank":
-            yield from self._reranked(classes, given, allowed, k, buffers)
+            yield from self._rerank_candidates(classes, given, allowed, k, buffers)
             return
-        parts, left = self._parts(classes, given, allowed, narrow)
-        if left is None:
+        parts, allowed_left = self._parts(classes, given, allowed, narrow)
+        if allowed_left is None:
             return
         if decoder == "viterbi":
-            found = viterbi(*parts[0], left, root)
+            found = viterbi(*parts[0], allowed_left, root)
             if found is not None:
                 yield found
             return
-        made = forest(parts, left, root, NARROW_SHARE * self.settings.prune * narrow, decoder)
-        if made is not None:
-            yield best(made)
-            yield from forest_trees(made) if k > 1 else ()
+        result = forest(parts, allowed_left, root, NARROW_FACTOR * self.settings.prune * narrow, decoder)
+        if result is not None:
+            yield best(result)
+            yield from forest_trees(result) if k > 1 else ()
 
-    def mass(
+    def expected_counts(
         self, classes: np.ndarray, given: np.ndarray | None, allowed: np.ndarray, narrow: bool
     ) -> list[np.ndarray] | None:
         """Return, for each grammar, the expected number of occurrences of each symbol over each cell, float64 (cells,
         S); None if one of them has no tree. Arguments as for `trees`."""
-        parts, left = self._parts(classes, given, allowed, narrow)
-        found = None if left is None else all_posteriors(parts, left, self._root)
+        parts, allowed_left = self._parts(classes, given, allowed, narrow)
+        found = None if allowed_left is None else all_posteriors(parts, allowed_left, self._root)
         if found is None:
             return None
-        return [symbol_mass(rules, made, len(allowed)) for (rules, _), made in zip(parts, found, strict=True)]
+        return [expected_counts(rules, result, len(allowed)) for (rules, _), result in zip(parts, found, strict=True)]
 
     def _parts(
         self, classes: np.ndarray, given: np.ndarray | None, allowed: np.ndarray, narrow: bool
     ) -> tuple[list[tuple[LatentRules, Leaves]], np.ndarray | None]:
         """Return (the grammars with the word vectors; `allowed` after pruning, None if a pruner has no tree)."""
         pruners = self.model.pruners
-        for number, part in enumerate(pruners if narrow else ()):
-            made = posteriors(part.kernel, self._words(number, classes, given), allowed, self._root)
-            if made is None:
+        for index, part in enumerate(pruners if narrow else ()):
+            result = posteriors(part.kernel, self._words(index, classes, given), allowed, self._root)
+            if result is None:
                 return [], None
-            allowed = narrowed(part.kernel, made[0], allowed, PRUNER_SHARE * self.settings.prune)
+            allowed = narrow_allowed(part.kernel, result[0], allowed, PRUNER_FACTOR * self.settings.prune)
         latent = enumerate(self.model.latent, len(pruners))
-        return [(part.kernel, self._words(number, classes, given)) for number, part in latent], allowed
+        return [(part.kernel, self._words(index, classes, given)) for index, part in latent], allowed
 
-    def _words(self, number: int, classes: np.ndarray, given: np.ndarray | None) -> Leaves:
+    def _words(self, index: int, classes: np.ndarray, given: np.ndarray | None) -> Leaves:
         """Return the vectors of words under a grammar, given by index (pruners first)."""
         coarse, words = self.model.coarse, []
-        part = (*self.model.pruners, *self.model.latent)[number]
+        part = (*self.model.pruners, *self.model.latent)[index]
         tags = [-1] * len(classes) if given is None else given.tolist()
         for word, tag in zip(classes.tolist(), tags, strict=True):
-            packed = self._packed.get((number, word, tag))
+            packed = self._packed.get((index, word, tag))
             if packed is None:
                 wanted = np.flatnonzero((coarse.kind == TAG) & (coarse.base == tag))
                 packed = pack(part.vectors(word, wanted if tag >= 0 and len(wanted) else None))
-                self._packed[number, word, tag] = packed
+                self._packed[index, word, tag] = packed
             words.append(packed)
         return join(words)
 
     @cached_property
-    def _observed(self) -> list[Observed]:
+    def _tree_scorers(self) -> list[TreeScorer]:
         assert self.model.candidates is not None  # see check_decoder
-        return [Observed(part.kernel, self.model.candidates) for part in self.model.latent]
+        return [TreeScorer(part.kernel, self.model.candidates) for part in self.model.latent]
 
     @cached_property
     def _groups(self) -> np.ndarray:
         return self.model.groups(self.model.candidates)
 
-    def _reranked(
+    def _rerank_candidates(
         self, classes: np.ndarray, given: np.ndarray | None, allowed: np.ndarray, k: int, buffers: Buffers
     ) -> Iterator[Decoded]:
         grammar = self.model.candidates
@@ -141,5 +141,5 @@ class LatentDecoder:
         derivations = chart_trees(chart, leaves, leaf_from, self.model.root(grammar))
         found = distinct(derivations, grammar, max(self.settings.candidates_n, k))
         first = len(self.model.pruners)
-        vectors = [self._words(first + number, classes, given) for number in range(len(self.model.latent))]
-        return rerank(found, grammar, self._observed, vectors)
+        vectors = [self._words(first + index, classes, given) for index in range(len(self.model.latent))]
+        return rerank(found, grammar, self._tree_scorers, vectors)

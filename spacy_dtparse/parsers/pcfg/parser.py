@@ -11,31 +11,31 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import ConfigError
-from ...features.offers import Offered, check_offered
+from ...features.supertags import SupertagCandidates, check_supertags
 from ...model.pcfg.latent_part import LatentPart
 from ...model.pcfg.model import KIND, PcfgGrammar, PcfgModel, read_model, write_model
 from ...trees.tree import TOP, Tree
 from ..base import ParseResult
 from ..constraints import Constraints
-from ..kbest import check_k, ranked
-from ..pieces import cut
-from ..proofs import Proof
+from ..kbest import check_k, rank_parses
+from ..pieces import split_into_pieces
+from ..self_test import GoldenParse
 from ..settings import PcfgSettings
 from ..stored import Data, RecipeParser
 from .chart import EVERYTHING, NO_GROUPS, Buffers, Chart
+from .chart_parse import GLUE_COST, ChartParse, chart_constituents, constituents, distinct_parses, glue, join_pieces
 from .constraint_masks import constraint_masks
-from .found import GLUE_COST, Found, chart_constituents, constituents, first_different, glue, joined
 from .kbest import chart_trees
 from .latent import Decoded
 from .latent_model import LatentDecoder, check_decoder
-from .spine_masks import Mask, SpineMasks, label_posteriors, plain_mass
+from .spine_masks import Mask, SpineMasks, label_posteriors, plain_expected_counts
 
 RETRY_TOKENS, LATENT_RETRY_TOKENS = 80, 25
 """Maximum number of tokens for a retry without pruning if pruning leaves no tree; it would take seconds for longer
 sentences. The second: with latent annotations."""
 
 
-class _Try(NamedTuple):
+class _Attempt(NamedTuple):
     """One attempt to parse a sentence: with a `grammar` and the words' `leaves`, or with the latent grammars (None).
     `given`: the tags that words must have, or None. `allowed` uint8 (cells, coarse symbols): the allowed symbols of
     each cell, or EVERYTHING if not `pruned`. `status`: the status of the parse, if there is one. `n_searches`,
@@ -71,12 +71,12 @@ class PcfgParser(RecipeParser):
 
     model: PcfgModel
     name = KIND
-    PROOF = PcfgSettings(prune=3e-4, beam=1e-5, max_tokens=150, decoder="max-rule")
+    SELF_TEST_SETTINGS = PcfgSettings(prune=3e-4, beam=1e-5, max_tokens=150, decoder="max-rule")
     FORMAT = read_model, write_model
 
     def __init__(self, model: PcfgModel, settings: PcfgSettings | None = None, data: Data = None):
         super().__init__(model, settings, data)
-        self._given = model.given_tags if self.settings.tags is None else self.settings.tags == "given"
+        self._uses_given_tags = model.given_tags if self.settings.tags is None else self.settings.tags == "given"
         finer = len(model.fine.names) > len(model.coarse.names) or bool(model.latent)
         self._prunes = self.settings.prune > 0 and finer
         check_decoder(model, self.settings.decoder)
@@ -99,7 +99,7 @@ class PcfgParser(RecipeParser):
     @property
     def needs_tags(self) -> bool:
         """Whether a word may only have its input tag; otherwise the parser ignores input tags."""
-        return self._given
+        return self._uses_given_tags
 
     def describe(self) -> dict[str, Any]:
         """Return sizes of the model and the current settings, as plain data: symbols, rules, word classes and tags of
@@ -112,7 +112,7 @@ class PcfgParser(RecipeParser):
             return {"grammars": len(parts), "latent values": values, "latent rules": rules}
 
         return {
-            "tags": "given" if self._given else "own",
+            "tags": "given" if self._uses_given_tags else "own",
             "decoder": settings.decoder,
             "prune": settings.prune,
             "beam": settings.beam,
@@ -125,10 +125,10 @@ class PcfgParser(RecipeParser):
             **({f"pruning {name}": value for name, value in sizes(model.pruners).items()} if model.pruners else {}),
         }
 
-    def _known(self) -> tuple[Sequence[str], Sequence[str]]:
+    def _vocabulary(self) -> tuple[Sequence[str], Sequence[str]]:
         return self.model.words.classes.strings, ()  # an unknown tag is left open, so that a tree exists
 
-    def _proof(self, words: list[str], tags: list[str]) -> Proof:
+    def _golden_outputs(self, words: list[str], tags: list[str]) -> GoldenParse:
         return {"cost": self.parse(words, tags).cost}
 
     @property
@@ -136,7 +136,7 @@ class PcfgParser(RecipeParser):
         """Whether `parse` uses supertags (spines)."""
         return True
 
-    def parse(self, words: Sequence[str], tags: Sequence[str], spines: Offered = ()) -> ParseResult:
+    def parse(self, words: Sequence[str], tags: Sequence[str], spines: SupertagCandidates = ()) -> ParseResult:
         """Parse one sentence of raw words with their tags; never fails on a non-empty one. A tag that the grammar does
         not have leaves the word's tag open.
 
@@ -146,10 +146,10 @@ class PcfgParser(RecipeParser):
         Raises DtparseError if the number of spines differs from the number of words, or if they are not pairs of text
         and probability. For a sentence in pieces `n_searches` is the maximum over the pieces.
         """
-        check_offered(spines, len(words))
+        check_supertags(spines, len(words))
         return self._results(words, tags, 1, spines)[0]
 
-    def parse_k(self, words: Sequence[str], tags: Sequence[str], k: int) -> list[ParseResult]:
+    def parse_k_best(self, words: Sequence[str], tags: Sequence[str], k: int) -> list[ParseResult]:
         """Return the k best parses; see `KBestParser`. A margin is a difference of costs.
 
         There are fewer than k if 20 k derivations contain no more distinct trees (a tree may have several derivations),
@@ -164,7 +164,7 @@ class PcfgParser(RecipeParser):
         first = found[0]
         if self.settings.decoder == "rerank" and k > self.settings.candidates_n:
             first = self.parse(words, tags)  # with fewer candidates
-        return ranked(first, ((one.cost - first.cost, one) for one in found), k)
+        return rank_parses(first, ((one.cost - first.cost, one) for one in found), k)
 
     def span_posteriors(self, words: Sequence[str], tags: Sequence[str]) -> dict[tuple[int, int, str], float]:
         """Return {(start, end, label): probability that the sentence's tree has such a constituent}, at least 1e-7.
@@ -174,49 +174,57 @@ class PcfgParser(RecipeParser):
         `parse` falls back to the coarse grammar, the probabilities are those of that grammar; without any tree there is
         only TOP; a long sentence is treated piece by piece. Raises DtparseError as `parse` does.
         """
-        record, kept_words, kept_tags = self._prepared(words, tags)
-        if len(kept_words) <= self.settings.max_tokens:
-            found = self._posteriors(kept_words, kept_tags)
+        record, words_left, tags_left = self._preprocess(words, tags)
+        if len(words_left) <= self.settings.max_tokens:
+            found = self._posteriors(words_left, tags_left)
         else:
-            found = {(0, len(kept_words), TOP): 1.0}
-            for first, last in cut(kept_tags, self.settings.max_tokens):
-                inner = self._posteriors(kept_words[first:last], kept_tags[first:last])
+            found = {(0, len(words_left), TOP): 1.0}
+            for first, last in split_into_pieces(tags_left, self.settings.max_tokens):
+                inner = self._posteriors(words_left[first:last], tags_left[first:last])
                 found |= {(s + first, e + first, label): p for (s, e, label), p in inner.items() if label != TOP}
-        kept = record.kept
+        kept_tokens = record.kept
         return {
-            (0 if label == TOP else kept[start], len(words) if label == TOP else kept[end - 1] + 1, label): p
+            (
+                0 if label == TOP else kept_tokens[start],
+                len(words) if label == TOP else kept_tokens[end - 1] + 1,
+                label,
+            ): p
             for (start, end, label), p in found.items()
         }
 
-    def parse_under(self, words: Sequence[str], tags: Sequence[str], constraints: Constraints) -> ParseResult:
-        """Parse under constraints, which restrict the chart; see `SteeredParser`. Spines are not used. Raises
+    def parse_constrained(self, words: Sequence[str], tags: Sequence[str], constraints: Constraints) -> ParseResult:
+        """Parse under constraints, which restrict the chart; see `ConstrainedParser`. Spines are not used. Raises
         DtparseError as `parse` does."""
         constraints.check(len(words), self.labels, words)
         return constraints.enforce(self._results(words, tags, 1, constraints=constraints)[0], self.labels)
 
     def _results(
-        self, words: Sequence[str], tags: Sequence[str], k: int, spines: Offered = (),
+        self, words: Sequence[str], tags: Sequence[str], k: int, spines: SupertagCandidates = (),
         constraints: Constraints | None = None,
     ) -> list[ParseResult]:  # fmt: skip
-        record, kept_words, kept_tags = self._prepared(words, tags)
-        offered = [spines[at] for at in record.kept] if spines else ()
-        if len(kept_words) <= self.settings.max_tokens:
-            under = None if constraints is None else constraints.on(record.kept)
-            parses = self._parse(kept_words, kept_tags, k, offered, under)
+        record, words_left, tags_left = self._preprocess(words, tags)
+        supertags = [spines[at] for at in record.kept] if spines else ()
+        if len(words_left) <= self.settings.max_tokens:
+            mapped = None if constraints is None else constraints.restricted_to(record.kept)
+            parses = self._parse(words_left, tags_left, k, supertags, mapped)
         else:
-            parses = [self._parse_pieces(kept_words, kept_tags, offered)]
+            parses = [self._parse_pieces(words_left, tags_left, supertags)]
         results = []
         for found in parses:
             starts, ends, labels = zip(*found.spans, strict=True)
-            tree = Tree.trusted(kept_words, kept_tags, labels, starts, ends)
-            tree, scores = self._restored(tree, tuple(found.scores), record)
+            tree = Tree.unchecked(words_left, tags_left, labels, starts, ends)
+            tree, scores = self._restore(tree, tuple(found.scores), record)
             counts = found.n_items, found.n_tried, None, found.n_searches, found.ambiguity
             results.append(ParseResult(tree, scores, found.cost, found.status, *counts))
         return results
 
-    def _tries(
-        self, classes: np.ndarray, numbers: np.ndarray, offered: Offered = (), under: Constraints | None = None
-    ) -> Iterator[_Try]:
+    def _attempts(
+        self,
+        classes: np.ndarray,
+        tag_ids: np.ndarray,
+        supertags: SupertagCandidates = (),
+        constraints: Constraints | None = None,
+    ) -> Iterator[_Attempt]:
         """Yield attempts, to be made in turn until one gives a tree.
 
         First come charts restricted by the constraints, or by the supertags. Then come unrestricted charts, first with
@@ -232,66 +240,66 @@ class PcfgParser(RecipeParser):
             return allowed if total > -np.inf else None
 
         n_searches = 0
-        left = list(constraint_masks(model, n, under)) if under else []
-        for given in (numbers, None) if self._given else (None,):
+        masks = list(constraint_masks(model, n, constraints)) if constraints else []
+        for given in (tag_ids, None) if self._uses_given_tags else (None,):
             leaves, coarse = model.fine.leaves(classes, given), model.coarse.leaves(classes, given)
-            for allowed in [pruned(coarse, one) if self._prunes else one for one in left]:
+            for allowed in [pruned(coarse, one) if self._prunes else one for one in masks]:
                 n_searches += 1
                 if allowed is not None:
-                    yield _Try(target, leaves, given, allowed, True, "complete", n_searches)
-            for one in left:
+                    yield _Attempt(target, leaves, given, allowed, True, "complete", n_searches)
+            for one in masks:
                 n_searches += 1
-                yield _Try(model.coarse, coarse, given, one, True, "complete", n_searches)
-        for mask in self._masks_of(offered):
+                yield _Attempt(model.coarse, coarse, given, one, True, "complete", n_searches)
+        for mask in self._masks_of(supertags):
             n_searches += 1
-            given = numbers if self._given else None
+            given = tag_ids if self._uses_given_tags else None
             allowed = pruned(model.coarse.leaves(classes, given), mask.allowed) if self._prunes else mask.allowed
             if allowed is not None:
                 leaves = model.fine.leaves(classes, given)
-                yield _Try(target, leaves, given, allowed, True, "complete", n_searches, mask.number / n)
+                yield _Attempt(target, leaves, given, allowed, True, "complete", n_searches, mask.n_supertags / n)
         n_searches += 1
-        for given in (numbers, None) if self._given else (None,):
-            status = "fallback" if given is None and self._given else ""
+        for given in (tag_ids, None) if self._uses_given_tags else (None,):
+            status = "fallback" if given is None and self._uses_given_tags else ""
             coarse = model.coarse.leaves(classes, given)
             fine = coarse if model.fine is model.coarse else model.fine.leaves(classes, given)
             allowed = pruned(coarse) if self._prunes else None
             if allowed is not None:
-                yield _Try(target, fine, given, allowed, True, status or "complete", n_searches)
+                yield _Attempt(target, fine, given, allowed, True, status or "complete", n_searches)
             # without a beam, pruning removes nothing that the coarse grammar derives
             if not self._prunes or (n <= RETRY_TOKENS and (allowed is not None or self.settings.beam > 0)):
                 if target is not None:
-                    yield _Try(target, fine, given, EVERYTHING, False, status or "optimal", n_searches)
+                    yield _Attempt(target, fine, given, EVERYTHING, False, status or "optimal", n_searches)
                 elif prune == 0 or n <= LATENT_RETRY_TOKENS:
-                    yield _Try(None, fine, given, EVERYTHING, False, status or "complete", n_searches)
-            yield _Try(model.coarse, coarse, given, EVERYTHING, False, "fallback", n_searches)
+                    yield _Attempt(None, fine, given, EVERYTHING, False, status or "complete", n_searches)
+            yield _Attempt(model.coarse, coarse, given, EVERYTHING, False, "fallback", n_searches)
 
-    def _masks_of(self, offered: Offered) -> Iterator[Mask]:
+    def _masks_of(self, supertags: SupertagCandidates) -> Iterator[Mask]:
         """Yield the mask of the supertags within each of the `betas`, skipping masks equal to the one before."""
-        number = 0
-        for beta in self.settings.betas if offered else ():
-            mask = self._masks.mask(offered, beta)
-            if mask is not None and mask.number != number:
-                number = mask.number
+        n_supertags = 0
+        for beta in self.settings.betas if supertags else ():
+            mask = self._masks.mask(supertags, beta)
+            if mask is not None and mask.n_supertags != n_supertags:
+                n_supertags = mask.n_supertags
                 yield mask
 
     def _parse(
-        self, words: Sequence[str], tags: Sequence[str], k: int = 1, offered: Offered = (),
-        under: Constraints | None = None,
-    ) -> list[Found]:  # fmt: skip
+        self, words: Sequence[str], tags: Sequence[str], k: int = 1, supertags: SupertagCandidates = (),
+        constraints: Constraints | None = None,
+    ) -> list[ChartParse]:  # fmt: skip
         """Return the best parses, at most k and at least one, of a sentence that is short enough for a chart."""
         model, n_items, n_tried = self.model, 0, 0
         classes = model.words.encode(words)
-        for one in self._tries(classes, model.tags.encode(tags), offered, under):
+        for one in self._attempts(classes, model.tags.encode(tags), supertags, constraints):
             if one.grammar is None:
                 assert self._latent is not None
                 narrow = one.pruned and self._prunes
                 trees = self._latent.trees(classes, one.given, self._cells(one, len(words)), narrow, k, self._buffers())
-                found = first_different((self._shown(tree, one.status) for tree in trees), k)
+                found = distinct_parses((self._to_chart_parse(tree, one.status) for tree in trees), k)
             else:
                 groups = self._groups if one.pruned else NO_GROUPS
                 chart = self._buffers().fill(one.grammar.kernel, *one.leaves, one.allowed, groups)
                 n_items, n_tried = n_items + len(chart.items), n_tried + chart.tried
-                found = self._read(chart, one.grammar, one.leaves, one.status, k)
+                found = self._read_chart(chart, one.grammar, one.leaves, one.status, k)
             if found:
                 break
         else:
@@ -303,49 +311,53 @@ class PcfgParser(RecipeParser):
             for parse in found
         ]
 
-    def _cells(self, one: _Try, n: int) -> np.ndarray:
+    def _cells(self, one: _Attempt, n: int) -> np.ndarray:
         """Return the allowed symbols of each cell, uint8 (cells, coarse symbols)."""
         return one.allowed if one.pruned else np.ones((n * (n + 1) // 2, len(self.model.coarse.names)), np.uint8)
 
-    def _shown(self, found: Decoded, status: str) -> Found:
+    def _to_chart_parse(self, found: Decoded, status: str) -> ChartParse:
         shown = constituents(found.steps, self.model.coarse, self._names)
-        return Found(*shown, 0.0 - found.score, status, 0, found.n_rules)
+        return ChartParse(*shown, 0.0 - found.score, status, 0, found.n_rules)
 
     def _buffers(self) -> Buffers:
         if not hasattr(self._local, "buffers"):
             self._local.buffers = Buffers()
         return self._local.buffers
 
-    def _read(
+    def _read_chart(
         self, chart: Chart, grammar: PcfgGrammar, words: tuple[np.ndarray, np.ndarray], status: str, k: int
-    ) -> list[Found]:
+    ) -> list[ChartParse]:
         """Return the k best parses with distinct trees, [] if the root has no derivation. `words`: the leaves."""
         root, n = self.model.root(grammar), len(words[1]) - 1
         steps = chart.derivation(0, n, root)
         if not len(steps):
             return []
         found = chain([(chart.score(0, n, root), steps)], chart_trees(chart, *words, root) if k > 1 else ())
-        trees = (Found(*chart_constituents(steps, grammar, self._names), 0.0 - log, status) for log, steps in found)
-        return first_different(trees, k)
+        trees = (
+            ChartParse(*chart_constituents(steps, grammar, self._names), 0.0 - log, status) for log, steps in found
+        )
+        return distinct_parses(trees, k)
 
-    def _parse_pieces(self, words: Sequence[str], tags: Sequence[str], offered: Offered = ()) -> Found:
+    def _parse_pieces(
+        self, words: Sequence[str], tags: Sequence[str], supertags: SupertagCandidates = ()
+    ) -> ChartParse:
         """Parse a sentence in pieces and join them under TOP."""
-        cuts = cut(tags, self.settings.max_tokens)
-        return joined([self._parse(words[a:b], tags[a:b], 1, offered[a:b])[0] for a, b in cuts], cuts)
+        pieces = split_into_pieces(tags, self.settings.max_tokens)
+        return join_pieces([self._parse(words[a:b], tags[a:b], 1, supertags[a:b])[0] for a, b in pieces], pieces)
 
     def _posteriors(self, words: Sequence[str], tags: Sequence[str]) -> dict[tuple[int, int, str], float]:
         """Return the posteriors of constituents of a short sentence, by the first grammar that has a tree."""
         model, n = self.model, len(words)
         classes = model.words.encode(words)
-        for one in self._tries(classes, model.tags.encode(tags)):
+        for one in self._attempts(classes, model.tags.encode(tags)):
             cells, grammar = self._cells(one, n), one.grammar or model.coarse
             if one.grammar is None:
                 assert self._latent is not None
-                mass = self._latent.mass(classes, one.given, cells, one.pruned)
+                expected_counts = self._latent.expected_counts(classes, one.given, cells, one.pruned)
             else:
-                mass = plain_mass(grammar, one.leaves, cells, model.root(grammar))
-            if mass is not None:
-                return label_posteriors(mass, grammar, self._names, n)
+                expected_counts = plain_expected_counts(grammar, one.leaves, cells, model.root(grammar))
+            if expected_counts is not None:
+                return label_posteriors(expected_counts, grammar, self._names, n)
         return {(0, n, TOP): 1.0}
 
 

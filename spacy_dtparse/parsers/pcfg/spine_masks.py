@@ -6,19 +6,19 @@ from typing import NamedTuple
 import numpy as np
 
 from ...dtypes import INDEX, OFFSET
-from ...features.offers import Offered, OfferReader
+from ...features.supertags import SupertagCandidates, SupertagIndex
 from ...kernels.pcfg.latent import LatentRules
 from ...kernels.pcfg.spine_cells import spine_cells
 from ...model.pcfg.model import PART, PHRASE, TAG, PcfgGrammar, PcfgModel, part_side
 from ...trees.tree import TOP
-from .latent import Leaves, posteriors, spans_of_cells, symbol_mass
+from .latent import Leaves, expected_counts, posteriors, spans_of_cells
 
 
 class Mask(NamedTuple):
-    """`allowed`: uint8 (cells, S) over the coarse grammar's symbols; `number`: total supertags of all tokens."""
+    """`allowed`: uint8 (cells, S) over the coarse grammar's symbols; `n_supertags`: total supertags of all tokens."""
 
     allowed: np.ndarray
-    number: int
+    n_supertags: int
 
 
 class SpineMasks:
@@ -27,7 +27,7 @@ class SpineMasks:
     def __init__(self, model: PcfgModel):
         self._coarse, self._root = model.coarse, model.root(model.coarse)
         labels = tuple(model.labels)
-        self._reader = OfferReader([None if label == TOP else label for label in labels])
+        self._index = SupertagIndex([None if label == TOP else label for label in labels])
         self._n_labels = len(labels)
         names, is_part = self._coarse.names, self._coarse.kind == PART
         sides = [part_side(name) if model.binarisation.startswith("center") else "" for name in names]
@@ -37,13 +37,13 @@ class SpineMasks:
         of_root = self._coarse.binary[self._coarse.binary[:, 0] == self._root, 1:]
         self._root_has_parts = bool(is_part[of_root].any())
 
-    def mask(self, offered: Offered, beta: float) -> Mask | None:
+    def mask(self, supertags: SupertagCandidates, beta: float) -> Mask | None:
         """Return the mask of the spines that are at least `beta` times as probable as a token's most probable one; None
         if a token has none."""
-        spines = self._reader.spines(offered, beta)
+        spines = self._index.spines(supertags, beta)
         if spines is None:
             return None
-        n = len(offered)
+        n = len(supertags)
         cells = spans_of_cells(n)
         single = cells[:, 1] - cells[:, 0] == 1
         phrases, parts = np.zeros((len(cells), self._n_labels), np.uint8), np.zeros((2, len(cells)), np.uint8)
@@ -71,26 +71,26 @@ def one_value_each(grammar: PcfgGrammar) -> LatentRules:
 
 def leaf_vectors(leaves: np.ndarray, leaf_from: np.ndarray) -> Leaves:
     """Convert the leaves of `PcfgGrammar.leaves` to vectors of one number each."""
-    places = np.stack([leaves["symbol"], np.arange(len(leaves))], axis=1).astype(INDEX)
-    return Leaves(places, leaf_from, np.exp(leaves["score"]))
+    positions = np.stack([leaves["symbol"], np.arange(len(leaves))], axis=1).astype(INDEX)
+    return Leaves(positions, leaf_from, np.exp(leaves["score"]))
 
 
-def plain_mass(
+def plain_expected_counts(
     grammar: PcfgGrammar, leaves: tuple[np.ndarray, np.ndarray], allowed: np.ndarray, root: int
 ) -> list[np.ndarray] | None:
     """Return one array float64 (cells, S): the expected number of occurrences of each symbol over each cell in a tree
     of a grammar without latent annotations; None if there is no tree. `allowed` uint8 (cells, coarse symbols)."""
     rules = one_value_each(grammar)
-    made = posteriors(rules, leaf_vectors(*leaves), np.ascontiguousarray(allowed[:, grammar.coarse]), root)
-    return None if made is None else [symbol_mass(rules, made[0], len(allowed))]
+    result = posteriors(rules, leaf_vectors(*leaves), np.ascontiguousarray(allowed[:, grammar.coarse]), root)
+    return None if result is None else [expected_counts(rules, result[0], len(allowed))]
 
 
 def label_posteriors(
-    mass: Sequence[np.ndarray], grammar: PcfgGrammar, labels: Sequence[str], n: int
+    counts: Sequence[np.ndarray], grammar: PcfgGrammar, labels: Sequence[str], n: int
 ) -> dict[tuple[int, int, str], float]:
     """Return {(start, end, label): probability} of constituents with positive probability, the mean over grammars. The
     symbols of all grammars are those of `grammar`."""
-    mean = sum(mass[1:], mass[0]) / len(mass)
+    mean = sum(counts[1:], counts[0]) / len(counts)
     cells = spans_of_cells(n)
     found: dict[tuple[int, int, str], float] = {}
     for cell, symbol in np.argwhere(mean > 0.0).tolist():
@@ -98,4 +98,4 @@ def label_posteriors(
             start, end = cells[cell].tolist()
             key = (start, end, labels[int(grammar.base[symbol])])
             found[key] = found.get(key, 0.0) + float(mean[cell, symbol])
-    return {key: min(chance, 1.0) for key, chance in found.items()}
+    return {key: min(prob, 1.0) for key, prob in found.items()}

@@ -18,8 +18,8 @@ import numpy as np
 
 from ...dtypes import INDEX, SCORE
 from ..base import ParseResult
-from ..kbest import TRIES, Edges, Item, KBest
-from .long import Made, write_items
+from ..kbest import CANDIDATES_PER_TREE, Edges, Item, KBest
+from .long import DecodedTree, write_items
 
 if TYPE_CHECKING:
     from .parser import SpanParser
@@ -29,26 +29,29 @@ CANDIDATE = 0.02
 always get a constituent of its own."""
 
 
-def others_than(
-    parser: SpanParser, made: Made, words: Sequence[str], tags: Sequence[str], k: int
+def alternatives(
+    parser: SpanParser, decoded: DecodedTree, words: Sequence[str], tags: Sequence[str], k: int
 ) -> Iterator[tuple[float, ParseResult]]:
     """Yield (difference of gain from the tree of the chart, parse) of the best sets of constituents, in order; they
-    include the tree of the chart. There are `TRIES` * k, so that k distinct trees are likely."""
-    least = min(parser._least(), CANDIDATE)
-    told = made.told or parser._probabilities(made.parts, least)
-    made = made._replace(told=told)
+    include the tree of the chart. There are `CANDIDATES_PER_TREE` * k, so that k distinct trees are likely."""
+    min_prob = min(parser._min_posterior(), CANDIDATE)
+    scored = decoded.scored or parser._probabilities(decoded.parts, min_prob)
+    decoded = decoded._replace(scored=scored)
     sizes = np.diff(parser._chain_table[0])
-    found = options(*told, sizes, float(parser.settings.penalty), least)
+    found = options(*scored, sizes, float(parser.settings.penalty), min_prob)
     gain_of: dict[tuple[int, int], float] = {}
     for start, end, gain in zip(found.starts.tolist(), found.ends.tolist(), found.gains.tolist(), strict=True):
         gain_of[start, end] = max(gain, gain_of.get((start, end), gain))
-    base = sum(gain_of[extent] for extent in {(start, end) for start, end, _ in made.items})
-    for gain, chosen in islice(best_sets(found, len(words)), TRIES * k):
-        room = parser._room(len(words))
-        count = write_items(told, found.rows[chosen], found.chains[chosen], *parser._chain_table, *room)
-        items, costs = parser._whole(made, *(array[:count].tolist() for array in room))
-        proven = made.status == "optimal" and base - gain <= found.unseen
-        yield base - gain, parser._result(words, tags, items, costs, "optimal" if proven else "complete", made.tried)
+    base = sum(gain_of[extent] for extent in {(start, end) for start, end, _ in decoded.items})
+    for gain, chosen in islice(best_sets(found, len(words)), CANDIDATES_PER_TREE * k):
+        workspace = parser._workspace(len(words))
+        count = write_items(scored, found.rows[chosen], found.chains[chosen], *parser._chain_table, *workspace)
+        items, costs = parser._attach_unattached(decoded, *(array[:count].tolist() for array in workspace))
+        proven = decoded.status == "optimal" and base - gain <= found.unseen
+        yield (
+            base - gain,
+            parser._result_of_items(words, tags, items, costs, "optimal" if proven else "complete", decoded.tried),
+        )
 
 
 class Options(NamedTuple):
@@ -68,11 +71,11 @@ class Options(NamedTuple):
 
 
 def options(
-    spans: np.ndarray, posteriors: np.ndarray, logs: np.ndarray, sizes: np.ndarray, penalty: float, least: float
+    spans: np.ndarray, posteriors: np.ndarray, logs: np.ndarray, sizes: np.ndarray, penalty: float, min_prob: float
 ) -> Options:
-    """Return the options of a sentence with a probability of at least `least`.
+    """Return the options of a sentence with a probability of at least `min_prob`.
 
-    `spans`, `posteriors`, `logs`: all spans with a posterior of at least `least`, in the format of
+    `spans`, `posteriors`, `logs`: all spans with a posterior of at least `min_prob`, in the format of
     `span_probabilities`. `sizes` (chains,): number of labels of each chain. The most probable chain of a span has the
     same gain as in the chart; the gain of another chain is smaller by the difference of their probabilities.
     """
@@ -80,12 +83,12 @@ def options(
     likeliest = 1 + logs[:, 1:].argmax(axis=1)
     best = sizes[likeliest] * (posteriors - probable[:, 0] - penalty)
     gains = best[:, None] - probable[np.arange(len(spans)), likeliest][:, None] + probable
-    listed = probable >= least
+    listed = probable >= min_prob
     listed[np.flatnonzero(best > 0), likeliest[best > 0]] = True  # what the chart may take
     listed[:, 0] = False
     rows, chains = np.nonzero(listed)
     left_out = (np.maximum(best, 0.0)[:, None] - gains)[:, 1:][~listed[:, 1:]]
-    unseen = min(penalty - least, float(left_out.min(initial=math.inf)))
+    unseen = min(penalty - min_prob, float(left_out.min(initial=math.inf)))
     return Options(
         rows.astype(INDEX), chains.astype(INDEX), gains[rows, chains], spans[rows, 0], spans[rows, 1], unseen
     )
@@ -94,10 +97,10 @@ def options(
 def best_sets(found: Options, n: int) -> Iterator[tuple[float, list[int]]]:
     """Yield (gain, options in pre-order) of the sets of options over n tokens, best first, the empty set last."""
     forest = _Forest(found, n)
-    if not forest.places:
+    if not forest.positions:
         yield 0.0, []
         return
-    for gain, steps in KBest(forest.edges, forest.parts).derivations((forest.places[0], n)):
+    for gain, steps in KBest(forest.edges, forest.parts).derivations((forest.positions[0], n)):
         yield gain, [option for _, option in steps if option >= 0]
 
 
@@ -105,41 +108,43 @@ class _Forest:
     """The forest of all sets of options. Item (p, e) stands for all sets within [p, e), item (p, -e) for those without
     a span over all of [p, e). The edge of an item is the index of the option that begins at p, or -1 if none does.
 
-    `places`: the positions at which options begin.
+    `positions`: the positions at which options begin.
     """
 
     def __init__(self, found: Options, n: int):
         self.gains: list[float] = found.gains.tolist()
         self.ends: list[int] = found.ends.tolist()
         starts: list[int] = found.starts.tolist()
-        self.places = sorted(set(starts))
-        self._at: dict[int, list[int]] = {place: [] for place in self.places}
-        most: dict[int, dict[int, float]] = {place: {} for place in self.places}  # per span, by its end
+        self.positions = sorted(set(starts))
+        self._at: dict[int, list[int]] = {position: [] for position in self.positions}
+        max_gain: dict[int, dict[int, float]] = {position: {} for position in self.positions}  # per span, by its end
         low: dict[int, int] = {n: 0}
-        for number, (start, end, gain) in enumerate(zip(starts, self.ends, self.gains, strict=True)):
-            self._at[start].append(number)
-            most[start][end] = max(most[start].get(end, gain), gain)
+        for index, (start, end, gain) in enumerate(zip(starts, self.ends, self.gains, strict=True)):
+            self._at[start].append(index)
+            max_gain[start][end] = max(max_gain[start].get(end, gain), gain)
             low[end] = min(low.get(end, start), start)
         self._next = [n] * (n + 2)  # the first position at or after a token, or n
         for token in range(n - 1, -1, -1):
             self._next[token] = token if token in self._at else self._next[token + 1]
         self._best: dict[Item, float] = {}
         for end in sorted(low):
-            self._fill(end, self.places[bisect_left(self.places, low[end]) : bisect_left(self.places, end)], most)
+            self._fill(
+                end, self.positions[bisect_left(self.positions, low[end]) : bisect_left(self.positions, end)], max_gain
+            )
 
-    def _fill(self, end: int, places: list[int], most: dict[int, dict[int, float]]) -> None:
+    def _fill(self, end: int, positions: list[int], max_gain: dict[int, dict[int, float]]) -> None:
         """Find the best set from each position to an end; the sets for smaller ends are computed already."""
         best, after = self._best, self._next
-        behind = {end: 0.0}  # the best set from a position to the end
-        for place in reversed(places):
-            inside = behind.get(after[place + 1], 0.0)
-            for last, gain in most[place].items():
+        suffix_gain = {end: 0.0}  # the best set from a position to the end
+        for position in reversed(positions):
+            inside = suffix_gain.get(after[position + 1], 0.0)
+            for last, gain in max_gain[position].items():
                 if last < end:
-                    inside = max(inside, gain + best[place, -last] + behind.get(after[last], 0.0))
-            whole = inside
-            if end in most[place]:
-                whole = max(inside, most[place][end] + inside)
-            best[place, -end], best[place, end], behind[place] = inside, whole, whole
+                    inside = max(inside, gain + best[position, -last] + suffix_gain.get(after[last], 0.0))
+            total = inside
+            if end in max_gain[position]:
+                total = max(inside, max_gain[position][end] + inside)
+            best[position, -end], best[position, end], suffix_gain[position] = inside, total, total
 
     def edges(self, item: Item) -> Edges:
         """Return the edges of an item, best first."""
@@ -149,22 +154,22 @@ class _Forest:
 
     def parts(self, item: Item, edge: int) -> tuple[Item, ...]:
         """Return the items that an edge combines: the sets within its option, and those after it."""
-        place, end = item[0], abs(item[1])
+        position, end = item[0], abs(item[1])
         if edge < 0:
-            return self._from(place + 1, end)
+            return self._from(position + 1, end)
         last = self.ends[edge]
-        return ((place, -last), *self._from(last, end))
+        return ((position, -last), *self._from(last, end))
 
-    def _from(self, place: int, end: int) -> tuple[Item, ...]:
-        place = self._next[place]
-        return ((place, end),) if place < end else ()
+    def _from(self, position: int, end: int) -> tuple[Item, ...]:
+        position = self._next[position]
+        return ((position, end),) if position < end else ()
 
     def _totals(self, item: Item) -> dict[int, float]:
         """Return the gain of the best set with each edge."""
-        (place, signed), best = item, self._best
+        (position, signed), best = item, self._best
         end = abs(signed)
-        totals = {-1: sum(best[part] for part in self._from(place + 1, end))}
-        for option in self._at[place]:
+        totals = {-1: sum(best[part] for part in self._from(position + 1, end))}
+        for option in self._at[position]:
             last = self.ends[option]
             if last < end or last == signed:
                 totals[option] = self.gains[option] + sum(best[part] for part in self.parts(item, option))

@@ -10,51 +10,51 @@ from typing import Any
 import numpy as np
 
 from ...dtypes import INDEX, OFFSET, REAL, SCORE
-from ...features.trees.beliefs import Beliefs, together
+from ...features.trees.marginals import SpanMarginals, concatenate_marginals
+from ...kernels.span.attach import attach_unattached, find_unattached, first_unattached
 from ...kernels.span.network import (
-    constituent_beliefs,
+    compute_marginals,
+    constituent_marginals,
     decode,
+    encode_gaps,
     label_spans,
-    read_beliefs,
-    read_gaps,
     span_probabilities,
 )
-from ...kernels.span.whole import find_bare, place_of_bare, take_up_bare
-from ...model.ahead import SHORT, kernels_for
-from ...model.span.model import KIND, BareTables, SpanModel, read_model, write_model
+from ...model.kernel_warmup import SHORT, kernels_for
+from ...model.span.model import KIND, AttachTables, SpanModel, read_model, write_model
 from ...trees.heads import HeadRules
-from ...trees.orphans import SISTERS, is_orphan
 from ...trees.tree import TOP, Tree
+from ...trees.unattached import SISTERS, is_unattached
 from ..base import ParseResult, TaggedWords
 from ..constraints import Constraints
-from ..kbest import check_k, ranked
-from ..proofs import Proof, Strings
+from ..kbest import check_k, rank_parses
+from ..self_test import GoldenParse, Strings
 from ..settings import SpanSettings
 from ..stored import Data, StoredParser, check_sentence
-from .kbest import CANDIDATE, others_than
-from .long import Made, Told, decode_long, long_posteriors
-from .steered import steered, told_under
-from .together import parse_together
-from .whole import PIECE, take_up_in_pieces
+from .attach import PIECE, attach_in_pieces
+from .constrained import constrained_posteriors, decode_constrained
+from .kbest import CANDIDATE, alternatives
+from .long import DecodedTree, ScoredSpans, decode_long, long_posteriors
+from .single_network import parse_with_one_network
 
-_LEAST = 0.01
+_MIN_LABELLED = 0.01
 """Minimum posterior probability of spans that are labelled."""
-_BELIEVED = 1e-3
+_MIN_LISTED = 1e-3
 """Minimum posterior probability of constituents in `span_posteriors`."""
-_READ = 0.002
+_MIN_MARGINAL = 0.002
 """Minimum posterior probability of constituents in the marginals for boosted trees."""
 
-_TOGETHER = 256
+_BATCH_ROWS = 256
 """Rows per batch of the networks: enough to load the weights once for several sentences, and still in the cache."""
 
 
 def _batches(sentences: Sequence[TaggedWords]) -> Iterator[list[TaggedWords]]:
-    """Yield the sentences in batches of at most `_TOGETHER` rows (words + 2 each), or of one sentence, in order."""
+    """Yield the sentences in batches of at most `_BATCH_ROWS` rows (words + 2 each), or of one sentence, in order."""
     part: list[TaggedWords] = []
     rows = 0
     for sentence in sentences:
         size = len(sentence[0]) + 2
-        if part and rows + size > _TOGETHER:
+        if part and rows + size > _BATCH_ROWS:
             yield part
             part, rows = [], 0
         part.append(sentence)
@@ -75,7 +75,7 @@ class SpanParser(StoredParser):
 
     model: SpanModel
     name = KIND
-    PROOF = SpanSettings(max_tokens=200, confident=0.0, penalty=0.0, whole=False)
+    SELF_TEST_SETTINGS = SpanSettings(max_tokens=200, ensemble_threshold=0.0, penalty=0.0, attach_unattached=False)
     """Without a penalty, so that the output contains the score of every span of a binary tree."""
     TOLERANCE = 1e-4
     """Sums of float32: they differ between processors by less than 1e-6."""
@@ -90,44 +90,44 @@ class SpanParser(StoredParser):
         elif self.settings.networks is not None:
             used = min(used, self.settings.networks)
         self._networks = model.networks[:used]
-        sure = self.settings.budget != 0 and self.settings.confident > 0
-        self._first = 1 if sure else used
+        stops_early = self.settings.budget != 0 and self.settings.ensemble_threshold > 0
+        self._n_first = 1 if stops_early else used
         """Number of networks that are run first; the others run only if these leave doubts."""
         self._weights = np.stack([network.labels for network in self._networks])
         self._bias = np.stack([network.label_bias for network in self._networks])
         self._labels = model.labels
-        numbers = {label: number for number, label in enumerate(self._labels)}
-        self._chains = [[numbers[label] for label in chain] for chain in model.chains]
+        label_ids = {label: label_id for label_id, label in enumerate(self._labels)}
+        self._chains = [[label_ids[label] for label in chain] for chain in model.chains]
         self._chain_table = (
             np.cumsum([0, *map(len, self._chains)]).astype(INDEX),
-            np.array([number for chain in self._chains for number in chain], dtype=INDEX),
+            np.array([label_id for chain in self._chains for label_id in chain], dtype=INDEX),
         )
-        self._bare = self._bare_tables() if self.settings.whole else None
-        self._orphans = self._orphan_tables()
-        told = model.meta.get("head_rules")
-        self._own_heads = HeadRules.from_dict(told) if told else None
+        self._attach_tables = self._build_attach_tables() if self.settings.attach_unattached else None
+        self._foreign_attach_tables = self._build_foreign_attach_tables()
+        stored_rules = model.meta.get("head_rules")
+        self._custom_heads = HeadRules.from_dict(stored_rules) if stored_rules else None
         self._local = threading.local()
 
-    def _bare_tables(self) -> BareTables | None:
+    def _build_attach_tables(self) -> AttachTables | None:
         """Return the tables of the model, extended by one tag for all unlisted tags."""
-        if self.model.bare is None:
+        if self.model.attach_tables is None:
             return None
-        never, one_root = self.model.bare
+        never, one_root = self.model.attach_tables
         other = np.zeros((*never.shape[:2], 1), dtype=np.bool_)
-        return BareTables(np.concatenate([never, other], axis=2), one_root)
+        return AttachTables(np.concatenate([never, other], axis=2), one_root)
 
-    def _orphan_tables(self) -> BareTables | None:
-        """Return `_bare_tables` restricted to the cases of `trees.unattached`, for trees of other parsers."""
-        tables = self._bare_tables()
+    def _build_foreign_attach_tables(self) -> AttachTables | None:
+        """Return `_build_attach_tables` restricted to the cases of `trees.unattached`, for trees of other parsers."""
+        tables = self._build_attach_tables()
         if tables is None:
             return None
         parents, sisters = (*self._labels, TOP), self._labels
-        never = np.zeros_like(tables.never)
+        restricted = np.zeros_like(tables.never)
         for p, parent in enumerate(parents):
             for s in [s for s, sister in enumerate(sisters) if sister in SISTERS]:
                 for t, tag in enumerate(self.model.words.tables[1]):
-                    never[p, s, t] = tables.never[p, s, t] and is_orphan(parent, sisters[s], tag)
-        return BareTables(never, False)
+                    restricted[p, s, t] = tables.never[p, s, t] and is_unattached(parent, sisters[s], tag)
+        return AttachTables(restricted, False)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -137,32 +137,32 @@ class SpanParser(StoredParser):
     @property
     def head_rules(self) -> HeadRules | None:
         """The head rules of the model; None if they are the standard ones of its language."""
-        return self._own_heads
+        return self._custom_heads
 
     def describe(self) -> dict[str, Any]:
         """Return sizes of the model and the current settings, as plain data."""
         network = self.model.networks[0]
-        numbers = sum(array.size for packed in self.model.packed for array in packed.arrays.values())
+        n_parameters = sum(array.size for packed in self.model.packed for array in packed.arrays.values())
         return {
             "networks": f"{len(self._networks)} of {len(self.model.networks)}",
             "layers": len(network.weights),
             "units": int(2 * network.recurrent.shape[3]),
-            "numbers": int(numbers),
+            "numbers": int(n_parameters),
             "words": len(self.model.words.tables[0]),
             "label chains": len(self.model.chains) - 1,
             "max_tokens": self.settings.max_tokens,
-            "confident": self.settings.confident,
+            "ensemble_threshold": self.settings.ensemble_threshold,
             "penalty": self.settings.penalty,
-            "whole": self.settings.whole and self.model.bare is not None,
+            "attach_unattached": self.settings.attach_unattached and self.model.attach_tables is not None,
         }
 
-    def _known(self) -> tuple[Strings, Strings]:
+    def _vocabulary(self) -> tuple[Strings, Strings]:
         return self.model.words.tables[0], self.model.words.tables[1].strings
 
-    def _proof(self, words: list[str], tags: list[str]) -> Proof:
+    def _golden_outputs(self, words: list[str], tags: list[str]) -> GoldenParse:
         return {"scores": list(self.parse(words, tags).scores)}
 
-    def _room(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+    def _workspace(self, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Return this thread's arrays (items, costs) for a sentence of n tokens."""
         local = self._local
         if getattr(local, "tokens", 0) < n:
@@ -181,63 +181,67 @@ class SpanParser(StoredParser):
             check_sentence(words, tags)
         results: list[ParseResult] = []
         with kernels_for(KIND, sum(len(words) for words, _ in sentences)):
-            for is_long, group in groupby(sentences, lambda sentence: len(sentence[0]) > self._most):
-                if len(self._networks) == self._first == 1 and not is_long:
-                    results += parse_together(self, list(group), _TOGETHER)
+            for is_long, group in groupby(sentences, lambda sentence: len(sentence[0]) > self._max_chart_tokens):
+                if len(self._networks) == self._n_first == 1 and not is_long:
+                    results += parse_with_one_network(self, list(group), _BATCH_ROWS)
                     continue
                 for part in _batches(list(group)):
                     encoded = [self.model.words.encode(*sentence) for sentence in part]
-                    read = self._read_batch(encoded) if len(part) > 1 else [self._read(encoded[0], self._first)]
-                    for (words, tags), numbers, parts in zip(part, encoded, read, strict=True):
-                        results.append(self._parse(words, tags, numbers, parts))
+                    outputs = (
+                        self._run_networks_batch(encoded)
+                        if len(part) > 1
+                        else [self._run_networks(encoded[0], self._n_first)]
+                    )
+                    for (words, tags), token_ids, parts in zip(part, encoded, outputs, strict=True):
+                        results.append(self._parse(words, tags, token_ids, parts))
         return results
 
-    def _read_part(self, part: Sequence[TaggedWords]) -> list[tuple[np.ndarray, ...]]:
+    def _run_all_networks(self, part: Sequence[TaggedWords]) -> list[tuple[np.ndarray, ...]]:
         """Run all networks on the sentences of one of `_batches`."""
         encoded = [self.model.words.encode(*sentence) for sentence in part]
         used = len(self._networks)
-        if used != self._first or len(part) == 1:
-            return [self._read(numbers, used) for numbers in encoded]
-        return self._read_batch(encoded)
+        if used != self._n_first or len(part) == 1:
+            return [self._run_networks(token_ids, used) for token_ids in encoded]
+        return self._run_networks_batch(encoded)
 
     def _parse(
-        self, words: Sequence[str], tags: Sequence[str], numbers: np.ndarray, parts: tuple[np.ndarray, ...]
+        self, words: Sequence[str], tags: Sequence[str], token_ids: np.ndarray, parts: tuple[np.ndarray, ...]
     ) -> ParseResult:
         """Return the parse of a sentence, given the output of the first networks."""
-        made = self._made(numbers, parts)
-        items, costs = self._whole(made, made.items, made.costs)
-        return self._result(words, tags, items, costs, made.status, made.tried)
+        decoded = self._decode_sentence(token_ids, parts)
+        items, costs = self._attach_unattached(decoded, decoded.items, decoded.costs)
+        return self._result_of_items(words, tags, items, costs, decoded.status, decoded.tried)
 
-    def _made(self, numbers: np.ndarray, parts: tuple[np.ndarray, ...]) -> Made:
+    def _decode_sentence(self, token_ids: np.ndarray, parts: tuple[np.ndarray, ...]) -> DecodedTree:
         """Decode a sentence, given the output of the first networks; run the others if needed."""
-        n, used, first = len(numbers) - 2, len(self._networks), self._first
-        sure = self.settings.confident
-        told = self._told_long(parts)
-        items, costs, tried, status = self._decode(parts, n, told)
-        if first < used and max(costs, default=0.0) > sure:
-            parts = self._read(numbers, used, parts)
-            told = self._told_long(parts)
-            items, costs, more, status = self._decode(parts, n, told)
+        n, n_used, n_first = len(token_ids) - 2, len(self._networks), self._n_first
+        threshold = self.settings.ensemble_threshold
+        scored = self._long_candidates(parts)
+        items, costs, tried, status = self._decode(parts, n, scored)
+        if n_first < n_used and max(costs, default=0.0) > threshold:
+            parts = self._run_networks(token_ids, n_used, parts)
+            scored = self._long_candidates(parts)
+            items, costs, more, status = self._decode(parts, n, scored)
             tried += more
-        return Made(items, costs, tried, status, numbers, parts, told)
+        return DecodedTree(items, costs, tried, status, token_ids, parts, scored)
 
-    def _result(
+    def _result_of_items(
         self, words: Sequence[str], tags: Sequence[str], items: list[list[int]], costs: list[float], status: str,
         tried: int,
     ) -> ParseResult:  # fmt: skip
         columns = [*zip(*items, strict=True)] if items else [(), (), ()]
-        return self._told(words, tags, columns, costs, status, tried)
+        return self._make_result(words, tags, columns, costs, status, tried)
 
-    def _told(
+    def _make_result(
         self, words: Sequence[str], tags: Sequence[str], columns: Sequence[Sequence[int]], costs: Sequence[float],
         status: str, tried: int,
     ) -> ParseResult:  # fmt: skip
         """Return the result for constituents, given their starts, ends and labels in pre-order, without TOP."""
         (starts, ends, labels), names, n = columns, self._labels, len(words)
-        tree = Tree.trusted(words, tags, (TOP, *[names[label] for label in labels]), (0, *starts), (n, *ends))
+        tree = Tree.unchecked(words, tags, (TOP, *[names[label] for label in labels]), (0, *starts), (n, *ends))
         return ParseResult(tree, (0.0, *costs), sum(costs), status, 0, tried)
 
-    def parse_k(self, words: Sequence[str], tags: Sequence[str], k: int) -> list[ParseResult]:
+    def parse_k_best(self, words: Sequence[str], tags: Sequence[str], k: int) -> list[ParseResult]:
         """Return the k best parses; see `KBestParser`. A margin is a difference of the expected number of correct
         constituents, the objective of the chart, before unattached tokens are attached; costs need not be in order.
 
@@ -248,20 +252,20 @@ class SpanParser(StoredParser):
         """
         check_k(k)
         check_sentence(words, tags)
-        numbers = self.model.words.encode(words, tags)
+        token_ids = self.model.words.encode(words, tags)
         with kernels_for(KIND, len(words) if k == 1 else SHORT + 1):  # uncompiled, a list would take minutes
-            made = self._made(numbers, self._read(numbers, self._first))
-            items, costs = self._whole(made, made.items, made.costs)
-            first = self._result(words, tags, items, costs, made.status, made.tried)
-            return ranked(first, others_than(self, made, words, tags, k), k)
+            decoded = self._decode_sentence(token_ids, self._run_networks(token_ids, self._n_first))
+            items, costs = self._attach_unattached(decoded, decoded.items, decoded.costs)
+            first = self._result_of_items(words, tags, items, costs, decoded.status, decoded.tried)
+            return rank_parses(first, alternatives(self, decoded, words, tags, k), k)
 
-    def parse_under(self, words: Sequence[str], tags: Sequence[str], constraints: Constraints) -> ParseResult:
-        """Parse under constraints with all networks; see `SteeredParser` and `parsers.span.constrained`. Status:
+    def parse_constrained(self, words: Sequence[str], tags: Sequence[str], constraints: Constraints) -> ParseResult:
+        """Parse under constraints with all networks; see `ConstrainedParser` and `parsers.span.constrained`. Status:
         "optimal" from a chart over the whole sentence, else as in `parse`. Raises DtparseError as `parse` does."""
         check_sentence(words, tags)
         constraints.check(len(words), self.labels, words)
         with kernels_for(KIND, len(words)):
-            return constraints.enforce(steered(self, words, tags, constraints), self.labels)
+            return constraints.enforce(decode_constrained(self, words, tags, constraints), self.labels)
 
     def span_posteriors(self, words: Sequence[str], tags: Sequence[str]) -> dict[tuple[int, int, str], float]:
         """Return {(start, end, label): probability that the sentence's tree has such a constituent}, at least 0.001.
@@ -270,30 +274,30 @@ class SpanParser(StoredParser):
         label over a span counts separately. Raises DtparseError as `parse` does.
         """
         check_sentence(words, tags)
-        found: dict[tuple[int, int, str], float] = {(0, len(words), TOP): 1.0}
-        spans, posteriors, logs = self._probabilities(self.read(words, tags), _BELIEVED)
-        mass = np.exp(logs) * posteriors[:, None]
-        rows, labels = np.nonzero(mass[:, 1:] >= _BELIEVED)
+        probabilities: dict[tuple[int, int, str], float] = {(0, len(words), TOP): 1.0}
+        spans, posteriors, logs = self._probabilities(self.run_networks(words, tags), _MIN_LISTED)
+        probs = np.exp(logs) * posteriors[:, None]
+        rows, labels = np.nonzero(probs[:, 1:] >= _MIN_LISTED)
         for row, label in zip(rows.tolist(), labels.tolist(), strict=True):
             first, last = spans[row].tolist()
             for name in dict.fromkeys(self.model.chains[label + 1]):
                 key = first, last, name
-                found[key] = min(1.0, found.get(key, 0.0) + float(mass[row, label + 1]))
-        return found
+                probabilities[key] = min(1.0, probabilities.get(key, 0.0) + float(probs[row, label + 1]))
+        return probabilities
 
     @property
-    def _most(self) -> int:
+    def _max_chart_tokens(self) -> int:
         """Maximum number of tokens that one chart parses."""
         return max(self.settings.max_tokens, 2)
 
-    def _probabilities(self, parts: tuple[np.ndarray, ...], least: float) -> Told:
+    def _probabilities(self, parts: tuple[np.ndarray, ...], min_prob: float) -> ScoredSpans:
         """Return `span_probabilities` of a whole sentence of any length, given the output of the networks."""
         gaps, own, weights, bias = parts
         n = own.shape[1] - 1
-        if n <= self._most:
-            return span_probabilities(*parts, 0, n, least)
-        spans, posteriors = long_posteriors(gaps, own, self._most)
-        probable = posteriors >= least
+        if n <= self._max_chart_tokens:
+            return span_probabilities(*parts, 0, n, min_prob)
+        spans, posteriors = long_posteriors(gaps, own, self._max_chart_tokens)
+        probable = posteriors >= min_prob
         spans, posteriors = spans[probable], posteriors[probable]
         logs = np.empty((len(spans), len(self._chains)), dtype=REAL)
         label_spans(gaps, weights, bias, spans, logs)
@@ -304,154 +308,170 @@ class SpanParser(StoredParser):
         """The label chains by id, labels separated by blanks, from top to bottom."""
         return tuple(" ".join(chain) for chain in self.model.chains)
 
-    def beliefs(self, sentences: Sequence[TaggedWords]) -> list[Beliefs]:
-        """Return the span marginals of each sentence; see `Beliefs`."""
+    def marginals(self, sentences: Sequence[TaggedWords]) -> list[SpanMarginals]:
+        """Return the span marginals of each sentence; see `SpanMarginals`."""
         if not sentences:
             return []
-        found, begins = self.beliefs_together(sentences)
+        marginals, offsets = self.marginals_batch(sentences)
         return [
-            Beliefs(*(array[start:end] for array in found))
-            for start, end in zip(begins[:-1].tolist(), begins[1:].tolist(), strict=True)
+            SpanMarginals(*(array[start:end] for array in marginals))
+            for start, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
         ]
 
-    def beliefs_together(self, sentences: Sequence[TaggedWords]) -> tuple[Beliefs, np.ndarray]:
-        """Return the concatenated `beliefs` of S ≥ 1 sentences, and the offset of each sentence, int64 (S + 1,)."""
+    def marginals_batch(self, sentences: Sequence[TaggedWords]) -> tuple[SpanMarginals, np.ndarray]:
+        """Return the concatenated `marginals` of S ≥ 1 sentences, and the offset of each sentence, int64 (S + 1,)."""
         parts = []
-        for is_long, group in groupby(sentences, lambda sentence: len(sentence[0]) > self._most):
-            if len(self._networks) == self._first == 1 and not is_long:
-                parts.append(self._believe(list(group)))
+        for is_long, group in groupby(sentences, lambda sentence: len(sentence[0]) > self._max_chart_tokens):
+            if len(self._networks) == self._n_first == 1 and not is_long:
+                parts.append(self._single_network_marginals(list(group)))
             else:
-                read = map(self._read_part, _batches(list(group)))
-                parts.append(together([self._beliefs(one) for part in read for one in part]))
+                outputs = map(self._run_all_networks, _batches(list(group)))
+                parts.append(
+                    concatenate_marginals([self._marginals_of_outputs(one) for part in outputs for one in part])
+                )
         if len(parts) == 1:
             return parts[0]
-        begins = np.cumsum([0, *(count for _, own in parts for count in np.diff(own).tolist())], dtype=OFFSET)
-        return Beliefs(*map(np.concatenate, zip(*(found for found, _ in parts), strict=True))), begins
+        offsets = np.cumsum([0, *(count for _, own in parts for count in np.diff(own).tolist())], dtype=OFFSET)
+        return SpanMarginals(*map(np.concatenate, zip(*(results for results, _ in parts), strict=True))), offsets
 
-    def _believe(self, sentences: Sequence[TaggedWords]) -> tuple[Beliefs, np.ndarray]:
-        """Return `beliefs_together` with a single network, for sentences that are short enough for one chart."""
-        numbers, firsts = self.model.words.encode_all(sentences)
-        room, done, ends = 8 * len(numbers), 0, np.zeros(len(sentences) + 1, dtype=OFFSET)
-        made = Beliefs(np.empty((room, 2), INDEX), np.empty(room), np.empty((room, 2), INDEX), np.empty((room, 2)))
+    def _single_network_marginals(self, sentences: Sequence[TaggedWords]) -> tuple[SpanMarginals, np.ndarray]:
+        """Return `marginals_batch` with a single network, for sentences that are short enough for one chart."""
+        token_ids, token_offsets = self.model.words.encode_all(sentences)
+        capacity, done, offsets = 8 * len(token_ids), 0, np.zeros(len(sentences) + 1, dtype=OFFSET)
+        arrays = SpanMarginals(
+            np.empty((capacity, 2), INDEX), np.empty(capacity), np.empty((capacity, 2), INDEX), np.empty((capacity, 2))
+        )
         network, labels = self._networks[0], (self._weights, self._bias)
         while True:
-            done = read_beliefs(network, *labels, numbers, firsts, _TOGETHER, _READ, done, *made, ends)
+            done = compute_marginals(
+                network, *labels, token_ids, token_offsets, _BATCH_ROWS, _MIN_MARGINAL, done, *arrays, offsets
+            )
             if done == len(sentences):
                 break
-            made = Beliefs(*(np.concatenate([array, np.empty_like(array)]) for array in made))
-        return Beliefs(*(array[: ends[-1]] for array in made)), ends
+            arrays = SpanMarginals(*(np.concatenate([array, np.empty_like(array)]) for array in arrays))
+        return SpanMarginals(*(array[: offsets[-1]] for array in arrays)), offsets
 
-    def beliefs_under(self, words: Sequence[str], tags: Sequence[str], constraints: Constraints) -> Beliefs:
-        """Return the `beliefs` of a sentence over the trees in which the constraints hold."""
-        return self._beliefs_of(told_under(self, self.read(words, tags), constraints, _READ))
+    def constrained_marginals(
+        self, words: Sequence[str], tags: Sequence[str], constraints: Constraints
+    ) -> SpanMarginals:
+        """Return the `marginals` of a sentence over the trees in which the constraints hold."""
+        return self._marginals_of_spans(
+            constrained_posteriors(self, self.run_networks(words, tags), constraints, _MIN_MARGINAL)
+        )
 
-    def _beliefs(self, parts: tuple[np.ndarray, ...]) -> Beliefs:
+    def _marginals_of_outputs(self, parts: tuple[np.ndarray, ...]) -> SpanMarginals:
         """Return the marginals of a sentence, given the output of the networks."""
-        return self._beliefs_of(self._probabilities(parts, _READ))
+        return self._marginals_of_spans(self._probabilities(parts, _MIN_MARGINAL))
 
-    def _beliefs_of(self, told: Told) -> Beliefs:
-        spans, posteriors, logs = told
+    def _marginals_of_spans(self, scored: ScoredSpans) -> SpanMarginals:
+        spans, posteriors, logs = scored
         c = len(spans)
-        made = Beliefs(np.empty((c, 2), INDEX), np.empty(c), np.empty((c, 2), INDEX), np.empty((c, 2)))
-        count = constituent_beliefs(spans, posteriors, logs, _READ, *made)
-        return Beliefs(*(array[:count] for array in made))
+        arrays = SpanMarginals(np.empty((c, 2), INDEX), np.empty(c), np.empty((c, 2), INDEX), np.empty((c, 2)))
+        count = constituent_marginals(spans, posteriors, logs, _MIN_MARGINAL, *arrays)
+        return SpanMarginals(*(array[:count] for array in arrays))
 
-    def read(self, words: Sequence[str], tags: Sequence[str]) -> tuple[np.ndarray, ...]:
+    def run_networks(self, words: Sequence[str], tags: Sequence[str]) -> tuple[np.ndarray, ...]:
         """Run all networks on a sentence and return their output in the format of `kernels.span.network`: gaps, own,
         label weights, label bias."""
-        return self._read(self.model.words.encode(words, tags), len(self._networks))
+        return self._run_networks(self.model.words.encode(words, tags), len(self._networks))
 
-    def _read(
-        self, numbers: np.ndarray, used: int, before: tuple[np.ndarray, ...] | None = None
+    def _run_networks(
+        self, token_ids: np.ndarray, used: int, before: tuple[np.ndarray, ...] | None = None
     ) -> tuple[np.ndarray, ...]:
         """Run the first `used` networks; `before`: output of those that have run already."""
-        size, done = len(numbers) - 1, 0
+        size, done = len(token_ids) - 1, 0
         gaps = np.empty((used, 4, size, self._weights.shape[1]), dtype=REAL)
         own = np.empty((used, size), dtype=REAL)
         if before is not None:
             done = len(before[0])
             gaps[:done], own[:done] = before[:2]
-        firsts = np.array((0, size + 1), dtype=INDEX)
+        token_offsets = np.array((0, size + 1), dtype=INDEX)
         for q in range(done, used):
-            read_gaps(self._networks[q], numbers, firsts, gaps[q].reshape(-1), own[q])
+            encode_gaps(self._networks[q], token_ids, token_offsets, gaps[q].reshape(-1), own[q])
         return gaps, own, self._weights[:used], self._bias[:used]
 
-    def _read_batch(self, encoded: Sequence[np.ndarray]) -> list[tuple[np.ndarray, ...]]:
-        """Run the first networks on several sentences; see `_read`."""
-        used, m = self._first, self._weights.shape[1]
-        firsts = np.cumsum([0, *map(len, encoded)]).astype(INDEX)
-        numbers, size = np.concatenate(encoded), int(firsts[-1]) - len(encoded)
+    def _run_networks_batch(self, encoded: Sequence[np.ndarray]) -> list[tuple[np.ndarray, ...]]:
+        """Run the first networks on several sentences; see `_run_networks`."""
+        used, m = self._n_first, self._weights.shape[1]
+        token_offsets = np.cumsum([0, *map(len, encoded)]).astype(INDEX)
+        token_ids, size = np.concatenate(encoded), int(token_offsets[-1]) - len(encoded)
         gaps, own = np.empty((used, 4 * m * size), dtype=REAL), np.empty((used, size), dtype=REAL)
         for q in range(used):
-            read_gaps(self._networks[q], numbers, firsts, gaps[q], own[q])
-        found: list[tuple[np.ndarray, ...]] = []
+            encode_gaps(self._networks[q], token_ids, token_offsets, gaps[q], own[q])
+        results: list[tuple[np.ndarray, ...]] = []
         at = 0
         for rows in encoded:
             here = at + len(rows) - 1
             ends = gaps[:, 4 * m * at : 4 * m * here].reshape(used, 4, -1, m)
-            found.append((ends, np.ascontiguousarray(own[:, at:here]), self._weights[:used], self._bias[:used]))
+            results.append((ends, np.ascontiguousarray(own[:, at:here]), self._weights[:used], self._bias[:used]))
             at = here
-        return found
+        return results
 
-    def _least(self) -> float:
+    def _min_posterior(self) -> float:
         """Return the minimum posterior probability of useful spans: those below the penalty never gain."""
-        return max(_LEAST, float(self.settings.penalty))
+        return max(_MIN_LABELLED, float(self.settings.penalty))
 
     @property
     def _chart_status(self) -> str:
         """The status of a tree from a chart over the whole sentence."""
         return "optimal" if len(self._networks) == len(self.model.networks) else "complete"
 
-    def _told_long(self, parts: tuple[np.ndarray, ...]) -> Told | None:
+    def _long_candidates(self, parts: tuple[np.ndarray, ...]) -> ScoredSpans | None:
         """Return `_probabilities` of the possible constituents of a long sentence; None if one chart suffices."""
-        if parts[1].shape[1] - 1 <= self._most:
+        if parts[1].shape[1] - 1 <= self._max_chart_tokens:
             return None
-        return self._probabilities(parts, min(self._least(), CANDIDATE))
+        return self._probabilities(parts, min(self._min_posterior(), CANDIDATE))
 
     def _decode(
-        self, parts: tuple[np.ndarray, ...], n: int, told: Told | None
+        self, parts: tuple[np.ndarray, ...], n: int, scored: ScoredSpans | None
     ) -> tuple[list[list[int]], list[float], int, str]:
         """Find the best tree: (items start, end, label in pre-order; their scores; labelled spans; status)."""
-        room, penalty = self._room(n), float(self.settings.penalty)
-        if told is None:
-            count, tried = decode(*parts, *self._chain_table, 0, n, self._least(), penalty, *room)
+        workspace, penalty = self._workspace(n), float(self.settings.penalty)
+        if scored is None:
+            count, tried = decode(*parts, *self._chain_table, 0, n, self._min_posterior(), penalty, *workspace)
             status = self._chart_status
         else:
-            count, tried, status = decode_long(told, *self._chain_table, penalty, *room), len(told[0]), "greedy"
-        return room[0][:count].tolist(), room[1][:count].tolist(), tried, status
+            count, tried, status = (
+                decode_long(scored, *self._chain_table, penalty, *workspace),
+                len(scored[0]),
+                "greedy",
+            )
+        return workspace[0][:count].tolist(), workspace[1][:count].tolist(), tried, status
 
-    def _whole(self, made: Made, items: list[list[int]], costs: list[float]) -> tuple[list[list[int]], list[float]]:
+    def _attach_unattached(
+        self, decoded: DecodedTree, items: list[list[int]], costs: list[float]
+    ) -> tuple[list[list[int]], list[float]]:
         """Attach all tokens that the treebank never leaves unattached; items and scores are also in the workspace."""
-        if self._bare is None:
+        if self._attach_tables is None:
             return items, costs
-        tags, count = self.model.words.tags_of(made.numbers[1:-1]), len(items)
-        if self._hangs_together(count, len(tags), tags, self._bare):
+        tags, count = self.model.words.tags_of(decoded.token_ids[1:-1]), len(items)
+        if self._is_fully_attached(count, len(tags), tags, self._attach_tables):
             return items, costs
-        candidates = self._candidates(made.parts) if made.told is None else made.told
-        return self._taken_up(count, candidates, tags, self._bare)
+        candidates = self._candidates(decoded.parts) if decoded.scored is None else decoded.scored
+        return self._attach(count, candidates, tags, self._attach_tables)
 
-    def _candidates(self, parts: tuple[np.ndarray, ...]) -> Told:
+    def _candidates(self, parts: tuple[np.ndarray, ...]) -> ScoredSpans:
         """Return the spans to which unattached tokens may be attached."""
         return self._probabilities(parts, CANDIDATE)
 
-    def _taken_up(
-        self, count: int, candidates: Told, tags: np.ndarray, bare: BareTables
+    def _attach(
+        self, count: int, candidates: ScoredSpans, tags: np.ndarray, tables: AttachTables
     ) -> tuple[list[list[int]], list[float]]:
         """Return the workspace's items and scores after attaching the tokens that must not be unattached."""
-        room, scores = self._room(len(tags))
+        workspace, scores = self._workspace(len(tags))
         if len(tags) > PIECE:
-            return take_up_in_pieces(room[:count], scores[:count], tags, bare, candidates, *self._chain_table)
-        count = take_up_bare(room, scores, count, tags, *bare, *candidates, *self._chain_table)
-        return room[:count].tolist(), scores[:count].tolist()
+            return attach_in_pieces(workspace[:count], scores[:count], tags, tables, candidates, *self._chain_table)
+        count = attach_unattached(workspace, scores, count, tags, *tables, *candidates, *self._chain_table)
+        return workspace[:count].tolist(), scores[:count].tolist()
 
-    def _hangs_together(self, count: int, n: int, tags: np.ndarray, bare: BareTables) -> bool:
+    def _is_fully_attached(self, count: int, n: int, tags: np.ndarray, tables: AttachTables) -> bool:
         """Return whether the workspace's items leave no token unattached that the tables do not allow to be."""
-        room = self._room(n)[0]
-        if bare.one_root and count and (room[0, 0] > 0 or room[0, 1] < n):
+        workspace = self._workspace(n)[0]
+        if tables.one_root and count and (workspace[0, 0] > 0 or workspace[0, 1] < n):
             return False
-        return place_of_bare(room, count, n, tags, bare.never, np.empty(n, dtype=INDEX), 0) < 0
+        return first_unattached(workspace, count, n, tags, tables.never, np.empty(n, dtype=INDEX), 0) < 0
 
-    def take_up(
+    def attach(
         self, words: Sequence[str], tags: Sequence[str], items: np.ndarray, costs: np.ndarray
     ) -> tuple[list[list[int]], list[float]] | None:
         """Attach unattached tokens (`trees.unattached`) in another parser's tree if the treebank never leaves them so.
@@ -460,29 +480,39 @@ class SpanParser(StoredParser):
         to attach. `items` int32 (c, 3): start, end, id in `labels`, in pre-order, without TOP; `costs` float64 (c,).
         """
         n, count = len(words), len(items)
-        room, scores = self._room(n)
-        if self._orphans is None or count > len(room) // 2:
+        workspace, scores = self._workspace(n)
+        if self._foreign_attach_tables is None or count > len(workspace) // 2:
             return None
-        room[:count], scores[:count] = items, costs
-        kinds = self.model.words.tag_numbers(tags)
-        if self._hangs_together(count, n, kinds, self._orphans):
+        workspace[:count], scores[:count] = items, costs
+        tag_ids = self.model.words.tag_ids(tags)
+        if self._is_fully_attached(count, n, tag_ids, self._foreign_attach_tables):
             return None
-        return self._taken_up(count, self._candidates(self.read(words, tags)), kinds, self._orphans)
+        return self._attach(
+            count, self._candidates(self.run_networks(words, tags)), tag_ids, self._foreign_attach_tables
+        )
 
-    def has_orphans(
-        self, tags: Sequence[str], firsts: np.ndarray, items: np.ndarray, item_firsts: np.ndarray
+    def has_unattached(
+        self, tags: Sequence[str], token_offsets: np.ndarray, items: np.ndarray, item_offsets: np.ndarray
     ) -> np.ndarray:
-        """bool (S,): whether `take_up` would attach a token in each of S sentences.
+        """bool (S,): whether `attach` would attach a token in each of S sentences.
 
-        `tags`: tags of all tokens, those of sentence s from `firsts[s]`, int64 (S + 1,). `items` int32 (c, 3): start,
-        end, id in `labels` (-1: not in it), in pre-order, each sentence's TOP first, those of sentence s from
-        `item_firsts[s]`, int64 (S + 1,).
+        `tags`: tags of all tokens, those of sentence s from `token_offsets[s]`, int64 (S + 1,). `items` int32 (c, 3):
+        start, end, id in `labels` (-1: not in it), in pre-order, each sentence's TOP first, those of sentence s from
+        `item_offsets[s]`, int64 (S + 1,).
         """
-        found = np.zeros(len(firsts) - 1, dtype=np.bool_)
-        if self._orphans is not None:
-            kinds = self.model.words.tag_numbers(tags)
-            find_bare(items, item_firsts, kinds, firsts, self._orphans.never, np.empty_like(kinds), found)
-        return found
+        has_token = np.zeros(len(token_offsets) - 1, dtype=np.bool_)
+        if self._foreign_attach_tables is not None:
+            tag_ids = self.model.words.tag_ids(tags)
+            find_unattached(
+                items,
+                item_offsets,
+                tag_ids,
+                token_offsets,
+                self._foreign_attach_tables.never,
+                np.empty_like(tag_ids),
+                has_token,
+            )
+        return has_token
 
 
 __all__ = ["KIND", "SpanParser"]

@@ -10,16 +10,16 @@ import numpy as np
 
 from ...dtypes import INDEX, REAL
 from ...kernels.recurrent.tagging import score_tags
-from ...model.ahead import kernels_for
+from ...model.kernel_warmup import kernels_for
 from ...model.recurrent.model import KIND, RecurrentModel, read_model, write_model
-from ...symbols import Remembered
-from ..proofs import Proof, Strings
+from ...symbols import Memo
+from ..self_test import GoldenParse, Strings
 from ..settings import ReadingSettings
 from ..stored import Data, StoredParser
 
 OVERLAP = 50
 """Number of context tokens on either side of a piece of a long text."""
-_TOGETHER = 400
+_BATCH_ROWS = 400
 """Rows per batch: enough to load the weights once for several texts, and still in the cache."""
 
 
@@ -43,7 +43,7 @@ class RecurrentTagger(StoredParser):
 
     model: RecurrentModel
     name = KIND
-    PROOF = ReadingSettings()
+    SELF_TEST_SETTINGS = ReadingSettings()
     TOLERANCE = 1e-4
     """Sums of float32: they differ between processors by less than 1e-6."""
     FORMAT = read_model, write_model
@@ -56,7 +56,7 @@ class RecurrentTagger(StoredParser):
         self._forms = [(re.compile(form), self.names.index(tag)) for form, tag in model.forms]
         any_of = "|".join(f"(?:{form})" for form, _ in model.forms)
         self._any_form = re.compile(any_of) if any_of else None
-        self._decided = Remembered(self._decide)
+        self._decisions = Memo(self._decide)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -76,10 +76,10 @@ class RecurrentTagger(StoredParser):
             "max_tokens": self.settings.max_tokens,
         }
 
-    def _known(self) -> tuple[Strings, Strings]:
+    def _vocabulary(self) -> tuple[Strings, Strings]:
         return self.model.parts.tables[0], self.model.tags
 
-    def _proof(self, words: list[str], tags: list[str]) -> Proof:
+    def _golden_outputs(self, words: list[str], tags: list[str]) -> GoldenParse:
         best, starts = self._score([self.model.parts.encode(words)])
         return {"tags": best[1:-1].tolist(), "starts": starts[1:-1].tolist()}
 
@@ -90,7 +90,7 @@ class RecurrentTagger(StoredParser):
             return 2 * (self.names.index(self.model.space) + 1 if self.model.space else 0) + 1
         if self._any_form is None or not self._any_form.search(text):
             return 0
-        return 2 * (1 + next(number for form, number in self._forms if form.search(text)))
+        return 2 * (1 + next(tag_id for form, tag_id in self._forms if form.search(text)))
 
     def tag(self, texts: Sequence[Sequence[str]]) -> list[tuple[np.ndarray, np.ndarray]]:
         """Tag texts, which are lists of tokens: for each (tags int32 (n,), indices into `names`; starts bool (n,)).
@@ -111,26 +111,26 @@ class RecurrentTagger(StoredParser):
             found[piece.text][0][piece.start : piece.end] = best[here]
             found[piece.text][1][piece.start : piece.end] = starts[here]
             at += piece.rows
-        return [self._finished(text, *one) for text, one in zip(texts, found, strict=True)]
+        return [self._apply_forms(text, *one) for text, one in zip(texts, found, strict=True)]
 
-    def _finished(self, text: Sequence[str], tags: np.ndarray, odds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _apply_forms(self, text: Sequence[str], tags: np.ndarray, odds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the tags after those that forms decide are set, and the starts."""
-        starts, told = odds > 0, [*map(self._decided.__getitem__, text)]
-        if any(told):
-            facts = np.array(told, dtype=INDEX)
-            decided, seen = facts // 2 - 1, facts % 2 == 0
+        starts, codes = odds > 0, [*map(self._decisions.__getitem__, text)]
+        if any(codes):
+            code_array = np.array(codes, dtype=INDEX)
+            decided, is_word = code_array // 2 - 1, code_array % 2 == 0
             tags = np.where(decided >= 0, decided, tags)
-            starts &= seen
-            starts[np.flatnonzero(seen)[:1]] = False
+            starts &= is_word
+            starts[np.flatnonzero(is_word)[:1]] = False
         starts[:1] = True
         return tags, starts
 
     def _pieces(self, lengths: Sequence[int]) -> Iterator[Piece]:
         """Yield the pieces of texts, in order."""
-        most = self.settings.max_tokens
+        max_tokens = self.settings.max_tokens
         for text, length in enumerate(lengths):
-            for start in range(0, length, most):
-                end = min(start + most, length)
+            for start in range(0, length, max_tokens):
+                end = min(start + max_tokens, length)
                 yield Piece(text, max(0, start - OVERLAP), start, end, min(length, end + OVERLAP))
 
     def _rows(self, encoded: np.ndarray, piece: Piece) -> np.ndarray:
@@ -141,8 +141,8 @@ class RecurrentTagger(StoredParser):
 
     def _score(self, rows: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """Return the best tags and the log odds of starts for the concatenated rows of several pieces."""
-        firsts = np.cumsum([0, *map(len, rows)]).astype(INDEX)
-        numbers = rows[0] if len(rows) == 1 else np.concatenate(rows)
-        best, starts = np.empty(len(numbers), INDEX), np.empty(len(numbers), REAL)
-        score_tags(self.model.network, numbers, firsts, _TOGETHER, best, starts)
+        offsets = np.cumsum([0, *map(len, rows)]).astype(INDEX)
+        joined_rows = rows[0] if len(rows) == 1 else np.concatenate(rows)
+        best, starts = np.empty(len(joined_rows), INDEX), np.empty(len(joined_rows), REAL)
+        score_tags(self.model.network, joined_rows, offsets, _BATCH_ROWS, best, starts)
         return best, starts

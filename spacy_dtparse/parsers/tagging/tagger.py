@@ -10,13 +10,13 @@ import numpy as np
 
 from ...dtypes import INDEX, OFFSET, SCORE
 from ...errors import ConfigError
-from ...kernels.linear.tagging import EDGE, ENTRY, offer_labels, tag_sentence
+from ...kernels.linear.tagging import EDGE, ENTRY, select_labels, tag_sentence
 from ...model.linear.tagger import KIND, TaggerModel, read_model, write_model
-from ..proofs import Proof
+from ..self_test import GoldenParse
 from ..settings import TaggerSettings
 from ..stored import StoredParser, check_sentence
 
-Offer = list[tuple[str, float]]
+ScoredLabels = list[tuple[str, float]]
 """Labels of a token with their probabilities, best first."""
 
 
@@ -29,7 +29,7 @@ class SequenceTagger(StoredParser):
 
     model: TaggerModel
     name = KIND
-    PROOF = TaggerSettings(beam=4, share=0.1)
+    SELF_TEST_SETTINGS = TaggerSettings(beam=4, share=0.1)
     FORMAT = read_model, write_model
 
     @property
@@ -57,10 +57,10 @@ class SequenceTagger(StoredParser):
             "share": self.settings.share,
         }
 
-    def _known(self) -> tuple[Sequence[str], Sequence[str]]:
+    def _vocabulary(self) -> tuple[Sequence[str], Sequence[str]]:
         return self.model.parts.words.strings, self.model.parts.tags.strings
 
-    def _proof(self, words: list[str], tags: list[str]) -> Proof:
+    def _golden_outputs(self, words: list[str], tags: list[str]) -> GoldenParse:
         _, marginals, ends, _ = self._run(words, tags)
         return {"probabilities": np.maximum.reduceat(marginals, np.append(0, ends[:-1])).tolist()}
 
@@ -70,17 +70,17 @@ class SequenceTagger(StoredParser):
         names = self.labels
         return [names[label] for label in path.tolist()]
 
-    def multitag(self, words: Sequence[str], tags: Sequence[str] = (), beta: float = 0.01) -> list[Offer]:
+    def multitag(self, words: Sequence[str], tags: Sequence[str] = (), beta: float = 0.01) -> list[ScoredLabels]:
         """Return for each word the labels whose probability is at least `beta` times that of its best one, best first,
         ties in the order of `labels`. Raises ConfigError unless 0 <= beta <= 1."""
         if not 0.0 <= beta <= 1.0:
             raise ConfigError(f"beta is {beta!r}; it must be a number from 0 to 1")
         atoms, marginals, ends, _ = self._run(words, tags)
         parts, names = self.model.parts, self.labels
-        labels, chances = np.empty(len(marginals), INDEX), np.empty(len(marginals), SCORE)
-        count = offer_labels(atoms, parts.allowed_from, parts.allowed, marginals, float(beta), labels, chances, ends)
-        offered = [(names[k], p) for k, p in zip(labels[:count].tolist(), chances[:count].tolist(), strict=True)]
-        return [offered[start:end] for start, end in pairwise([0, *ends.tolist()])]
+        labels, probs = np.empty(len(marginals), INDEX), np.empty(len(marginals), SCORE)
+        count = select_labels(atoms, parts.allowed_from, parts.allowed, marginals, float(beta), labels, probs, ends)
+        pairs = [(names[k], p) for k, p in zip(labels[:count].tolist(), probs[:count].tolist(), strict=True)]
+        return [pairs[start:end] for start, end in pairwise([0, *ends.tolist()])]
 
     def _run(self, words: Sequence[str], tags: Sequence[str]) -> tuple[np.ndarray, ...]:
         """Return (atoms, marginals, their ends, best path) of a sentence; see `kernels.linear.tagging.tag_sentence`."""
@@ -88,8 +88,8 @@ class SequenceTagger(StoredParser):
         parts = self.model.parts
         atoms = parts.encode(words, tags if self.needs_tags else ())
         entries = atoms[EDGE:-EDGE, ENTRY]
-        room = int((parts.allowed_from[entries + 1] - parts.allowed_from[entries]).sum())
-        marginals, ends, path = np.empty(room, SCORE), np.empty(len(words), OFFSET), np.empty(len(words), INDEX)
+        capacity = int((parts.allowed_from[entries + 1] - parts.allowed_from[entries]).sum())
+        marginals, ends, path = np.empty(capacity, SCORE), np.empty(len(words), OFFSET), np.empty(len(words), INDEX)
         tag_sentence(
             atoms, self.model.tables, len(parts.labels), self.settings.beam, float(self.settings.share), marginals,
             ends, path,

@@ -29,11 +29,11 @@ def has_adverb_phrase(doc: Doc) -> bool:
 CONSTRAINTS = [
     case("two that cross", Raises(ConstraintError, "cross; take one of them out"), (0, 2, "NP"), (1, 4, "VP")),
     case("one that contradicts another", Raises(ConstraintError, "contradict each other"), (0, 2, ""), (0, 2, "!")),
-    case("a label the model does not know", Raises(ConstraintError, "that this parser does not have"), (0, 2, "FOO")),
+    case("a label that the parser does not have", Raises(ConstraintError, "that this parser does not have"), (0, 2, "FOO")),
     case("over two sentences", Raises(ConstraintError, "which is not within one sentence"), (5, 9, "NP")),
     case("none", Returns(TREES, whole)),
     case(
-        "of a kind that no rule builds there",
+        "with a label that no rule builds there",
         Returns(TREES + ", with that constituent", has_adverb_phrase),
         (0, 3, "ADVP"),
     ),

@@ -16,7 +16,7 @@ from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.trees.brackets import read_trees
 from training.data.corpus import read_treebank
 from training.data.treebanks import TreebankFile
-from training.dtree.fit import Fit
+from training.dtree.fit import BoostingRun
 from training.dtree.recipe import FitRecipe
 
 from .cases import Bench, Case, Raises, Returns
@@ -56,7 +56,7 @@ TREEBANKS = [
         "text outside of trees", b"hello (TOP (NN cat))\n", Raises(TreeFormatError, "stands outside of any tree")
     ),
     bracketed(
-        "text beside leaves",
+        "text next to leaves",
         b"(TOP (NP (DT the) cat))\n",
         Raises(TreeFormatError, "stands next to constituents or leaves"),
     ),
@@ -120,7 +120,7 @@ TREEBANKS = [
     Case(
         "treebank",
         "training without sentences",
-        lambda bench: Fit(FitRecipe(), [], [], bench.folder),
+        lambda bench: BoostingRun(FitRecipe(), [], [], bench.folder),
         Raises(TrainingDataError, "there are no training sentences"),
     ),
 ]

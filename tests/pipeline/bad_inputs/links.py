@@ -26,7 +26,7 @@ from spacy_dtparse.pipeline.component import DtParse
 from spacy_dtparse.pipeline.dependencies import BpmParser
 from training.data.dependencies import read_conllu, tree_problem
 from training.dependency.options import DependencyOptions
-from training.dependency.running import fit_dependency, read_treebank_file
+from training.dependency.running import read_treebank_file, train_dependency_parser
 
 from .cases import Bench, Case, Exits, Raises, Returns
 from .files import flipped
@@ -87,7 +87,7 @@ def damaged(name: str, change: Callable[[bytes], bytes], phrase: str) -> Case:
 
 
 LINKS = [
-    case("empty Doc", lambda bench: BpmParser(model=bench.link_model())(Doc(Vocab())), Returns("it", lambda d: not d)),
+    case("empty Doc", lambda bench: BpmParser(model=bench.link_model())(Doc(Vocab())), Returns("the same Doc", lambda d: not d)),
     case("no tags", parsed(CAT), Raises(MissingAnnotationError, "needs token.tag_, and none of the 4 words")),
     case(
         "some tags missing",
@@ -103,7 +103,7 @@ LINKS = [
     case(
         "boundaries set for some tokens only",
         parsed(CAT + " " + CAT, CAT_TAGS + " " + CAT_TAGS, "1???1???"),
-        Returns("cut where a start is set", lambda doc: [s.end for s in doc.sents] == [4, 8] and whole(doc)),
+        Returns("one sentence from each start that is set", lambda doc: [s.end for s in doc.sents] == [4, 8] and whole(doc)),
     ),
     case(
         "every token starts a sentence",
@@ -124,7 +124,7 @@ LINKS = [
     odd("control characters and NUL", "The\x01 cat\x07 sat\x00 \x1b[31m", TREES + "; the characters stay"),
     odd("right-to-left script", "הכלב רץ الكلب"),
     odd("token of 50,000 characters", "a" * 50_000 + " is long"),
-    odd("words that models use themselves", "<root> <before> <after> <number>"),
+    odd("words that models use internally", "<root> <before> <after> <number>"),
     case(
         "another component's heads, then parsed",
         lambda bench: BpmParser(model=bench.link_model())(
@@ -153,7 +153,7 @@ LINKS = [
         Raises(DtparseError, "2 words but 1 tags; the model reads them"),
     ),
     case(
-        "no tree asked for, from Python",
+        "zero trees requested, from Python",
         lambda bench: load_dependency_parser(bench.link_model()).parse_k_best(TokenColumns(["a"], ["DT"]), 0),
         Raises(ConfigError, "k is 0; it must be 1 or more"),
     ),
@@ -223,9 +223,9 @@ def option(name: str, phrase: str, **options: Any) -> Case:
 
 CONLLU = [
     conllu("too few columns", "1\tcat\t_\n", "input.conllu:1: 3 columns; CoNLL-U has 10"),
-    conllu("spaces for tabs", row(1, 0).replace("\t", " "), "input.conllu:1: 1 columns"),
+    conllu("spaces instead of tabs", row(1, 0).replace("\t", " "), "input.conllu:1: 1 columns"),
     conllu("no blank line between sentences", row(1, 0) + row(1, 0), "is a blank line missing before it?"),
-    conllu("head that is no number", row(1, "x"), "input.conllu:1: the head is 'x'"),
+    conllu("head that is not a number", row(1, "x"), "input.conllu:1: the head is 'x'"),
     conllu("no head", row(1, "_"), "the head is '_'; it must be a token's number, or 0 for the root"),
     conllu("head outside of the sentence", row(1, 0) + row(2, 7), "token 2 has the head 7; allowed are 0 to 2"),
     conllu("no root", row(1, 2) + row(2, 1), "0 tokens have the head 0; exactly one must be the root"),
@@ -241,10 +241,10 @@ CONLLU = [
     Case(
         "CoNLL-U",
         "empty file, to train on",
-        lambda bench: fit_dependency(
+        lambda bench: train_dependency_parser(
             [str(bench.file(b"", "input.conllu"))], [], DependencyOptions(), {}, bench.folder / "model", workers=1
         ),
-        Raises(TrainingDataError, "there is no sentence of at most 100 tokens"),
+        Raises(TrainingDataError, "no training sentence has at most 100 tokens"),
     ),
     Case(
         "CoNLL-U",

@@ -6,9 +6,9 @@ from typing import Any
 
 from spacy_dtparse.cli import main
 from spacy_dtparse.errors import ConfigError, DtparseError, ModelFormatError, TreeError
-from spacy_dtparse.features.offers import check_offered
+from spacy_dtparse.features.supertags import check_supertags
 from spacy_dtparse.parsers.dtree import SearchSettings
-from spacy_dtparse.trees import read_sided, tree_from_sided
+from spacy_dtparse.trees import parse_directional, tree_from_directional
 from training.data.treebanks import TreebankFile
 from training.dtree.recipe import FitRecipe
 
@@ -25,14 +25,14 @@ SETTINGS = [
     setting("negative budget", "budget = -1; it is a whole number from 0", budget=-1),
     setting("negative max_tokens", "max_tokens = -2; it is a whole number from 0", max_tokens=-2),
     setting("a table of settings", "there is no table 'settings'; give each setting by its own name", settings={}),
-    setting("one of another factory", "span_parser -> gate", "ConfigValidationError", factory="span_parser", gate=0),
+    setting("one of another factory", "span_parser -> window_filter", "ConfigValidationError", factory="span_parser", window_filter=0),
     setting("empty spans_key", "it is a non-empty string, a key of doc.spans", spans_key=""),
     setting("empty spines_key", "it is a non-empty string, a key of doc.spans, or None", spines_key=""),
     setting("pcfgla: empty spines_key", "a key of doc.spans, or None", factory="pcfgla", spines_key=""),
     setting("pcfgla: settings as text", "there is no table 'settings'", factory="pcfgla", settings="a"),
     setting("pcfgla: unknown name", "pcfgla -> budget", "ConfigValidationError", factory="pcfgla", budget=0),
     setting("pcfgla: tags neither own nor given", "it is 'own' or 'given', or None", factory="pcfgla", tags="gold"),
-    setting("pcfgla: prune above what is left", "it is a number from 0 to below 1", factory="pcfgla", prune=1.0),
+    setting("pcfgla: prune above the maximum", "it is a number from 0 to below 1", factory="pcfgla", prune=1.0),
     setting("pcfgla: negative beam", "beam = -0.1; it is a number from 0 to below 1", factory="pcfgla", beam=-0.1),
     setting("pcfgla: no tokens at all", "max_tokens = 0; it is a whole number from 1", factory="pcfgla", max_tokens=0),
     setting("unknown scorer", "Could not find function 'no.such'", "RegistryError", scorer={"@scorers": "no.such"}),
@@ -41,7 +41,7 @@ SETTINGS = [
         "model path that does not exist",
         lambda bench: bench.component(model=str(bench.folder / "no")),
         Returns(
-            "a component that waits for its data from disk", lambda found: found.labels == (), "there is no model file"
+            "a component without a model until from_disk is called", lambda found: found.labels == (), "there is no model file"
         ),
     ),
     Case(
@@ -52,21 +52,21 @@ SETTINGS = [
     ),
     Case(
         "component setting",
-        "confident = 0",
-        lambda bench: SearchSettings(confident=0),
-        Raises(ConfigError, "'confident' is 0; it must be a number above 0"),
+        "shift_threshold = 0",
+        lambda bench: SearchSettings(shift_threshold=0),
+        Raises(ConfigError, "'shift_threshold' is 0; it must be a number above 0"),
     ),
     Case(
         "component setting",
-        "confident below 0",
-        lambda bench: SearchSettings(confident=-1.5),
-        Raises(ConfigError, "'confident' is -1.5; it must be a number above 0"),
+        "shift_threshold below 0",
+        lambda bench: SearchSettings(shift_threshold=-1.5),
+        Raises(ConfigError, "'shift_threshold' is -1.5; it must be a number above 0"),
     ),
     Case(
         "component setting",
-        "gate = 1: drop everything",
-        lambda bench: SearchSettings(gate=1),
-        Raises(ConfigError, "'gate' is 1; it must be a number from 0 to below 1"),
+        "window_filter = 1: drop everything",
+        lambda bench: SearchSettings(window_filter=1),
+        Raises(ConfigError, "'window_filter' is 1; it must be a number from 0 to below 1"),
     ),
     Case(
         "component setting",
@@ -82,26 +82,26 @@ SETTINGS = [
     ),
     Case(
         "spines",
-        "for fewer words than there are, from Python",
-        lambda bench: check_offered([[("NP", 1.0)]], 2),
+        "for too few words, from Python",
+        lambda bench: check_supertags([[("NP", 1.0)]], 2),
         Raises(DtparseError, "2 words but spines for 1; give spines for every word, or none at all"),
     ),
     Case(
         "spines",
         "without probabilities, from Python",
-        lambda bench: check_offered([["NP", "VP"]], 1),
+        lambda bench: check_supertags([["NP", "VP"]], 1),
         Raises(DtparseError, "give a list of (text, probability) pairs"),
     ),
     Case(
         "spines",
         "directional, malformed",
-        lambda bench: read_sided(".NP><"),
+        lambda bench: parse_directional(".NP><"),
         Raises(TreeError, "'.NP><' is not a directional spine"),
     ),
     Case(
         "spines",
-        "of no tree, to make one of",
-        lambda bench: tree_from_sided(["a", "b"], ["X", "X"], [read_sided("(-"), read_sided("(-")]),
+        "directional, of no tree",
+        lambda bench: tree_from_directional(["a", "b"], ["X", "X"], [parse_directional("(-"), parse_directional("(-")]),
         Raises(TreeError, "the constituent that begins with token 1 has no last child"),
     ),
 ]
@@ -116,7 +116,7 @@ RECIPES = [
     recipe("unknown strategy", "'strategy' is 'top_down'; it must be", strategy="top_down"),
     recipe("unknown templates", "'templates' is 'huge'; it must be", templates="huge"),
     recipe("unknown preprocessing step", "'preprocessing' is 'lemmatize'; allowed are", preprocessing=["lemmatize"]),
-    recipe("preprocessing that is no list", "it must be a JSON list", preprocessing="strip_empty"),
+    recipe("preprocessing that is not a list", "it must be a JSON list", preprocessing="strip_empty"),
     recipe("negative_weight = 0", "'negative_weight' is 0; it must be a number from 1e-06", negative_weight=0),
     recipe(
         "negative_weight that is not a number",
@@ -131,7 +131,7 @@ RECIPES = [
     recipe("λ start below 0", "lambda_start is -1; it must be a number above 0, or None", path={"lambda_start": -1}),
     recipe("λ floor below 0", "lambda_floor is -1; it must be a number from 0", path={"lambda_floor": -1}),
     recipe("λ path without an end", "training would never end", path={"patience": None}),
-    recipe("λ path that is no object", "'path' is 3; it must be a JSON object", path=3),
+    recipe("λ path that is not an object", "'path' is 3; it must be a JSON object", path=3),
     recipe("unknown gain of the learner", "gain is 'huge'; it must be 'soft' or 'hard'", learner={"gain": "huge"}),
     Case(
         "training recipe",
@@ -153,7 +153,7 @@ RECIPES = [
     ),
     Case(
         "training recipe",
-        "treebank weight that is no number",
+        "treebank weight that is not a number",
         lambda bench: TreebankFile.parse("a.mrg,weight=big"),
         Raises(ConfigError, "'big' is no number for 'weight'"),
     ),
@@ -219,7 +219,7 @@ COMMANDS = [
     ),
     Case(
         "command line",
-        "deadline of no time",
+        "deadline of 0 seconds",
         lambda bench: main(["parse", "--text", "a", "--deadline", "0"]),
         Exits(2, "'0' is not a number from 0.001 to 3600"),
     ),

@@ -35,7 +35,7 @@ TEXTS = [
     ),
     Case(
         "text",
-        "white space only, brackets asked for",
+        "white space only, as brackets",
         lambda bench: bench.nlp(" \n\t  ")[:]._.parse_string,
         Returns("an empty string", lambda brackets: brackets == ""),
     ),
@@ -151,7 +151,7 @@ DOCS = [
         "boundaries set for some tokens only",
         lambda bench: bench.parse("The cat sat . A dog ran .", "DT NN VBD . DT NN VBD .", "1???1???"),
         Returns(
-            "cut where a start is set",
+            "one sentence from each start that is set",
             lambda doc: [info["end"] for info in spacy_dtparse.sentence_infos(doc)] == [4, 8],
         ),
     ),
@@ -180,7 +180,7 @@ DOCS = [
         "one sentence of 2,000 tokens",
         lambda bench: bench.parse("cat sat " * 999 + "cat .", "NN VBD " * 999 + "NN .", "1" + "0" * 1999),
         Returns(
-            "one tree: the reader's, as the trees find none (status `fallback`)",
+            "one tree: that of the span model, because the search finds none (status `fallback`)",
             lambda doc: whole(doc) and statuses(doc) == {"fallback"},
         ),
     ),
@@ -223,7 +223,7 @@ DOCS = [
     ),
     Case(
         "Doc",
-        "somebody else's spans under the key, then parsed",
+        "other spans under the key, then parsed",
         lambda bench: with_spans(bench, True, (0, 1)),
         Returns(
             "replaced by the constituents",
@@ -238,7 +238,7 @@ DOCS = [
     ),
     Case(
         "Doc",
-        "span that is no constituent",
+        "span that is not a constituent",
         lambda bench: with_spans(bench, False, (0, 2))[1:3]._.labels,
         Raises(NonConstituentError, "are not a constituent"),
     ),

@@ -104,7 +104,7 @@ def test_all_layouts(fetched, tmp_path, capsys):
     assert "left out, newspapers, newswire and telephone speech, not in the published files: 1\n" in printed
     assert "listed, but not there: 63: 12079497, " in printed
     assert "note: MASC has no official division" in printed
-    assert f"checksums than the published ones; to compare: python -m training verify {out} craft" in printed
+    assert f"if a project's repository has changed; to compare them: python -m training verify {out} craft" in printed
 
 
 def test_genia_train_is_train_and_future_use(fetched, tmp_path):
@@ -154,11 +154,11 @@ def test_document_in_no_list(fetched, tmp_path, capsys):
 
 
 def test_missing_folder_and_unknown_name(fetched, tmp_path):
-    with pytest.raises(TrainingDataError, match=r"there is no folder .*none/craft; fetch .*project assets"):
+    with pytest.raises(TrainingDataError, match=r"there is no folder .*none/craft; download .*project assets"):
         collect_treebank(tmp_path / "none", "craft", tmp_path / "out")
-    with pytest.raises(ConfigError, match="'wsj'; known are craft, genia, gum, masc"):
+    with pytest.raises(ConfigError, match="'wsj'; there are lists for craft, genia, gum, masc"):
         collect_treebank(fetched, "wsj", tmp_path / "out")
-    with pytest.raises(ConfigError, match="give another folder with --out"):
+    with pytest.raises(ConfigError, match="give another one with --out"):
         collect_treebank(fetched, "masc", fetched)
     assert not (tmp_path / "out").exists()
 
@@ -170,12 +170,12 @@ def test_folder_without_brackets(tmp_path):
     for name in ("ch5-ptb.xml", "ch5-ne.xml", "ch5.txt"):
         (data / name).write_text("<graph/>")
     with pytest.raises(
-        TrainingDataError, match=r"no \*\.mrg file .*files seen: 2 \.xml, 1 \.txt\); expected"
+        TrainingDataError, match=r"no \*\.mrg file .*files found: 2 \.xml, 1 \.txt\); give"
     ):
         collect_treebank(tmp_path / "assets", "masc", tmp_path / "out")
     (data / "ch5.mrg").write_text(masc_style(TREES[:2]))
     with pytest.raises(
-        TrainingDataError, match=r"none of the 9 dev documents .*such as 110CYL069\.mrg, seen was ch5"
+        TrainingDataError, match=r"none of the 9 dev documents .*like 110CYL069\.mrg, not like ch5"
     ):
         collect_treebank(tmp_path / "assets", "masc", tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -184,7 +184,7 @@ def test_folder_without_brackets(tmp_path):
 def test_document_twice(fetched, tmp_path):
     document = layouts()["craft"].parts["train"][0]
     put(fetched, "craft", document, TREES[:1], inside="old")
-    with pytest.raises(TrainingDataError, match=f"two files of the document {document}: .*old.*leave one"):
+    with pytest.raises(TrainingDataError, match=f"two files of the document {document}: .*old.*delete one"):
         find_documents(fetched / "craft", ".tree")
 
 
@@ -244,7 +244,7 @@ def test_empty_file(fetched, tmp_path, content):
     path = put(fetched, "genia", "future_use", [])
     path.write_text(content)
     with pytest.raises(
-        TrainingDataError, match=r"future_use\.trees: no tree in it .*expected are Penn brackets"
+        TrainingDataError, match=r"future_use\.trees: no tree in it .*it should contain Penn brackets"
     ):
         collect_treebank(fetched, "genia", tmp_path / "out")
     assert not (tmp_path / "out" / "genia").exists()
@@ -307,4 +307,4 @@ def test_bad_lists(tmp_path):
     with pytest.raises(ConfigError, match="cannot read the lists"):
         layouts(path)
     layout = Layout("mine", "r", "p", ".x", "d", "", {"train": ["a"], "dev": ["b"]})
-    assert layout.unwanted("c") == UNLISTED
+    assert layout.exclusion_reason("c") == UNLISTED

@@ -9,7 +9,7 @@ import pytest
 
 from spacy_dtparse.trees import parse_tree, read_trees, write_tree
 from training.cli import main
-from training.data.conventions import TAGS, check_file, problems
+from training.data.conventions import TAGS, check_conventions, problems
 
 EVERYDAY = Path(__file__).resolve().parents[3] / "assets" / "everyday"
 PARTS = ("train", "dev")
@@ -135,7 +135,7 @@ def test_a_problem_shows_the_node():
 )
 def test_words_are_tokens_of_spacy(words, pieces):
     (message,) = found(f"(TOP {words})")
-    assert message.endswith(f"is no token of spaCy's, which makes {pieces!r} of it")
+    assert message.endswith(f"is no token of spaCy's tokenizer, which splits it into {pieces!r}")
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_everyday_trees_keep_to_the_conventions():
     texts = {}
     for part in PARTS:
         path = EVERYDAY / f"{part}.mrg"
-        assert check_file(path) == []
+        assert check_conventions(path) == []
         trees = list(read_trees(path, top=None))
         assert [write_tree(tree) for tree in trees] == path.read_text(encoding="utf8").splitlines(), "one on a line"
         texts[part] = {letters(tree.words) for tree in trees}
@@ -188,7 +188,7 @@ def test_everyday_trees_keep_to_the_conventions():
 def test_a_file_tells_its_trees_apart(tmp_path):
     path = tmp_path / "trees.mrg"
     path.write_text("\n".join([GOOD, clause("(VP (RP up))"), GOOD.replace("She", "she").replace("(. .)", "(. !)")]))
-    again, *others = reversed(check_file(path))
+    again, *others = reversed(check_conventions(path))
     assert again == f"{path}, tree 3: the same words as tree 1: she slept !"
     assert len(others) == 2 and all(line.startswith(f"{path}, tree 2: (VP RP): ") for line in others)
     assert all(line.endswith(" | She up .") for line in others)
@@ -199,10 +199,10 @@ def test_command(tmp_path, capsys):
     good.write_text(GOOD)
     bad.write_text(clause("(VP (RP up))"))
     assert main(["conventions", str(good)]) == 0
-    assert capsys.readouterr().out == "all trees keep to the conventions\n"
+    assert capsys.readouterr().out == "all trees follow the conventions\n"
     assert main(["conventions", str(good), str(bad)]) == 1
     output = capsys.readouterr()
-    assert output.out.splitlines() == check_file(bad) != [] and not output.err
+    assert output.out.splitlines() == check_conventions(bad) != [] and not output.err
 
 
 @pytest.mark.parametrize(("content", "message"), [(None, "missing.mrg"), ("(TOP (NP (NN cat))", "bad.mrg:1")])

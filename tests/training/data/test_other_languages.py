@@ -13,14 +13,14 @@ from spacy_dtparse.features.span.wordparts import WordParts, count_parts
 from spacy_dtparse.scoring.parseval import ALL, EVALB, score_sentence
 from spacy_dtparse.trees import COLLINS, Tree, head_rules, parse_tree, read_trees, write_tree
 from spacy_dtparse.trees.heads import LEFTMOST
-from training.data.converting import Conversion, convert_treebank, spaced_apart
+from training.data.converting import Conversion, convert_treebank, split_tokens
 from training.data.corpus import Sentence, read_treebank
-from training.data.heads import learned_head_rules, rules_for
+from training.data.heads import learn_head_rules, rules_for
 from training.data.scheme import Scheme
 from training.data.splitting import split_files
 from training.data.tokens import blank_pipeline
 from training.dtree.fit import build_lexicon
-from training.span.fitting import SpanOptions, make_material
+from training.span.fitting import SpanOptions, make_training_data
 
 ROOT = Path(__file__).resolve().parents[3]
 ICELANDIC = """
@@ -76,7 +76,7 @@ def test_plain_words_leaves_no_penn_label_or_tag():
 def test_tokens_with_spaces_become_several():
     tree = parse_tree("(TOP (S (NP (P Anna\u00a0Sól)) (V sér) (NP (D hér) (N a\u00a0b\u00a0c))))")
     apart = "(TOP (S (NP (P Anna) (P Sól)) (V sér) (NP (D hér) (N a) (N b) (N c))))"
-    assert write_tree(spaced_apart(tree)) == apart
+    assert write_tree(split_tokens(tree)) == apart
 
 
 def test_a_psd_treebank_is_converted_and_described(tmp_path):
@@ -87,17 +87,17 @@ def test_a_psd_treebank_is_converted_and_described(tmp_path):
     done = convert_treebank(folder.parent, "mine", tmp_path / "out", how)
     assert done.counts == {"train": 10, "dev": 18}
     said = "\n".join(done.findings)
-    for words in ("NP-SUBJ is NP", "S0 is around 10 of 10", "5 tokens with spaces in them ('Jón Karl')", "6 tags"):
+    for words in ("NP-SUBJ is NP", "S0 spans 10 of 10", "5 tokens with spaces ('Jón Karl')", "6 tags"):
         assert words in said
     assert (tmp_path / "out" / "mine" / "dev.spacy").is_file()
     with pytest.raises(ConfigError, match="leaves 0 trees for train"):
         convert_treebank(folder.parent, "mine", tmp_path / "out", Conversion("is", encoding="latin-1", dev="1/1"))
-    with pytest.raises(ConfigError, match="--encoding latin-99 is not known"):
+    with pytest.raises(ConfigError, match="--encoding latin-99 is unknown"):
         convert_treebank(folder.parent, "mine", tmp_path / "out", Conversion("is", encoding="latin-99"))
     with pytest.raises(ConfigError, match="--lang tlh: spaCy has no tokenizer for it"):
         convert_treebank(folder.parent, "mine", tmp_path / "out", Conversion("tlh"))
     with pytest.raises(TrainingDataError, match=r"there is no file .*test"):
-        convert_treebank(folder.parent, "mine", tmp_path / "out", Conversion("is", also=("test",)))
+        convert_treebank(folder.parent, "mine", tmp_path / "out", Conversion("is", splits=("test",)))
 
 
 def test_a_tokenizer_learns_what_the_trees_keep_whole():
@@ -113,7 +113,7 @@ def test_a_tokenizer_learns_what_the_trees_keep_whole():
 def test_head_rules_are_read_off_trees():
     train = list(read_trees(ROOT / "assets" / "everyday" / "train.mrg"))[:1500]
     dev = list(read_trees(ROOT / "assets" / "everyday" / "dev.mrg"))
-    rules = learned_head_rules(train)
+    rules = learn_head_rules(train)
     assert {".", ","} <= rules.punctuation and "NN" not in rules.punctuation
 
     def agreement(others) -> float:
@@ -146,7 +146,7 @@ def test_a_readers_aliases():
     words = WordParts.build(count_parts([(["a", "b"], ["NN", "VB"])] * 3))
     known = WordParts(words.tables, {"noun": "NN"})
     assert (known.encode(["a", "b"], ["noun", "VB"]) == words.encode(["a", "b"], ["NN", "VB"])).all()
-    assert known.tag_numbers(["noun", "NN", "other"]).tolist() == words.tag_numbers(["NN", "NN", "other"]).tolist()
+    assert known.tag_ids(["noun", "NN", "other"]).tolist() == words.tag_ids(["NN", "NN", "other"]).tolist()
     again = WordParts.from_dict(known.to_dict())
     assert again.aliases == {"noun": "NN"} and "aliases" not in words.to_dict()
 
@@ -157,7 +157,7 @@ def test_files_are_split_at_random_into_parts(tmp_path):
     split_files([file], {"train": 5, "dev": 3}, tmp_path / "out", seed=1)
     parts = [(tmp_path / "out" / f"{part}.mrg").read_text().splitlines() for part in ("train", "dev")]
     assert list(map(len, parts)) == [5, 3] and len({*parts[0], *parts[1]}) == 8
-    with pytest.raises(TrainingDataError, match="need 9 trees, and there are 8 with different words"):
+    with pytest.raises(TrainingDataError, match="need 9 trees, but there are only 8 with different words"):
         split_files([file], {"train": 6, "dev": 3}, tmp_path / "out")
     with pytest.raises(ConfigError, match="each 1 or more"):
         split_files([file], {"train": 0}, tmp_path / "out")
@@ -178,4 +178,4 @@ def test_names_that_no_model_may_have_are_told_before_training(tmp_path):
     tall = Tree.from_spans(["cat"], ["N"], [(0, 1, "TOP"), *[(0, 1, f"L{k}") for k in range(20)]])
     usual = Tree.from_spans(["a", "cat"], ["D", "N"], [(0, 2, "TOP"), (0, 2, "S"), (1, 2, "NP")])
     sentences = [Sentence(tree, tree.tags, "x") for tree in (tall, tall, usual, usual)]
-    assert make_material(sentences, (), SpanOptions()).chains == ((), ("NP",), ("S",))
+    assert make_training_data(sentences, (), SpanOptions()).chains == ((), ("NP",), ("S",))

@@ -15,13 +15,13 @@ from spacy_dtparse.models import embedded_model
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.parsers.base import ParseResult
 from spacy_dtparse.trees import Tree, write_tree
-from tests.teacher_shards import CHAINS, LISTS, TAGS, WORDS, MadeBelief, made_shard, shard_of_trees
+from tests.teacher_shards import CHAINS, LISTS, TAGS, WORDS, MadeDistribution, made_shard, shard_of_trees
 from training.cli import main
 from training.data.shards import LEVELS, read_shard, retag, save_shard, shard_files
 from training.data.treebanks import TreebankFile
 from training.pos_tagger.treebanks import Treebank
-from training.teacher.retagging import RetagTask, retag_tasks, run_task
-from training.teacher.trees import best_tree, mixed, parsed_trees, surest, trees_of
+from training.teacher.retagging import RetagTask, retag_file, retag_tasks
+from training.teacher.trees import best_tree, interpolate, lowest_cost_trees, parse_shards, shard_trees
 
 ROOT = Path(__file__).resolve().parents[3]
 SAMPLE = ROOT / "assets" / "sample"
@@ -33,11 +33,11 @@ def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
     assert shard.chains == CHAINS and shard.tags == LISTS.tags
     assert [s.words for s in shard.sentences] == WORDS and [s.tags for s in shard.sentences] == TAGS
     for sentence, belief in zip(shard.sentences, beliefs, strict=True):
-        starts, ends, chains, mass = sentence.beliefs
+        starts, ends, chains, mass = sentence.distribution
         assert np.stack([starts, ends], axis=1).tolist() == belief.spans.tolist()
         assert chains.tolist() == belief.labels.tolist()
-        assert np.allclose(mass, belief.mass, atol=0.5 / LEVELS)
-        assert sentence.sure == pytest.approx(belief.tag_sure.min(), abs=0.6 / LEVELS)
+        assert np.allclose(mass, belief.probs, atol=0.5 / LEVELS)
+        assert sentence.min_tag_prob == pytest.approx(belief.tag_probs.min(), abs=0.6 / LEVELS)
     save_shard(tmp_path / "none.npz", LISTS, [], [])
     assert read_shard(tmp_path / "none.npz").sentences == ()
 
@@ -59,20 +59,20 @@ def test_who_reads_shards_needs_no_torch() -> None:
 )
 def test_words_that_cannot_be_kept(words: tuple[str, ...], tmp_path: Path) -> None:
     rows = words, ("NN",) * len(words)
-    with pytest.raises(TrainingDataError, match=f"a sentence of {len(words)} words .* cannot be kept: 1 to 255 words"):
+    with pytest.raises(TrainingDataError, match=f"cannot store a sentence of {len(words)} words .*: it must have 1 to 255 words"):
         made_shard(tmp_path / "a.npz", [WORDS[0], rows[0]], [TAGS[0], rows[1]])
     assert not list(tmp_path.iterdir())
 
 
 def test_the_longest_sentence_that_is_kept(tmp_path: Path) -> None:
     n = 255
-    belief = MadeBelief(
+    belief = MadeDistribution(
         np.array([[0, n], [n - 1, n]]), np.array([3, 65535]), np.ones(2), np.zeros(n, dtype=np.int32), np.ones(n)
     )
     save_shard(tmp_path / "a.npz", LISTS, [("go",) * n], [belief])
     (sentence,) = read_shard(tmp_path / "a.npz").sentences
-    assert len(sentence.words) == n and sentence.sure == 1.0
-    assert [part.tolist() for part in sentence.beliefs] == [[0, n - 1], [n, n], [3, 65535], [1.0, 1.0]]
+    assert len(sentence.words) == n and sentence.min_tag_prob == 1.0
+    assert [part.tolist() for part in sentence.distribution] == [[0, n - 1], [n, n], [3, 65535], [1.0, 1.0]]
 
 
 def test_a_damaged_shard_is_said(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_shards_by_text(tmp_path: Path) -> None:
     found = {name: [path.name for path in paths] for name, paths in shard_files(tmp_path).items()}
     assert found == {name: [f"{name}.00000.npz", f"{name}.00001.npz"] for name in ("a.dialogue", "b")}
     for folder in (tmp_path / "none", tmp_path / "empty"):
-        with pytest.raises(TrainingDataError, match="has no shards of any text; make them: python -m training"):
+        with pytest.raises(TrainingDataError, match="has no shards; write some: python -m training"):
             shard_files(folder)
         folder.mkdir(exist_ok=True)
 
@@ -112,10 +112,10 @@ def test_a_shard_is_tagged_again(tmp_path: Path) -> None:
     retag(path, out, tags)
     before, after = read_shard(path), read_shard(out)
     assert [s.tags for s in after.sentences] == tags and after.chains == before.chains
-    assert all(s.sure == 1.0 for s in after.sentences) and list(after.tags) == sorted(set(after.tags))
+    assert all(s.min_tag_prob == 1.0 for s in after.sentences) and list(after.tags) == sorted(set(after.tags))
     for old, new in zip(before.sentences, after.sentences, strict=True):
         assert old.words == new.words
-        assert all(np.array_equal(*pair) for pair in zip(old.beliefs, new.beliefs, strict=True))
+        assert all(np.array_equal(*pair) for pair in zip(old.distribution, new.distribution, strict=True))
     with pytest.raises(TrainingDataError, match=r"18 tags for 19 words; give one for each"):
         retag(path, out, [*tags[:-1], tags[-1][1:]])
 
@@ -156,21 +156,21 @@ def test_what_is_to_be_tagged_again(tmp_path: Path) -> None:
     trees = tmp_path / "tiny" / "dev.mrg"
     trees.parent.mkdir()
     trees.write_text("(TOP (NP (NN cat)))\n")
-    tasks = retag_tasks([shards, trees], out, keep=2)
-    assert [(task.source.name, task.out.name, task.keep) for task in tasks] == [
+    tasks = retag_tasks([shards, trees], out, skip_every=2)
+    assert [(task.source.name, task.out.name, task.copy) for task in tasks] == [
         ("a.00000.npz", "a.00000.npz", True), ("a.00001.npz", "a.00001.npz", False),
         ("a.00002.npz", "a.00002.npz", True), ("b.00000.npz", "b.00000.npz", True),
         ("b.00001.npz", "b.00001.npz", False), ("b.00002.npz", "b.00002.npz", True),
         ("dev.mrg", "tiny.dev.tags", False),
     ]  # fmt: skip
-    assert not any(task.keep for task in retag_tasks([shards], out))
+    assert not any(task.copy for task in retag_tasks([shards], out))
     out.mkdir()
     for name in ("a.00001.npz", "tiny.dev.tags"):
         (out / name).write_bytes(b"")
     assert [task.out.name for task in retag_tasks([shards, trees], out)] == [
         "a.00000.npz", "a.00002.npz", "b.00000.npz", "b.00001.npz", "b.00002.npz",
     ]  # fmt: skip
-    with pytest.raises(TrainingDataError, match="has no shards of any text"):
+    with pytest.raises(TrainingDataError, match="has no shards"):
         retag_tasks([out.parent / "tiny", tmp_path], out)
 
 
@@ -184,13 +184,13 @@ def test_a_pipeline_tags_shards_and_trees(nlp, tmp_path: Path) -> None:
     nlp.to_disk(tmp_path / "nlp")
     pipeline, path, out = str(tmp_path / "nlp"), tmp_path / "a.00000.npz", tmp_path / "out"
     made_shard(path)
-    assert run_task(pipeline, RetagTask(path, out / "kept.npz", keep=True)) == ""
+    assert retag_file(pipeline, RetagTask(path, out / "kept.npz", copy=True)) == ""
     assert (out / "kept.npz").read_bytes() == path.read_bytes()
-    assert run_task(pipeline, RetagTask(path, out / "a.00000.npz")) == ""
+    assert retag_file(pipeline, RetagTask(path, out / "a.00000.npz")) == ""
     tagged = read_shard(out / "a.00000.npz").sentences
     assert tagged[0].words == WORDS[0] and tagged[0].tags == ("DT", "NN", "NN", "IN", "DT", "NN", ".")
     (tmp_path / "dev.mrg").write_text("(TOP (NP (DT the) (JJ old) (NN cat)))\n(TOP (NP (NN cat)))\n")
-    said = run_task(pipeline, RetagTask(tmp_path / "dev.mrg", out / "tiny.dev.tags"))
+    said = retag_file(pipeline, RetagTask(tmp_path / "dev.mrg", out / "tiny.dev.tags"))
     assert (out / "tiny.dev.tags").read_text() == "DT NN NN\nNN\n"
     assert said == f"{out / 'tiny.dev.tags'}: 75.00 % of the tags are correct"
 
@@ -200,7 +200,7 @@ def test_the_command_tags_again(nlp, tmp_path: Path, capsys: pytest.CaptureFixtu
     for number in range(2):
         made_shard(tmp_path / "shards" / f"a.{number:05d}.npz")
     command = ["teacher", "retag", str(tmp_path / "shards"), "--pipeline", str(tmp_path / "nlp"), "--workers", "1"]
-    command += ["--keep", "2", "--out", str(tmp_path / "out")]
+    command += ["--skip-every", "2", "--out", str(tmp_path / "out")]
     assert main(command) == 0
     assert "2 of 2" in capsys.readouterr().out
     kept, new = (read_shard(path) for path in shard_files(tmp_path / "out")["a"])
@@ -225,8 +225,8 @@ def test_the_trees_of_shards(tmp_path: Path, capsys: pytest.CaptureFixture) -> N
     sentences = TreebankFile(SAMPLE / "train.mrg", limit=30).read()
     trees = [sentence.tree for sentence in sentences]
     shard_of_trees(tmp_path / "x.00000.npz", sentences)
-    assert [tree for tree, _ in trees_of([tmp_path / "x.00000.npz"])] == trees
-    assert all(sure == pytest.approx(0.9, abs=0.01) for _, sure in trees_of([tmp_path / "x.00000.npz"]))
+    assert [tree for tree, _ in shard_trees([tmp_path / "x.00000.npz"])] == trees
+    assert all(sure == pytest.approx(0.9, abs=0.01) for _, sure in shard_trees([tmp_path / "x.00000.npz"]))
 
     words, tags = ("a", "b", "c"), ("X", "Y", "Z")
     beliefs = (np.array([0, 0, 1, 0, 0]), np.array([3, 2, 3, 3, 1]), np.array([1, 2, 3, 4, 3]),
@@ -244,7 +244,7 @@ def test_the_trees_of_shards(tmp_path: Path, capsys: pytest.CaptureFixture) -> N
     everything = out.read_text().splitlines()
     assert (tmp_path / "trees.texts").read_text() == "x\ny\n", "what the texts' credits are found by"
     assert len(everything) == 30 + len(WORDS) and everything[:30] == [write_tree(tree) for tree in trees]
-    main(["teacher", "trees", str(tmp_path), "--least-sure", "0.89", "--out", str(out)])
+    main(["teacher", "trees", str(tmp_path), "--min-confidence", "0.89", "--out", str(out)])
     assert 30 <= len(out.read_text().splitlines()) < len(everything)
     assert "35 trees" in capsys.readouterr().out
     assert main(["teacher", "trees", str(tmp_path / "none"), "--out", str(out)]) == 1
@@ -270,23 +270,23 @@ def test_the_surest_trees_of_another_parser(tmp_path: Path, capsys: pytest.Captu
         shard_of_trees(tmp_path / f"{name}.00000.npz", sentences)
     shards = [tmp_path / f"{name}.00000.npz" for name in ("x", "y")]
     costs = [*range(1, 9), 9, 9, 1, 1, *[0.5] * 12]
-    found = list(parsed_trees(shards, CountingParser(costs)))
+    found = list(parse_shards(shards, CountingParser(costs)))
     assert [(text, cost) for text, _, cost in found] == [
         *(("x", cost) for cost in [*range(1, 9), 1, 1]), *[("y", 0.5)] * 12
     ]  # fmt: skip
     words = [sentence.tree.words for sentence in sentences]
-    kept = surest(found, 0.5)
+    kept = lowest_cost_trees(found, 0.5)
     assert sorted(tree.words for tree in kept) == sorted(words[:3] + words[10:] + words), "five of ten and all equal"
-    assert surest(found, 1.0) != [tree for _, tree, _ in found] and len(surest(found, 1.0)) == len(found)
-    some = surest(found, 1.0, most=11)
-    assert len(some) == 5 + 6 and some == surest(found, 1.0, most=11) != surest(found, 1.0, most=11, seed=1)
+    assert lowest_cost_trees(found, 1.0) != [tree for _, tree, _ in found] and len(lowest_cost_trees(found, 1.0)) == len(found)
+    some = lowest_cost_trees(found, 1.0, max_trees=11)
+    assert len(some) == 5 + 6 and some == lowest_cost_trees(found, 1.0, max_trees=11) != lowest_cost_trees(found, 1.0, max_trees=11, seed=1)
 
     out = tmp_path / "trees.mrg"
     command = ["teacher", "trees", str(tmp_path), "--out", str(out)]
-    for more in (["--surest", "0.5"], ["--parser", "en_span", "--surest", "2"], ["--parser", "en_bpm"],
-                 ["--parser", "en_span", "--least-sure", "0.5"]):  # fmt: skip
+    for more in (["--top-fraction", "0.5"], ["--parser", "en_span", "--top-fraction", "2"], ["--parser", "en_bpm"],
+                 ["--parser", "en_span", "--min-confidence", "0.5"]):  # fmt: skip
         assert main([*command, *more]) == 1 and not out.exists(), more
-    assert "--surest and --most go with --parser" in capsys.readouterr().err
+    assert "--top-fraction and --max-trees need --parser" in capsys.readouterr().err
 
 
 @pytest.mark.embedded
@@ -312,7 +312,7 @@ def test_beliefs_are_mixed_with_those_of_another_parser() -> None:
     }  # fmt: skip
 
     def told(share: float) -> dict[tuple[int, int, int], float]:
-        rows = zip(*(part.tolist() for part in mixed(beliefs, chains, other, share)), strict=True)
+        rows = zip(*(part.tolist() for part in interpolate(beliefs, chains, other, share)), strict=True)
         return {(start, end, label): round(mass, 4) for start, end, label, mass in rows}
 
     assert told(0.25) == {

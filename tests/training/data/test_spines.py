@@ -11,10 +11,19 @@ import pytest
 
 from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.trees import COLLINS, Recipe, parse_tree
-from spacy_dtparse.trees.sided import written_categories
+from spacy_dtparse.trees.directional import category_writer
 from training.cli import main
 from training.data.corpus import Sentence, read_treebank
-from training.data.spines import SHARES, Inventory, Token, categorised, check_file, entropy, report, without_rare
+from training.data.spines import (
+    COVERAGE,
+    Inventory,
+    Token,
+    categorise,
+    check_round_trips,
+    entropy,
+    replace_rare,
+    report,
+)
 from training.loglinear_tagger.corpus import read_labelled
 
 SAMPLE = Path(__file__).resolve().parents[3] / "assets" / "sample"
@@ -32,7 +41,7 @@ def sentences(*texts: str, tags: str | None = None) -> list[Sentence]:
 
 
 def with_spines(*texts: str, tags: str | None = None, recipe: Recipe = Recipe.PLAIN) -> list[list[Token]]:
-    return categorised(sentences(*texts, tags=tags), recipe, written_categories("spine", COLLINS))
+    return categorise(sentences(*texts, tags=tags), recipe, category_writer("spine", COLLINS))
 
 
 @pytest.fixture
@@ -51,7 +60,7 @@ def test_tokens_have_the_category_of_the_training_tree():
 
 
 def test_inventory(inventory):
-    found = inventory.describe(most=2)
+    found = inventory.describe(max_frequent=2)
     # the - NP VP+S - / - NP VP+S VP+S VP / NP+NP PP - NP
     assert (found["sentences"], found["tokens"], found["categories"], found["once"]) == (3, 13, 6, 3)
     assert found["frequent"] == {"-": 4, "NP": 3}
@@ -81,7 +90,7 @@ def test_ambiguity(inventory):
 def test_coverage(inventory):
     seen = inventory.coverage(with_spines(*TREES))
     assert seen == {
-        "sentences": 3, "tokens": 13, **dict.fromkeys(SHARES, 1.0), "guess": pytest.approx(12 / 13),
+        "sentences": 3, "tokens": 13, **dict.fromkeys(COVERAGE, 1.0), "guess": pytest.approx(12 / 13),
     }  # fmt: skip
     # "the" DT -, "dog" NN NP, "run" VBD VP+S, "now" RB ADVP: ADVP and RB are new, and run was no VP+S
     other = inventory.coverage(
@@ -96,7 +105,7 @@ def test_coverage(inventory):
 def test_guesses(inventory):
     assert inventory.guess("NN") == "NP"
     assert inventory.guess("UNSEEN") == "-", "the most frequent of all"
-    assert "UNSEEN" not in inventory.of_tag
+    assert "UNSEEN" not in inventory.by_tag
     tie = Inventory([[Token("a", "X", "VP"), Token("a", "X", "NP")]])
     assert tie.guess("X") == "NP" == tie.guess("Y")
 
@@ -111,7 +120,7 @@ def test_order_of_sentences_does_not_matter():
 
 
 def test_what_cannot_be_counted(inventory):
-    with pytest.raises(TrainingDataError, match="no token to take categories from"):
+    with pytest.raises(TrainingDataError, match="no tokens; give"):
         Inventory([])
     with pytest.raises(TrainingDataError, match="no held-out token"):
         inventory.coverage([])
@@ -121,7 +130,7 @@ def test_what_cannot_be_counted(inventory):
 
 def test_report(inventory):
     text = report(inventory.describe(2), inventory.coverage(with_spines(*TREES)), tags=1)
-    assert "3 sentences, 13 tokens, 6 categories, 3 of them met once" in text
+    assert "3 sentences, 13 tokens, 6 categories, 3 of them occur once" in text
     assert "most frequent: - 30.77%, NP 23.08%" in text
     assert [line.split() for line in text.splitlines() if line.startswith("NN")] == [
         ["NN", "4", "2", "0.811", "75.00%", "NP"]
@@ -148,18 +157,18 @@ def test_command(tmp_path, capsys):
 
 def test_rare_categories_become_the_frequent_one_of_the_tag():
     made = with_spines(*TREES)
-    again = without_rare(made, 3)  # - 4, NP 3, VP+S 3; VP, NP+NP, PP once
+    again = replace_rare(made, 3)  # - 4, NP 3, VP+S 3; VP, NP+NP, PP once
     assert [token.category for token in again[1]] == ["-", "NP", "VP+S", "VP+S", "-"], "VB has no other, so of all"
     assert [token.category for token in again[2]] == ["NP", "-", "-", "NP"], "NN: NP 3 of 4"
     assert [[token[:2] for token in sentence] for sentence in again] == [
         [token[:2] for token in sentence] for sentence in made
     ]
-    assert without_rare(made, 1) == made
-    assert set(Inventory(without_rare(made, 4)).counts) == {"-"}
-    with pytest.raises(TrainingDataError, match="no category is met 5 times, the most frequent one 4 times; give"):
-        without_rare(made, 5)
-    with pytest.raises(TrainingDataError, match="no category is met 1 times, the most frequent one 0 times"):
-        without_rare([], 1)
+    assert replace_rare(made, 1) == made
+    assert set(Inventory(replace_rare(made, 4)).counts) == {"-"}
+    with pytest.raises(TrainingDataError, match="no category occurs 5 times, the most frequent one 4 times; give"):
+        replace_rare(made, 5)
+    with pytest.raises(TrainingDataError, match="no category occurs 1 times, the most frequent one 0 times"):
+        replace_rare([], 1)
 
 
 @pytest.mark.parametrize(
@@ -173,13 +182,13 @@ def test_command_writes_what_the_tagger_learns_from(tmp_path, capsys, categories
     read = read_labelled(out)
     assert read[0] == (("the", "cat", "slept", "."), ("DT", "NN", "VBD", "."), tuple(expected))
     assert [len(sentence.labels) for sentence in read] == [4, 5, 4]
-    assert main(["spines", str(trees), "--categories", categories, "--least", "3", "--write", str(out)]) == 0
+    assert main(["spines", str(trees), "--categories", categories, "--min-count", "3", "--write", str(out)]) == 0
     frequent = [label for sentence in read_labelled(out) for label in sentence.labels]
     assert all(frequent.count(label) >= 3 for label in frequent)
     assert len(set(frequent)) < len({label for sentence in read for label in sentence.labels})
     capsys.readouterr()
     with pytest.raises(SystemExit):
-        main(["spines", str(trees), "--least", "0"])
+        main(["spines", str(trees), "--min-count", "0"])
     assert "the number must be at least 1" in capsys.readouterr().err
 
 
@@ -215,18 +224,18 @@ def test_check(tmp_path, capsys):
         assert main(["spines", train, "--categories", "tags", *more]) == 1
         assert "categories are 'tags'; they must be one of spine, sided" in capsys.readouterr().err
     assert main(["spines", train, "--held-out", dev, "--check"]) == 0
-    assert capsys.readouterr().out == f"{train}: 314 of 314 trees come back\n{dev}: 62 of 62 trees come back\n"
+    assert capsys.readouterr().out == f"{train}: 314 of 314 trees rebuilt\n{dev}: 62 of 62 trees rebuilt\n"
     assert main(["spines", train, "--categories", "sided", "--check"]) == 0
-    assert capsys.readouterr().out == f"{train}: 314 of 314 trees come back\n"
+    assert capsys.readouterr().out == f"{train}: 314 of 314 trees rebuilt\n"
     bad = tmp_path / "bad.mrg"
     bad.write_text("\n".join([*TREES, *["(TOP (A+B (NN a)))"] * 3, "(TOP (- (NN a)))"]))
-    assert check_file(bad, COLLINS, most=2)[:2] == (7, 4)
-    assert [problem.partition(": ")[0] for problem in check_file(bad, COLLINS, most=2)[2]] == [
+    assert check_round_trips(bad, COLLINS, max_problems=2)[:2] == (7, 4)
+    assert [problem.partition(": ")[0] for problem in check_round_trips(bad, COLLINS, max_problems=2)[2]] == [
         f"{bad}, tree 4", f"{bad}, tree 5",
     ]  # fmt: skip
     assert main(["spines", str(bad), train, "--check"]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == f"{bad}: 3 of 7 trees come back" and len(lines) == 6
+    assert lines[0] == f"{bad}: 3 of 7 trees rebuilt" and len(lines) == 6
     assert "'-' cannot be written in a spine" in lines[4]
     assert main(["spines", f"{train},limit=3", "--check"]) == 1
     assert "give the path without options" in capsys.readouterr().err

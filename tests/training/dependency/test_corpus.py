@@ -69,11 +69,11 @@ def test_the_sample_has_what_it_is_there_for() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (row(1) + "\n" + row(1).replace("\t", " "), r"some\.conllu:3: 1 columns; CoNLL-U has 10, with tabs between"),
+        (row(1) + "\n" + row(1).replace("\t", " "), r"some\.conllu:3: 1 columns; CoNLL-U has 10, separated by tabs"),
         (row(1) + "2\ta\n", r"some\.conllu:2: 2 columns"),
-        (row(1) + row(3, head=1), r"some\.conllu:2: token '3' where 2 is next; is a blank line missing before it\?"),
-        (row(1) + row(1), r"some\.conllu:2: token '1' where 2 is next"),
-        ("\n" + row(2), r"some\.conllu:2: token '2' where 1 is next"),
+        (row(1) + row(3, head=1), r"some\.conllu:2: token '3', but 2 is expected; is a blank line missing before it\?"),
+        (row(1) + row(1), r"some\.conllu:2: token '1', but 2 is expected"),
+        ("\n" + row(2), r"some\.conllu:2: token '2', but 1 is expected"),
         (row(1, head="_"), r"some\.conllu:1: the head is '_'; it must be a token's number, or 0 for the root"),
         (row(1, head=-1), r"some\.conllu:1: the head is '-1'"),
         (row(1, head="²"), r"some\.conllu:1: the head is '²'"),

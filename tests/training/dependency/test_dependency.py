@@ -21,8 +21,8 @@ from spacy_dtparse.scoring.attachment import AttachmentReport
 from tests.reference.dependencies import is_projective
 from tests.training.dependency.samples import CONLLU, FEW, SAMPLE, examples_of, sentences
 from training.cli import main
-from training.data.corpus import folds_of
-from training.dependency.fitting import fit_model, judge, tree_heads
+from training.data.corpus import short_block_folds
+from training.dependency.fitting import attachment_scores, train_dependency_model, tree_heads
 from training.dependency.learning import feature_keys, learn, members_weights, open_listing, train_member, write_listing
 from training.dependency.options import DependencyOptions
 from training.dependency.running import read_treebank_file
@@ -56,7 +56,7 @@ def test_options_are_checked(given: dict, message: str) -> None:
 def test_a_stage_is_the_mean_of_its_members(method: str, tmp_path: Path) -> None:
     options = replace(FEW, stages=1, members=3, method=method)
     told: list[dict] = []
-    model = fit_model(sentences(), sentences()[:4], options, tmp_path, {}, None, lambda **facts: told.append(facts))
+    model = train_dependency_model(sentences(), sentences()[:4], options, tmp_path, {}, None, lambda **facts: told.append(facts))
     examples = examples_of(sentences())
     keys = feature_keys(examples)
     members = list(members_weights(tmp_path / "stage0", [(0, member) for member in range(3)]))
@@ -78,22 +78,22 @@ def test_a_stage_is_the_mean_of_its_members(method: str, tmp_path: Path) -> None
 
 def test_as_many_stages_are_kept_as_are_best_on_dev(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     train, dev = sentences(), sentences()[:6]
-    whole = DependencyParser(fit_model(train, [], FEW, tmp_path / "whole", {}))
-    rates = [judge(whole.with_settings(stages=k), dev).to_dict()["all"]["uas"] for k in (1, 2)]
-    model = fit_model(train, dev, FEW, tmp_path / "dev", {})
+    whole = DependencyParser(train_dependency_model(train, [], FEW, tmp_path / "whole", {}))
+    rates = [attachment_scores(whole.with_settings(stages=k), dev).to_dict()["all"]["uas"] for k in (1, 2)]
+    model = train_dependency_model(train, dev, FEW, tmp_path / "dev", {})
     assert len(model.stages) == 1 + (rates[1] > rates[0])
     assert model.meta["dev"]["all"]["uas"] == max(rates)
     for better in (1, 2):
-        report = judge(whole, dev)
+        report = attachment_scores(whole, dev)
         kept = []
 
         def judged(parser, given, report=report, better=better, kept=kept):
             number = 2 if parser.settings.stages == 2 else 1
             kept.append(number)
-            return judge(whole, given) if number == better else AttachmentReport()
+            return attachment_scores(whole, given) if number == better else AttachmentReport()
 
         monkeypatch.setattr(training.dependency.fitting, "judge", judged)
-        found = fit_model(train, dev, FEW, tmp_path / "dev", {})
+        found = train_dependency_model(train, dev, FEW, tmp_path / "dev", {})
         assert kept == [1, 2] and len(found.stages) == better
         assert all(np.array_equal(a.keys, b.keys) for a, b in zip(found.stages, whole.model.stages, strict=False))
         assert found.meta["dev"] == report.to_dict()
@@ -108,7 +108,7 @@ def test_a_run_that_was_killed_goes_on_to_the_same_bytes(
     at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     train = sentences()
-    whole = write_model(fit_model(train, [], FEW, tmp_path / "whole", {"lang": "en"}))
+    whole = write_model(train_dependency_model(train, [], FEW, tmp_path / "whole", {"lang": "en"}))
     seen: list[dict] = []
 
     def killed(**facts) -> None:
@@ -117,7 +117,7 @@ def test_a_run_that_was_killed_goes_on_to_the_same_bytes(
             raise Killed
 
     with pytest.raises(Killed):
-        fit_model(train, [], FEW, tmp_path / "cut", {"lang": "en"}, None, killed)
+        train_dependency_model(train, [], FEW, tmp_path / "cut", {"lang": "en"}, None, killed)
     done = {path: path.read_bytes() for path in (tmp_path / "cut").glob("*/member-*.npz")}
     every = [path.relative_to(tmp_path / "whole") for path in (tmp_path / "whole").glob("*/member-*.npz")]
     assert 0 < len(done) < len(every) == 2 + 2 + 2
@@ -128,62 +128,62 @@ def test_a_run_that_was_killed_goes_on_to_the_same_bytes(
         return learn(*given)
 
     monkeypatch.setattr(training.dependency.learning, "learn", counted)
-    again = write_model(fit_model(train, [], FEW, tmp_path / "cut", {"lang": "en"}))
+    again = write_model(train_dependency_model(train, [], FEW, tmp_path / "cut", {"lang": "en"}))
     assert again == whole and len(learned) == len(every) - len(done), "what was finished is not learned again"
     assert all(path.read_bytes() == data for path, data in done.items())
 
 
 def test_processes_learn_the_same(tmp_path: Path) -> None:
     options = replace(FEW, stages=1)
-    alone = fit_model(sentences(), [], options, tmp_path / "one", {})
+    alone = train_dependency_model(sentences(), [], options, tmp_path / "one", {})
     with worker_pool(2) as pool:
-        together = fit_model(sentences(), [], options, tmp_path / "two", {}, pool)
+        together = train_dependency_model(sentences(), [], options, tmp_path / "two", {}, pool)
     assert write_model(alone) == write_model(together)
 
 
 def test_a_workdir_of_another_run_is_refused(tmp_path: Path) -> None:
     train, options = sentences(), replace(FEW, stages=1, members=1, epochs=1, label_members=0)
-    fit_model(train, [], options, tmp_path, {})
-    fit_model(train, train[:2], options, tmp_path, {})  # other development data change nothing
+    train_dependency_model(train, [], options, tmp_path, {})
+    train_dependency_model(train, train[:2], options, tmp_path, {})  # other development data change nothing
     with pytest.raises(TrainingDataError, match=r"run with other options\.epochs \(was 1, now 2\); .*--workdir"):
-        fit_model(train, [], replace(options, epochs=2), tmp_path, {})
+        train_dependency_model(train, [], replace(options, epochs=2), tmp_path, {})
     with pytest.raises(TrainingDataError, match=r"options\.rules\.stem \(was 'prefix', now 'first'\)"):
-        fit_model(train, [], replace(options, rules=TextRules(stem="first")), tmp_path, {})
+        train_dependency_model(train, [], replace(options, rules=TextRules(stem="first")), tmp_path, {})
     with pytest.raises(TrainingDataError, match="a run with other sentences;"):
-        fit_model(train[::-1], [], options, tmp_path, {})
+        train_dependency_model(train[::-1], [], options, tmp_path, {})
     relabelled = [replace(train[0], labels=("x",) * len(train[0].labels)), *train[1:]]
     with pytest.raises(TrainingDataError, match="a run with other sentences;"):
-        fit_model(relabelled, [], options, tmp_path, {})
+        train_dependency_model(relabelled, [], options, tmp_path, {})
 
 
 def test_a_workdir_of_a_run_with_other_long_sentences_is_refused(tmp_path: Path) -> None:
     """Their words have numbers, too, on which all features hang."""
     train, options = sentences(), replace(FEW, stages=1, members=1, epochs=1, label_members=0, max_words=9)
     assert len(train[3].heads) > 9
-    fit_model([train[3], *train], [], options, tmp_path, {})
+    train_dependency_model([train[3], *train], [], options, tmp_path, {})
     with pytest.raises(TrainingDataError, match="a run with other sentences;"):
-        fit_model([train[5], *train], [], options, tmp_path, {})
+        train_dependency_model([train[5], *train], [], options, tmp_path, {})
 
 
 def test_a_damaged_learner_is_made_again(tmp_path: Path, caplog) -> None:
     options = replace(FEW, stages=1, members=1, epochs=1, label_members=0)
-    fit_model(sentences(), [], options, tmp_path, {})
+    train_dependency_model(sentences(), [], options, tmp_path, {})
     path = tmp_path / "stage0" / "member-0-0.npz"
     data = path.read_bytes()
     path.write_bytes(data[:-40])
-    fit_model(sentences(), [], options, tmp_path, {})
+    train_dependency_model(sentences(), [], options, tmp_path, {})
     assert "member-0-0.npz is damaged" in caplog.text and path.read_bytes() == data
 
 
 def test_folds_are_blocks_of_ten_sentences() -> None:
-    assert folds_of(34, 3).tolist() == [0] * 10 + [1] * 10 + [2] * 10 + [0] * 4
-    assert folds_of(0, 2).tolist() == []
+    assert short_block_folds(34, 3).tolist() == [0] * 10 + [1] * 10 + [2] * 10 + [0] * 4
+    assert short_block_folds(0, 2).tolist() == []
 
 
 def test_folds_never_learn_from_what_they_guide(tmp_path: Path) -> None:
     """Whatever the trees of a fold are, the learner of its guides has the same weights."""
     examples = examples_of(sentences())
-    rng, folds = np.random.default_rng(0), folds_of(len(examples), 2)
+    rng, folds = np.random.default_rng(0), short_block_folds(len(examples), 2)
     assert set(folds.tolist()) == {0, 1}
     keys = feature_keys(examples)
     write_listing(examples, keys, tmp_path / "true")
@@ -222,8 +222,8 @@ def test_guides_come_from_learners_of_the_other_folds(tmp_path: Path, monkeypatc
     monkeypatch.setattr(training.dependency.learning, "learn", noted)
     monkeypatch.setattr(training.dependency.fitting, "write_listing", listed_guides)
     train = sentences()
-    fit_model(train, [], replace(FEW, guide_members=2), tmp_path, {})
-    everything, folds = set(range(len(train))), folds_of(len(train), 2)
+    train_dependency_model(train, [], replace(FEW, guide_members=2), tmp_path, {})
+    everything, folds = set(range(len(train))), short_block_folds(len(train), 2)
     guiding = {key: chosen for key, chosen in chosen_by.items() if len(key) == 4}
     assert len(guiding) == 4 and len(chosen_by) == 4 + 4
     for (_, _, fold, _), chosen in guiding.items():
@@ -240,16 +240,16 @@ def test_guides_come_from_learners_of_the_other_folds(tmp_path: Path, monkeypatc
 
 
 def test_there_must_be_something_to_learn_from(tmp_path: Path) -> None:
-    with pytest.raises(TrainingDataError, match=r"no sentence of at most 100 tokens \(max_words\) to learn from"):
-        fit_model([], [], FEW, tmp_path, {})
+    with pytest.raises(TrainingDataError, match=r"no training sentence has at most 100 tokens \(max_words\)"):
+        train_dependency_model([], [], FEW, tmp_path, {})
     with pytest.raises(TrainingDataError, match="of at most 2 tokens"):
-        fit_model([s for s in sentences() if len(s.heads) > 2], [], replace(FEW, max_words=2), tmp_path, {})
+        train_dependency_model([s for s in sentences() if len(s.heads) > 2], [], replace(FEW, max_words=2), tmp_path, {})
 
 
 def test_most_features_are_kept_or_not(tmp_path: Path) -> None:
-    model = fit_model(sentences(), [], replace(FEW, max_features=200, max_label_weights=150), tmp_path, {})
+    model = train_dependency_model(sentences(), [], replace(FEW, max_features=200, max_label_weights=150), tmp_path, {})
     assert all(200 <= len(stage.keys) <= 400 for stage in model.stages), "with those that features with distance need"
-    full = fit_model(sentences(), [], FEW, tmp_path / "full", {})
+    full = train_dependency_model(sentences(), [], FEW, tmp_path / "full", {})
     assert all(len(stage.keys) > 400 for stage in full.stages)
     assert len(model.labels.weights) < len(full.labels.weights)
 
@@ -263,9 +263,9 @@ def test_the_command_learns_the_sample_of_dependencies(
     command += ["--set", "members=3", "epochs=5", "folds=2", "guide_members=1", "label_epochs=8", "seed=1"]
     assert main([*command, "--out", str(tmp_path / "a.model"), "--workdir", str(tmp_path / "work")]) == 0
     said = capsys.readouterr().out
-    assert "a.model: 0." in said and "result UAS" in said and "guides_uas" in said
+    assert "a.model: 0." in said and "result UAS" in said and "guides UAS" in said
     parser = load_dependency_parser(tmp_path / "a.model")
-    report = judge(parser, sentences()).to_dict()
+    report = attachment_scores(parser, sentences()).to_dict()
     assert report == parser.meta["dev"]
     assert report["all"]["uas"] >= BOUNDS[decoder][0] and report["all"]["las"] >= BOUNDS[decoder][1], report
     assert (parser.source, parser.needs_lemmas, parser.describe()["decoder"]) == ("pos+tag", True, decoder)
@@ -289,17 +289,17 @@ def test_the_command_learns_the_sample_treebank(decoder: str, tmp_path: Path) ->
     command += ["--set", "members=2", "epochs=3", "folds=2", "guide_members=1", "label_members=1"]
     assert main(command) == 0
     parser = load_dependency_parser(tmp_path / "a.model")
-    report = judge(parser, read_treebank_file(train, "en")).to_dict()
+    report = attachment_scores(parser, read_treebank_file(train, "en")).to_dict()
     wrong, right = {"projective": (9, 587), "spanning": (13, 581)}[decoder]
     assert report["all"]["tokens"] == 1469 and report["all"]["uas"] == pytest.approx(1 - wrong / 1469), report
-    dev = judge(parser, read_treebank_file(f"{SAMPLE / 'dev.mrg'}", "en")).to_dict()
+    dev = attachment_scores(parser, read_treebank_file(f"{SAMPLE / 'dev.mrg'}", "en")).to_dict()
     assert dev["all"]["uas"] == pytest.approx(right / 783), dev
 
 
 def test_the_command_says_what_cannot_be_used(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     out = ["--out", str(tmp_path / "a.model")]
     for given, message in (
-        ([], "there is nothing to learn from; give --train FILE"),
+        ([], "no training data; give --train FILE"),
         (["--train", str(CONLLU), "--decoder", "x"], "decoder is 'x'; it must be 'projective' or 'spanning'"),
         (["--train", str(CONLLU), "--source", "x"], "source is 'x'; it must be one of tag, pos, pos+tag"),
         (["--train", str(CONLLU), "--set", "depth=3"], "there is no setting 'depth'"),

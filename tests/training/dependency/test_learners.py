@@ -163,7 +163,7 @@ def test_labels_are_learned() -> None:
         weights * 2,
     ]
     assert not np.array_equal(*members), "another member has another shuffle"
-    fewer, _ = train_labels(examples, labels, names, replace(options, label_least=3))
+    fewer, _ = train_labels(examples, labels, names, replace(options, label_min_count=3))
     assert 0 < len(fewer) < len(keys) and np.isin(fewer, keys).all()
 
 
@@ -173,7 +173,7 @@ def test_labels_are_learned_from_the_features_of_each_link(least: int) -> None:
     train = sentences()
     labels, examples = [sentence.labels for sentence in train], examples_of(train)
     names = label_list(labels)
-    options = replace(FEW, label_epochs=2, label_least=least)
+    options = replace(FEW, label_epochs=2, label_min_count=least)
     keys, weights = train_labels(examples, labels, names, options)
     lists = []
     for example in examples:

@@ -13,11 +13,11 @@ from spacy_dtparse.parsers import load_dependency_parser, load_tagger
 from spacy_dtparse.parsers.tagging import SequenceTagger
 from tests.training.dependency.samples import CONLLU, SAMPLE, sentences
 from training.cli import main
-from training.data.dependencies import DependencySentence, part_labels, retagged, with_labels
-from training.dependency.fitting import judge
+from training.data.dependencies import DependencySentence, part_labels, retag_sentences, with_labels
+from training.dependency.fitting import attachment_scores
 from training.dependency.running import read_treebank_file
 from training.loglinear_tagger.corpus import LabelledSentence
-from training.loglinear_tagger.fitting import fit_tagger, jackknifed_tags
+from training.loglinear_tagger.fitting import fit_tagger, jackknife_tags
 from training.loglinear_tagger.options import SequenceOptions
 
 QUICK = SequenceOptions(epochs=2)
@@ -51,12 +51,12 @@ def test_a_label_is_what_the_parser_reads(rules: TextRules, wanted: tuple[str, .
 
 def test_tags_are_of_taggers_that_have_not_seen_the_sentence(tmp_path: Path) -> None:
     train, dev, told = trees(45), trees(60)[45:], []
-    found, tagger = jackknifed_tags(
+    found, tagger = jackknife_tags(
         train, TextRules(), 4, tmp_path / "a", 2, lambda **facts: told.append(facts), {"lang": "en"}, QUICK
     )
     gold = [LabelledSentence(tuple(s.columns.words), (), part_labels(s, TextRules())) for s in train]
     own = fit_tagger((*gold[:10], *gold[20:]), (), QUICK, tmp_path / "own", {})
-    assert found[10:20] == retagged(SequenceTagger(own), train[10:20])
+    assert found[10:20] == retag_sentences(SequenceTagger(own), train[10:20])
     right = [
         a == b for s, t in zip(train, found, strict=True) for a, b in zip(s.columns.tags, t.columns.tags, strict=True)
     ]
@@ -66,7 +66,7 @@ def test_tags_are_of_taggers_that_have_not_seen_the_sentence(tmp_path: Path) -> 
     assert tagger.model.meta["lang"] == "en" and tagger.model.meta["jackknifed"] == said["tags_accuracy"]
     assert [replace(s, columns=t.columns) for s, t in zip(found, train, strict=True)] == train, "only columns change"
     all_of_them = SequenceTagger(fit_tagger(gold, (), QUICK, tmp_path / "all", {}))
-    assert retagged(tagger, dev) == retagged(all_of_them, dev)
+    assert retag_sentences(tagger, dev) == retag_sentences(all_of_them, dev)
 
 
 def test_the_command_learns_from_predicted_tags(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
@@ -78,7 +78,7 @@ def test_the_command_learns_from_predicted_tags(tmp_path: Path, capsys: pytest.C
     parser, tagger = load_dependency_parser(out), load_tagger(tmp_path / "a.tagger")
     assert parser.meta["tags"] == "jackknifed, 3 folds" and tagger.model.meta["lang"] == "en"
     held = read_treebank_file(dev, "en")
-    assert parser.meta["dev"] == judge(parser, retagged(tagger, held)).to_dict() != judge(parser, held).to_dict()
+    assert parser.meta["dev"] == attachment_scores(parser, retag_sentences(tagger, held)).to_dict() != attachment_scores(parser, held).to_dict()
     facts = [json.loads(line) for line in (tmp_path / "work" / "log.jsonl").read_text().splitlines()]
     assert sorted(fact["fold"] for fact in facts if "fold" in fact and "words" in fact) == [0, 1, 2]
     first = out.read_bytes()
@@ -95,7 +95,7 @@ def test_the_command_says_which_tags_cannot_be_used(tmp_path: Path, capsys: pyte
         (["--jackknife", "1"], "--jackknife is 1; give 2 folds or more"),
         (["--jackknife", "-3"], "--jackknife is -3; give 2 folds or more"),
         (["--jackknife", "3"], "16 sentences are too few for 3 folds of blocks of ten; give more, or fewer folds"),
-        (["--jackknife", "2", "--tagger", "embedded"], "tags are of the one or of the other"),
+        (["--jackknife", "2", "--tagger", "embedded"], "leave one of them out"),
         (["--tagger", str(CONLLU)], "dependencies.conllu"),
     ):
         assert main(["bpm", *given, *out]) == 1

@@ -16,10 +16,10 @@ from spacy_dtparse.parsers.dtree import DtreeParser
 from tests.unit.kernels.harness import SLOW
 from training.__main__ import main
 from training.clusters.exchange import count_bigrams, exchange
-from training.clusters.learning import number_words
+from training.clusters.learning import assign_word_ids
 from training.data.clusters import read_clusters
 from training.data.treebanks import TreebankFile
-from training.dtree.fit import Fit
+from training.dtree.fit import BoostingRun
 from training.dtree.recipe import FitRecipe
 
 SAMPLE = Path(__file__).resolve().parents[3] / "assets" / "sample"
@@ -45,7 +45,7 @@ def likelihood(text: np.ndarray, clusters: np.ndarray) -> float:
 
 
 def test_words_that_stand_beside_the_same_words_share_a_cluster() -> None:
-    words, text = number_words(sentences(200), 2)
+    words, text = assign_word_ids(sentences(200), 2)
     assert len(words) == 9 and words[0] == "the" and (text == -1).sum() == 200
     clusters = dict(zip(words, exchange(text, len(words), 3, 6).tolist(), strict=True))
     assert len({clusters[word] for word in NOUNS}) == len({clusters[word] for word in VERBS}) == 1
@@ -73,7 +73,7 @@ def test_bigrams_are_counted() -> None:
 
 
 def test_rare_words_have_no_number() -> None:
-    words, text = number_words([["b", "a", "a"], ["b", "c"]], 2)
+    words, text = assign_word_ids([["b", "a", "a"], ["b", "c"]], 2)
     assert words == ["b", "a"] and text.tolist() == [0, 1, 1, -1, 0, -1, -1]
 
 
@@ -97,18 +97,18 @@ def test_bad_files_are_refused(text: bytes, message: str, tmp_path: Path) -> Non
 def test_templates_and_clusters_must_fit(tmp_path: Path) -> None:
     trees = TreebankFile.parse(f"{SAMPLE / 'train.mrg'},limit=5").read()
     with pytest.raises(TrainingDataError, match=r"test clusters of words; give some"):
-        Fit(FitRecipe.from_dict({"templates": "standard_clusters"}), trees, [], tmp_path / "a")
+        BoostingRun(FitRecipe.from_dict({"templates": "standard_clusters"}), trees, [], tmp_path / "a")
     with pytest.raises(TrainingDataError, match=r"test no clusters of words; set the recipe's templates"):
-        Fit(FitRecipe(), trees, [], tmp_path / "b", clusters=["the a"])
+        BoostingRun(FitRecipe(), trees, [], tmp_path / "b", clusters=["the a"])
 
 
 @pytest.mark.skipif(SLOW, reason="minutes without the JIT")
 def test_the_commands_learn_clusters_and_trees_that_test_them(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     text, out, model = SAMPLE / "plain.txt", tmp_path / "clusters.txt", tmp_path / "model"
-    assert main(["clusters", "--text", str(text), "--n", "12", "--least", "2", "--out", str(out)]) == 0
+    assert main(["clusters", "--text", str(text), "--n", "12", "--min-count", "2", "--out", str(out)]) == 0
     assert len(read_clusters(out)) <= 12 and out.with_suffix(".texts").read_text() == "plain\n"
-    fit = ["fit", "--recipe", "training/recipes/sample.json", "--train", f"{SAMPLE / 'train.mrg'},limit=120",
-           "--workdir", str(tmp_path / "fit"), "--out", str(model), "--set", "gate_bits=0", "n_workers=1",
+    fit = ["train-boosted", "--recipe", "training/recipes/sample.json", "--train", f"{SAMPLE / 'train.mrg'},limit=120",
+           "--workdir", str(tmp_path / "fit"), "--out", str(model), "--set", "filter_bits=0", "n_workers=1",
            "path.lambda_start=4", "path.lambda_floor=1", "min_atom_count=2"]  # fmt: skip
     assert main([*fit, "--clusters", str(out)]) == 1
     assert "test no clusters" in capsys.readouterr().err

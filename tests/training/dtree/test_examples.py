@@ -26,7 +26,7 @@ from tests.unit.kernels.harness import (
     templates,
 )
 from training.data.corpus import Sentence, read_treebank, survey, training_tree
-from training.dtree.examples import STORES, collect_atoms, example_rows, write_stores
+from training.dtree.examples import STORES, collect_atoms, labelled_rows, write_stores
 from training.dtree.oracle import derivation
 
 pytestmark = KERNEL_MARKS
@@ -44,7 +44,7 @@ def sums(runner, example):
     """Per state, over all classifiers: weight of positives, of negatives, and how many of each."""
     n_labels = len(LEXICON.labels)
     found: dict[int, list[float]] = {}
-    for store, rows, (_, b_pos, b_neg) in example_rows(runner, example, n_labels):
+    for store, rows, (_, b_pos, b_neg) in labelled_rows(runner, example, n_labels):
         state, right = runner._buffers["state"], runner._buffers["gold"]
         classifiers = {"window": range(n_labels - 1), "top": [n_labels - 1], "shift": [n_labels]}[store]
         for row, pos, neg in zip(rows.tolist(), b_pos.tolist(), b_neg.tolist(), strict=True):
@@ -92,10 +92,10 @@ def test_uniform_weights(strategy):
         shared = gold(LEXICON, tree, strategy, weight=3.0)
         example = replace(shared, negatives=2.0, uniform=True)
         stores = []
-        for store, rows, (_, b_pos, b_neg) in example_rows(runner, example, len(LEXICON.labels)):
+        for store, rows, (_, b_pos, b_neg) in labelled_rows(runner, example, len(LEXICON.labels)):
             assert b_pos.tolist() == [3.0] * len(rows) and b_neg.tolist() == [6.0] * len(rows)
             stores.append((store, rows.tolist()))
-        same = example_rows(runner, shared, len(LEXICON.labels))
+        same = labelled_rows(runner, shared, len(LEXICON.labels))
         assert stores == [(store, rows.tolist()) for store, rows, _ in same]
 
 
@@ -178,7 +178,7 @@ def test_bottom_up_states_have_every_constituent_whose_children_exist_as_positiv
         frontier = [-1 - t for t in range(len(tree.words))]
         for step, (i, j, label) in enumerate(example.actions.tolist()):
             open_now = sorted(
-                (tree.starts[node], LEXICON.labels.number(tree.labels[node]))
+                (tree.starts[node], LEXICON.labels.id_of(tree.labels[node]))
                 for node in range(len(children))
                 if node not in built and all(kid < 0 or kid in built for kid in children[node])
                 if len(children[node]) <= rules.max_arity
@@ -187,7 +187,7 @@ def test_bottom_up_states_have_every_constituent_whose_children_exist_as_positiv
             assert found[found >= 0].tolist() == [label for _, label in open_now]
             several += len(open_now) > 1
             node = next(n for n in range(len(children)) if children[n] == frontier[i:j] and n not in built)
-            assert LEXICON.labels.number(tree.labels[node]) == label
+            assert LEXICON.labels.id_of(tree.labels[node]) == label
             frontier[i:j] = [node]
             built.append(node)
     assert several > len(trees)
@@ -212,7 +212,7 @@ def test_stores_hold_the_rows_of_the_replay(strategy, tmp_path):
     )
     expected: dict[str, list] = {store: [] for store in STORES}
     for example in examples:
-        for store, rows, (_, b_pos, b_neg) in example_rows(runner, example, len(LEXICON.labels)):
+        for store, rows, (_, b_pos, b_neg) in labelled_rows(runner, example, len(LEXICON.labels)):
             indptr, flat, right = (runner._buffers[name] for name in ("indptr", "atoms", "gold"))
             for row, pos, neg in zip(rows, b_pos, b_neg, strict=True):
                 label = int(right[row]) if right[row] >= 0 else -1

@@ -16,16 +16,16 @@ from spacy_dtparse.features.trees.templates import compile_templates
 from spacy_dtparse.kernels.trees.atoms import AtomMap
 from spacy_dtparse.model.container import container_from_bytes
 from spacy_dtparse.model.trees.bundle import KIND, read_model
-from spacy_dtparse.model.trees.gate import EVERYTHING, Gate, held_out_margins
+from spacy_dtparse.model.trees.window_filter import EVERYTHING, WindowFilter, held_out_margins
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
 from tests.unit.kernels.harness import FIRST_STRATEGY, KERNEL_MARKS, SLOW, hand_made
 from tests.unit.model.damage import GONE, refuses
 from training.cli import main
 from training.data.corpus import read_treebank
-from training.dtree.examples import Replayer, Sieve
-from training.dtree.fit import Fit
-from training.dtree.gate import derivations_of, gate_shares, train_gate
+from training.dtree.examples import ExampleFilter, Replayer
+from training.dtree.fit import BoostingRun
 from training.dtree.recipe import FitRecipe
+from training.dtree.window_filter import derivations_of, filter_losses, train_window_filter
 from training.studies.turian2006.indirect import IndirectStore
 
 pytestmark = KERNEL_MARKS
@@ -36,7 +36,7 @@ SAMPLE = Path(__file__).parents[3] / "assets" / "sample"
 def model_of(strategy: str):
     """An empty model with the labels of some sample trees."""
     from spacy_dtparse.features.trees.tables import get_templates
-    from spacy_dtparse.model.trees.model import untrained
+    from spacy_dtparse.model.trees.model import untrained_model
     from spacy_dtparse.trees import Recipe
     from spacy_dtparse.trees.heads import COLLINS
     from training.data.corpus import training_tree
@@ -44,7 +44,7 @@ def model_of(strategy: str):
 
     steps = ("strip_empty", "drop_repeated_unary")
     trees = [training_tree(sentence, Recipe(steps)) for sentence in read_treebank(SAMPLE / "train.mrg")]
-    return untrained(build_lexicon(trees, 2), get_templates("baseline"), COLLINS, strategy, 5, steps)
+    return untrained_model(build_lexicon(trees, 2), get_templates("baseline"), COLLINS, strategy, 5, steps)
 
 
 @compiled
@@ -55,17 +55,17 @@ def test_a_gate_keeps_what_is_right_and_drops_most_else_of_trees_it_has_not_seen
     train, _ = derivations_of(model, read_treebank(SAMPLE / "train.mrg"))
     dev, skipped = derivations_of(model, read_treebank(SAMPLE / "dev.mrg"))
     seen = []
-    gate = train_gate(search.grammar, search.heads, train, 14, log=lambda what, **facts: seen.append(facts))
+    gate = train_window_filter(search.grammar, search.heads, train, 14, log=lambda what, **facts: seen.append(facts))
     assert gate.weights.dtype == np.int16 and len(gate.weights) == 2**14 and len(dev) + skipped == 62
     losses = [facts["loss"] for facts in seen]
     assert losses == sorted(losses, reverse=True) and losses[-1] < 0.5 * math.log(2)
     assert all(facts["windows"] == seen[0]["windows"] > len(train) for facts in seen)
-    again = train_gate(search.grammar, search.heads, train, 14)
-    other = train_gate(search.grammar, search.heads, train, 14, seed=1)
+    again = train_window_filter(search.grammar, search.heads, train, 14)
+    other = train_window_filter(search.grammar, search.heads, train, 14, seed=1)
     assert np.array_equal(gate.weights, again.weights) and gate.margins == again.margins
     assert not np.array_equal(gate.weights, other.weights)
-    shares = gate_shares(search.grammar, search.heads, dev, gate)
-    assert list(shares) == list(gate.shares)
+    shares = filter_losses(search.grammar, search.heads, dev, gate)
+    assert list(shares) == list(gate.losses)
     lost, scored = ([share[name] for share in shares.values()] for name in ("lost", "scored"))
     assert lost == sorted(lost) and scored == sorted(scored, reverse=True)
     assert shares[0.01]["lost"] < 0.03 and shares[0.01]["scored"] < 0.8
@@ -76,15 +76,15 @@ def test_a_handful_of_trees_makes_no_gate():
     model = model_of("r2l")
     search = DtreeParser(model).compiled.search
     derivations, _ = derivations_of(model, list(read_treebank(SAMPLE / "dev.mrg", limit=9)))
-    assert len(train_gate(search.grammar, search.heads, derivations, 10).weights) == 0
+    assert len(train_window_filter(search.grammar, search.heads, derivations, 10).weights) == 0
 
 
 def test_held_out_margins():
     right = np.arange(1000)[::-1] * 8
     assert held_out_margins(right, (0.0005, 0.001, 0.05)) == (EVERYTHING, 8, 400)
     assert held_out_margins(right[:0], (0.1,)) == (EVERYTHING,)
-    gate = Gate(np.zeros(2, dtype=np.int16), (0.01, 0.02), (-50, 30))
-    assert [gate.least(share) for share in (0, 0.005, 0.01, 0.015, 0.5)] == [EVERYTHING, EVERYTHING, -50, -50, 30]
+    gate = WindowFilter(np.zeros(2, dtype=np.int16), (0.01, 0.02), (-50, 30))
+    assert [gate.min_margin(share) for share in (0, 0.005, 0.01, 0.015, 0.5)] == [EVERYTHING, EVERYTHING, -50, -50, 30]
 
 
 def test_trees_with_labels_that_the_model_lacks_are_left_out():
@@ -97,19 +97,19 @@ def test_trees_with_labels_that_the_model_lacks_are_left_out():
 def gated(seed: int = 0) -> DtreeParser:
     weights = np.random.default_rng(seed).integers(-300, 300, 64).astype(np.int16)
     weights[::3] = 0
-    gate = Gate(weights, (0.001, 0.01), (-200, 100))
-    return DtreeParser(replace(hand_made("shift_reduce", seed=1).model, gate=gate))
+    gate = WindowFilter(weights, (0.001, 0.01), (-200, 100))
+    return DtreeParser(replace(hand_made("shift_reduce", seed=1).model, window_filter=gate))
 
 
 def test_a_bundle_holds_the_gate():
     parser = gated()
     data = parser.to_bytes()
-    gate = read_model(data)[0].gate
-    assert np.array_equal(gate.weights, parser.model.gate.weights) and gate.weights.dtype == np.int16
-    assert (gate.shares, gate.margins) == ((0.001, 0.01), (-200, 100))
+    gate = read_model(data)[0].window_filter
+    assert np.array_equal(gate.weights, parser.model.window_filter.weights) and gate.weights.dtype == np.int16
+    assert (gate.losses, gate.margins) == ((0.001, 0.01), (-200, 100))
     assert DtreeParser.from_bytes(data).to_bytes() == data
-    bare = DtreeParser(replace(parser.model, gate=Gate()))
-    assert len(read_model(bare.to_bytes())[0].gate.weights) == 0
+    bare = DtreeParser(replace(parser.model, window_filter=WindowFilter()))
+    assert len(read_model(bare.to_bytes())[0].window_filter.weights) == 0
 
 
 @pytest.mark.parametrize(
@@ -143,43 +143,43 @@ def test_a_changed_weight_is_noticed():
 
 @compiled
 def test_the_commands(tmp_path, capsys):
-    """`fit` makes a gate, none if the recipe says so; `gate` makes another one for the same model."""
+    """`fit` makes a gate, none if the recipe says so; `window_filter` makes another one for the same model."""
     recipe = {
-        "min_word_sentences": 2, "min_atom_count": 3, "atom_table_bits": 18, "gate_bits": 12, "n_workers": 1,
+        "min_word_sentences": 2, "min_atom_count": 3, "atom_table_bits": 18, "filter_bits": 12, "n_workers": 1,
         "learner": {"sample_size": 2000},
         "path": {"max_levels": 1, "max_trees_per_level": 1, "lambda_start": 20.0, "quiet": True},
     }  # fmt: skip
     (tmp_path / "recipe.json").write_text(json.dumps(recipe), encoding="utf8")
     train = f"{SAMPLE / 'train.mrg'},limit=40"
-    fit = ["fit", "--recipe", str(tmp_path / "recipe.json"), "--train", train, "--workdir", str(tmp_path / "work")]
+    fit = ["train-boosted", "--recipe", str(tmp_path / "recipe.json"), "--train", train, "--workdir", str(tmp_path / "work")]
     with_one, without = tmp_path / "with.model", tmp_path / "without.model"
     assert main([*fit, "--out", str(with_one)]) == 0
     held = np.load(tmp_path / "work" / "gate12.npz")["weights"]
-    assert np.array_equal(DtreeParser.from_disk(with_one).model.gate.weights, held) and len(held) == 2**12
+    assert np.array_equal(DtreeParser.from_disk(with_one).model.window_filter.weights, held) and len(held) == 2**12
     assert held.any()
-    assert main([*fit, "--out", str(without), "--set", "gate_bits=0"]) == 0
-    assert len(DtreeParser.from_disk(without).model.gate.weights) == 0
+    assert main([*fit, "--out", str(without), "--set", "filter_bits=0"]) == 0
+    assert len(DtreeParser.from_disk(without).model.window_filter.weights) == 0
     capsys.readouterr()
     out = tmp_path / "other.model"
     dev = f"{SAMPLE / 'dev.mrg'},limit=10"
-    assert main(["gate", str(without), "--train", train, "--dev", dev, "--bits", "12", "--out", str(out)]) == 0
+    assert main(["train-window-filter", str(without), "--train", train, "--dev", dev, "--bits", "12", "--out", str(out)]) == 0
     printed = capsys.readouterr().out
-    assert "gate: epoch 4, loss" in printed and "right windows lost" in printed
-    assert np.array_equal(DtreeParser.from_disk(out).model.gate.weights, held)
+    assert "epoch 4: loss" in printed and "gold windows lost" in printed
+    assert np.array_equal(DtreeParser.from_disk(out).model.window_filter.weights, held)
     words, tags = ["the", "cat", "sat"], ["DT", "NN", "VBD"]
-    everything, ungated = DtreeParser.from_disk(out, SearchSettings(gate=0)), DtreeParser.from_disk(without)
+    everything, ungated = DtreeParser.from_disk(out, SearchSettings(window_filter=0)), DtreeParser.from_disk(without)
     assert everything.parse(words, tags) == ungated.parse(words, tags)
-    assert main(["gate", str(without), "--out", str(out)]) == 1
-    assert main(["gate", str(without), "--train", train, "--bits", "1", "--out", str(out)]) == 1
+    assert main(["train-window-filter", str(without), "--out", str(out)]) == 1
+    assert main(["train-window-filter", str(without), "--train", train, "--bits", "1", "--out", str(out)]) == 1
     errors = capsys.readouterr().err
-    assert "there is nothing to learn from" in errors and "--bits is 1; it must be from 2 to 24" in errors
+    assert "no training data" in errors and "--bits is 1; it must be from 2 to 24" in errors
 
 
 def test_the_recipe_of_2006_has_no_gate():
     recipes = Path(__file__).parents[3] / "training" / "recipes"
-    assert FitRecipe.from_json(recipes / "2006.json").gate_bits == 0
-    assert FitRecipe.from_json(recipes / "standard.json").gate_bits == 20
-    assert replace(FitRecipe(), gate_bits=0).gate_bits == 0
+    assert FitRecipe.from_json(recipes / "2006.json").filter_bits == 0
+    assert FitRecipe.from_json(recipes / "standard.json").filter_bits == 20
+    assert replace(FitRecipe(), filter_bits=0).filter_bits == 0
 
 
 @compiled
@@ -187,14 +187,14 @@ def test_the_recipe_of_2006_has_no_gate():
 def test_learning_from_what_the_gate_lets_pass(strategy, tmp_path):
     recipe = FitRecipe.from_dict(
         {"strategy": strategy, "templates": "baseline", "min_word_sentences": 2, "min_atom_count": 3,
-         "atom_table_bits": 18, "gate_bits": 14, "n_workers": 1}
+         "atom_table_bits": 18, "filter_bits": 14, "n_workers": 1}
     )  # fmt: skip
     sentences = read_treebank(SAMPLE / "train.mrg")
-    every = Fit(recipe, sentences, [], tmp_path / "every")
-    hard = Fit(replace(recipe, gate_share=0.02), sentences, [], tmp_path / "hard")
+    every = BoostingRun(recipe, sentences, [], tmp_path / "every")
+    hard = BoostingRun(replace(recipe, filter_loss=0.02), sentences, [], tmp_path / "hard")
     for fit in (every, hard):
         fit.prepare()
-    assert hard._sieve().least == hard.gate.least(0.02) > EVERYTHING
+    assert hard._example_filter().least == hard.window_filter.min_margin(0.02) > EVERYTHING
     golds = {fit: np.load(fit.workdir / "stores" / "window" / "gold.npy") for fit in (every, hard)}
     assert len(golds[hard]) < 0.8 * len(golds[every])
     right = {fit: np.bincount(gold[gold >= 0]) for fit, gold in golds.items()}
@@ -208,14 +208,14 @@ def test_learning_from_what_the_gate_lets_pass(strategy, tmp_path):
     )  # fmt: skip
     for derivation in every.derivations[:20]:
         rows = {}
-        for sieve in (Sieve(), hard._sieve()):
-            replayer = Replayer(grammar, heads, table, atoms, n_direct, sieve=sieve)
+        for example_filter in (ExampleFilter(), hard._example_filter()):
+            replayer = Replayer(grammar, heads, table, atoms, n_direct, example_filter=example_filter)
             indptr, flat, gold, state, flags = replayer.run(derivation)
-            rows[sieve.least] = [
+            rows[example_filter.least] = [
                 (int(state[k]), int(gold[k]), int(flags[k]), tuple(flat[indptr[k] : indptr[k + 1]].tolist()))
                 for k in range(len(gold))
             ]
-        whole, left = rows[0], rows[hard._sieve().least]
+        whole, left = rows[0], rows[hard._example_filter().least]
         rest = iter(whole)
         assert all(row in rest for row in left)  # in the same order
         gone = Counter(whole) - Counter(left)
@@ -226,16 +226,16 @@ def test_learning_from_what_the_gate_lets_pass(strategy, tmp_path):
 
 def test_a_share_without_a_gate():
     with pytest.raises(ConfigError, match="'filter_bits' is 0, so there is no window filter"):
-        FitRecipe(gate_share=0.001, gate_bits=0)
-    with pytest.raises(ConfigError, match=r"'gate_share' is 0\.5; it must be a number from 0 to 0\.05"):
-        FitRecipe(gate_share=0.5)
+        FitRecipe(filter_loss=0.001, filter_bits=0)
+    with pytest.raises(ConfigError, match=r"'filter_loss' is 0\.5; it must be a number from 0 to 0\.05"):
+        FitRecipe(filter_loss=0.5)
 
 
 @compiled
 def test_rows_that_do_not_fit_cannot_be_sieved(tmp_path):
-    recipe = FitRecipe(gate_bits=12, gate_share=0.05, memory_gib=0, n_workers=1, templates="baseline")
+    recipe = FitRecipe(filter_bits=12, filter_loss=0.05, memory_gib=0, n_workers=1, templates="baseline")
     for share, large in ((0.05, IndirectStore.build_all), (0.0, None)):
         trees = read_treebank(SAMPLE / "train.mrg", limit=40)
-        fit = Fit(replace(recipe, gate_share=share), trees, [], tmp_path, large=large)
+        fit = BoostingRun(replace(recipe, filter_loss=share), trees, [], tmp_path, large=large)
         with pytest.raises(TrainingDataError, match=r"GiB and may take 0 \(recipe setting 'memory_gib'\); give more"):
             fit.prepare()

@@ -10,38 +10,38 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import DtparseError, ModelFormatError, TrainingDataError
-from spacy_dtparse.features.trees.beliefs import Beliefs, with_beliefs
-from spacy_dtparse.model.trees.explain import Rule, by_source, explain, reader_says
+from spacy_dtparse.features.trees.marginals import SpanMarginals, with_marginals
+from spacy_dtparse.model.trees.explain import Rule, by_source, describe_marginals, explain
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.parsers.dtree import DtreeParser
-from spacy_dtparse.parsers.proofs import sentences as proof_sentences
-from spacy_dtparse.trees.orphans import orphans
+from spacy_dtparse.parsers.self_test import self_test_sentences
+from spacy_dtparse.trees.unattached import unattached_tokens
 from tests.unit.kernels.harness import SLOW
 from training.__main__ import main
-from training.data.beliefs import read_beliefs, save_beliefs
-from training.data.evaluate import own_trees, score_trees
+from training.data.evaluate import parse_sentences, score_trees
+from training.data.marginals import read_marginals, save_marginals
 from training.data.treebanks import TreebankFile
-from training.dtree.fit import Fit, fit_model, open_reader
+from training.dtree.fit import BoostingRun, load_span_parser, train_boosted_parser
 from training.dtree.recipe import FitRecipe
 
 pytestmark = pytest.mark.skipif(SLOW, reason="minutes without the JIT")
 
 SAMPLE = Path(__file__).resolve().parents[3] / "assets" / "sample"
-RECIPE = {"templates": "standard_read", "gate_bits": 0, "min_atom_count": 3, "n_workers": 1,
+RECIPE = {"templates": "standard_read", "filter_bits": 0, "min_atom_count": 3, "n_workers": 1,
           "path": {"decay": 0.3, "lambda_start": 30.0, "lambda_floor": 0.3, "quiet": True}}  # fmt: skip
 TRAIN, DEV = f"{SAMPLE / 'train.mrg'},limit=400", f"{SAMPLE / 'dev.mrg'},limit=40"
 
 
 @pytest.fixture(scope="module")
 def reader():
-    return open_reader("en")
+    return load_span_parser("en")
 
 
 @pytest.fixture(scope="module")
 def parser(reader, tmp_path_factory: pytest.TempPathFactory) -> DtreeParser:
     folder = tmp_path_factory.mktemp("read")
     files = [TreebankFile.parse(text) for text in (TRAIN, DEV)]
-    fit_model(FitRecipe.from_dict(RECIPE), files[:1], files[1:], folder / "fit", folder / "model", reader=reader)
+    train_boosted_parser(FitRecipe.from_dict(RECIPE), files[:1], files[1:], folder / "fit", folder / "model", span_parser=reader)
     return DtreeParser.from_disk(folder / "model")
 
 
@@ -49,10 +49,10 @@ def parser(reader, tmp_path_factory: pytest.TempPathFactory) -> DtreeParser:
 def test_a_reader_helps(parser: DtreeParser, tmp_path: Path) -> None:
     files = [TreebankFile.parse(text) for text in (TRAIN, DEV)]
     alone = FitRecipe.from_dict({**RECIPE, "templates": "standard"})
-    fit_model(alone, files[:1], files[1:], tmp_path / "fit", tmp_path / "model")
+    train_boosted_parser(alone, files[:1], files[1:], tmp_path / "fit", tmp_path / "model")
     dev = files[1].read()
     ours, words = (
-        score_trees(dev, own_trees(one, dev))[0].to_dict()["all"]["f1"]
+        score_trees(dev, parse_sentences(one, dev))[0].to_dict()["all"]["f1"]
         for one in (parser, load_parser(tmp_path / "model"))
     )
     assert ours > words + 0.03 and ours > 0.92
@@ -67,8 +67,8 @@ def test_batches_copies_and_files_give_the_same_parses(parser: DtreeParser, tmp_
     statuses = [result.status for result in wanted]
     assert statuses.count("optimal") > 0.9 * len(dev) and set(statuses) <= {"optimal", "complete", "fallback"}
     greedy = parser.with_settings(budget=0)
-    assert greedy.reader is parser.reader and {greedy.parse(*one).status for one in dev} <= {"greedy", "fallback"}
-    words, tags = next(iter(proof_sentences(*parser._known())))
+    assert greedy.span_parser is parser.span_parser and {greedy.parse(*one).status for one in dev} <= {"greedy", "fallback"}
+    words, tags = next(iter(self_test_sentences(*parser._vocabulary())))
     assert parser.parse(words, tags).tree.words == tuple(words)
     long = "cat " * 450
     found = parser.parse(long.split(), ["NN"] * 450)
@@ -78,8 +78,8 @@ def test_batches_copies_and_files_give_the_same_parses(parser: DtreeParser, tmp_
 def test_where_the_trees_find_no_way_the_readers_tree_is_given(parser: DtreeParser) -> None:
     words, tags = "The old cat sat on the mat .".split(), "DT JJ NN VBD IN DT NN .".split()
     nothing = replace(parser.model, max_arity=2, labels=np.zeros_like(parser.model.labels))
-    lost = DtreeParser(nothing, parser.settings.with_changes(budget=0), reader=parser.reader).parse(words, tags)
-    assert lost.status == "fallback" and lost.tree == parser.reader.parse(words, tags).tree
+    lost = DtreeParser(nothing, parser.settings.with_changes(budget=0), span_parser=parser.span_parser).parse(words, tags)
+    assert lost.status == "fallback" and lost.tree == parser.span_parser.parse(words, tags).tree
 
 
 def test_a_model_and_its_reader_belong_together(parser: DtreeParser, reader) -> None:
@@ -91,7 +91,7 @@ def test_a_model_and_its_reader_belong_together(parser: DtreeParser, reader) -> 
     with pytest.raises(ModelFormatError):
         DtreeParser.from_bytes(bytes(data))
     with pytest.raises(ModelFormatError, match="the span model must be of kind 'span'"):
-        open_reader(_written(parser))
+        load_span_parser(_written(parser))
 
 
 def _written(parser: DtreeParser) -> Path:
@@ -105,18 +105,18 @@ def _written(parser: DtreeParser) -> Path:
 def test_templates_and_reader_must_fit(reader, tmp_path: Path) -> None:
     sentences = TreebankFile.parse(TRAIN).read()
     with pytest.raises(TrainingDataError, match="test span marginals; give a span model"):
-        Fit(FitRecipe.from_dict(RECIPE), sentences, [], tmp_path / "a")
+        BoostingRun(FitRecipe.from_dict(RECIPE), sentences, [], tmp_path / "a")
     with pytest.raises(TrainingDataError, match="test no span marginals; set the recipe's templates=standard_read"):
-        Fit(FitRecipe.from_dict({**RECIPE, "templates": "standard"}), sentences, [], tmp_path / "b", reader=reader)
+        BoostingRun(FitRecipe.from_dict({**RECIPE, "templates": "standard"}), sentences, [], tmp_path / "b", span_parser=reader)
 
 
 def test_explanations_name_beliefs(parser: DtreeParser) -> None:
     words, tags = "The old cat sat on the mat .".split(), "DT JJ NN VBD IN DT NN .".split()
-    parser = parser.with_settings(trust=0.0, sure=1.0)
+    parser = parser.with_settings(marginal_weight=0.0, commit_threshold=1.0)
     result = parser.parse(words, tags)
-    said = reader_says(parser, words, tags, 0, 3)
+    said = describe_marginals(parser, words, tags, 0, 3)
     assert said.startswith("the span model gives [0, 3) NP 0.9") or said == "the span model gives [0, 3) NP 1.00"
-    assert reader_says(parser, words, tags, 2, 5) == "the span model gives [2, 5) no constituent"
+    assert describe_marginals(parser, words, tags, 2, 5) == "the span model gives [2, 5) no constituent"
     scored = 0
     for constituent in range(len(result.tree)):
         rules = explain(parser, words, tags, constituent)
@@ -130,41 +130,41 @@ def test_explanations_name_beliefs(parser: DtreeParser) -> None:
     names = "span model: window mass < 0.98", "first label = NP & span model: window chain = NP", "first label = NP"
     assert [Rule((name,), (), 1.0).source for name in names] == ["span model", "both", "words"]
     assert Rule((), (), 1.0).source == "nothing" and Rule(names[:1], names[2:], 1.0).source == "both"
-    assert parser.span_posteriors(words, tags) == parser.reader.span_posteriors(words, tags)
+    assert parser.span_posteriors(words, tags) == parser.span_parser.span_posteriors(words, tags)
     with pytest.raises(DtparseError, match="no probabilities of constituents because it has no span model"):
-        DtreeParser(replace(parser.model, reader=b""), reader=None).span_posteriors(words, tags)
+        DtreeParser(replace(parser.model, span_model=b""), span_parser=None).span_posteriors(words, tags)
     with pytest.raises(DtparseError, match="has no span model"):
-        reader_says(DtreeParser(replace(parser.model, reader=b""), reader=None), words, tags, 0, 1)
+        describe_marginals(DtreeParser(replace(parser.model, span_model=b""), span_parser=None), words, tags, 0, 1)
 
 
 def test_the_reader_takes_up_orphans(parser: DtreeParser, reader) -> None:
     words, tags = "The dog barks .".split(), "DT NN VBZ .".split()
     number = reader.labels.index
     bare = np.array([[0, 4, number("S")], [2, 3, number("VP")]], dtype=np.int32)
-    found = reader.take_up(words, tags, bare, np.zeros(2))
+    found = reader.attach(words, tags, bare, np.zeros(2))
     assert found is not None and found[0] == [[0, 4, number("S")], [0, 2, number("NP")], [2, 3, number("VP")]]
     assert found[1][0] == found[1][2] == 0 and 0 < found[1][1] < 0.1
-    assert reader.take_up(words, tags, np.array(found[0], dtype=np.int32), np.zeros(3)) is None
+    assert reader.attach(words, tags, np.array(found[0], dtype=np.int32), np.zeros(3)) is None
     beside = np.array([[0, 4, number("NP")]], dtype=np.int32)  # bare words with no VP or S beside them are no orphans
-    assert reader.take_up(words, tags, beside, np.zeros(1)) is None
+    assert reader.attach(words, tags, beside, np.zeros(1)) is None
     for sentence in TreebankFile.parse(DEV).read():
         for whole in (False, True):
-            tree = parser.with_settings(whole=whole).parse(sentence.tree.words, sentence.tags).tree
-            assert tree.n_tokens == len(sentence.tags) and (not whole or not orphans(tree))
+            tree = parser.with_settings(attach_unattached=whole).parse(sentence.tree.words, sentence.tags).tree
+            assert tree.n_tokens == len(sentence.tags) and (not whole or not unattached_tokens(tree))
 
 
 def test_labels_twice_over_a_span_come_from_the_reader(parser: DtreeParser) -> None:
     names = parser.model.lexicon.labels
-    top, s, np_, vp = (names.number(label) for label in ("TOP", "S", "NP", "VP"))
-    other = DtreeParser(parser.model, parser.settings, reader=parser.reader)
-    other._repeated = {1: [np_, np_], 2: [s, vp, s]}
+    top, s, np_, vp = (names.id_of(label) for label in ("TOP", "S", "NP", "VP"))
+    other = DtreeParser(parser.model, parser.settings, span_parser=parser.span_parser)
+    other._repeated_chains = {1: [np_, np_], 2: [s, vp, s]}
     columns = parser.model.lexicon.encode("The dog barks .".split(), "DT NN VBZ .".split())
     items = np.array([[0, 4, top], [0, 4, s], [0, 2, np_], [2, 3, vp]], dtype=np.int32)
     costs = np.array([0.0, 0.1, 0.2, 0.3])
 
     def found(chain: int, chance: float, span: tuple[int, int] = (0, 2)) -> tuple[list, list]:
         row = np.array([span], np.int32), np.array([0.99]), np.array([[chain, -1]], np.int32), np.array([[chance, 0.0]])
-        more = other._with_repeats(with_beliefs(columns, Beliefs(*row)), items, costs)
+        more = other._with_repeats(with_marginals(columns, SpanMarginals(*row)), items, costs)
         return more[0].tolist(), more[1].tolist()
 
     same = items.tolist(), costs.tolist()
@@ -176,21 +176,21 @@ def test_labels_twice_over_a_span_come_from_the_reader(parser: DtreeParser) -> N
 
 @pytest.mark.slow
 def test_jackknifed_beliefs_are_of_networks_that_have_not_seen_the_trees(tmp_path: Path) -> None:
-    small = ["epochs=3", "batch=100", "warm=10", "average=0.9", "rate=0.005", "least_word=1", "shape.width=16",
+    small = ["epochs=3", "batch_tokens=100", "warmup_steps=10", "ema_decay=0.9", "learning_rate=0.005", "min_word_count=1", "shape.width=16",
              "shape.units=12", "shape.layers=1", "shape.projection=12"]  # fmt: skip
-    command = ["readers", "--train", TRAIN, "--folds", "2", "--workers", "1", "--set", *small]
+    command = ["jackknife-marginals", "--train", TRAIN, "--folds", "2", "--workers", "1", "--set", *small]
     command += ["--workdir", str(tmp_path / "work"), "--out", str(tmp_path / "beliefs")]
     assert main(command) == 0
     path = tmp_path / "beliefs" / f"{SAMPLE.name}.train.beliefs.npz"
-    chains, lengths, beliefs = read_beliefs(path)
+    chains, lengths, beliefs = read_marginals(path)
     trees = TreebankFile.parse(TRAIN).read()
     assert lengths == [len(s.tags) for s in trees] and chains[0] == "" and "NP" in chains
-    assert all(((one.chances.sum(axis=1) <= one.masses + 1e-5) & (one.masses > 0)).all() for one in beliefs)
+    assert all(((one.chain_probs.sum(axis=1) <= one.span_probs + 1e-5) & (one.span_probs > 0)).all() for one in beliefs)
     first = path.read_bytes()
     assert main(command) == 0 and path.read_bytes() == first, "what is done is kept"
-    read = TreebankFile.parse(f"{TRAIN},beliefs={path}").read()
-    assert all((a.beliefs.spans == b.spans).all() for a, b in zip(read, beliefs, strict=True) if a.beliefs)
-    save_beliefs(path, chains, lengths[1:], beliefs[1:])
-    with pytest.raises(TrainingDataError, match="is not of these sentences"):
-        TreebankFile.parse(f"{TRAIN},beliefs={path}").read()
+    read = TreebankFile.parse(f"{TRAIN},marginals={path}").read()
+    assert all((a.marginals.spans == b.spans).all() for a, b in zip(read, beliefs, strict=True) if a.marginals)
+    save_marginals(path, chains, lengths[1:], beliefs[1:])
+    with pytest.raises(TrainingDataError, match="has the marginals of other sentences"):
+        TreebankFile.parse(f"{TRAIN},marginals={path}").read()
     assert main([*command[:3], "--folds", "1", *command[5:]]) == 1

@@ -38,11 +38,11 @@ def test_pairs_are_counted() -> None:
         n = len(parts.labels)
         found = {
             (int(listing.keys[code // n]), code % n): times
-            for code, times in zip(listing.codes.tolist(), listing.seen.tolist(), strict=True)
+            for code, times in zip(listing.codes.tolist(), listing.counts.tolist(), strict=True)
         }
         assert found == {pair: times for pair, times in wanted.items() if counts[pair[0]] >= least}
         if least == 1:
-            assert listing.most == most
+            assert listing.max_features == most
 
 
 @pytest.mark.parametrize("greedy", [False, True])

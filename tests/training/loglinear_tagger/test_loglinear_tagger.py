@@ -19,8 +19,8 @@ from tests.tagger_models import SENTENCES, random_tagger
 from training.cli import main
 from training.data.corpus import read_treebank
 from training.loglinear_tagger import learners
-from training.loglinear_tagger.corpus import LabelledSentence, read_labelled, write_labelled
-from training.loglinear_tagger.fitting import fit_scale, fit_tagger, judge
+from training.loglinear_tagger.corpus import LabelledSentence, format_labelled, read_labelled
+from training.loglinear_tagger.fitting import evaluate_tagger, fit_scale, fit_tagger
 from training.loglinear_tagger.options import ESTIMATORS, SequenceOptions
 
 SAMPLE = Path(__file__).resolve().parents[3] / "assets" / "sample"
@@ -39,12 +39,12 @@ def sample(part: str, limit: int = 400) -> tuple[LabelledSentence, ...]:
 
 def test_files_come_back(tmp_path) -> None:
     path = tmp_path / "labels.tsv"
-    path.write_text(write_labelled(SENTENCES), encoding="utf8")
+    path.write_text(format_labelled(SENTENCES), encoding="utf8")
     assert read_labelled(path) == SENTENCES
     path.write_text("\n\n" + path.read_text().replace("\n", "\r\n").rstrip(), encoding="utf8")
     assert read_labelled(path) == SENTENCES, "other line ends, no blank line at the end"
     bare = [sentence._replace(tags=()) for sentence in SENTENCES]
-    path.write_text(write_labelled(bare), encoding="utf8")
+    path.write_text(format_labelled(bare), encoding="utf8")
     assert read_labelled(path) == bare
 
 
@@ -58,7 +58,7 @@ def test_lines_of_another_form_are_refused(tmp_path, text: str, place: str) -> N
     if not place:
         assert read_labelled(path) == [LabelledSentence(("a",), (), ("DT",))]
         return
-    with pytest.raises(TrainingDataError, match=f"labels.tsv{place}: .* has not the form word<TAB>tag<TAB>label"):
+    with pytest.raises(TrainingDataError, match=f"labels.tsv{place}: .* is not of the form word<TAB>tag<TAB>label"):
         read_labelled(path)
 
 
@@ -91,7 +91,7 @@ def test_every_estimator_beats_the_baseline(tmp_path, estimator: str) -> None:
     options = replace(QUICK, estimator=estimator, epochs=6, iterations=30)
     told: list[dict] = []
     model = fit_tagger(train, dev, options, tmp_path, {}, 2, lambda **facts: told.append(facts))
-    scores = judge(SequenceTagger(model), dev)
+    scores = evaluate_tagger(SequenceTagger(model), dev)
     assert scores["accuracy"] > baseline(train, dev) + 0.05
     offered = [scores["betas"][beta] for beta in ("0.075", "0.01", "0.001")]
     assert scores["accuracy"] < offered[0]["accuracy"] < offered[2]["accuracy"] <= 1
@@ -132,7 +132,7 @@ def test_options_that_change_a_model(tmp_path) -> None:
         return len(fit_tagger(train, (), replace(QUICK, epochs=2, **changes), tmp_path / name, {}).weights.weights)
 
     usual = size("usual")
-    assert size("least", least=3) < usual and size("few", max_weights=500) == 500
+    assert size("least", min_count=3) < usual and size("few", max_weights=500) == 500
     assert size("coarse", levels=3) < usual and size("fixed", grow=0) < usual
     other = fit_tagger(train, (), replace(QUICK, seed=1), tmp_path / "seed", {})
     assert other.fingerprint() != fit_tagger(train, (), QUICK, tmp_path / "again", {}).fingerprint()
@@ -157,9 +157,9 @@ def test_the_scale_makes_the_labels_likely(tmp_path) -> None:
 
 
 def test_what_cannot_be_learned_is_said(tmp_path) -> None:
-    with pytest.raises(TrainingDataError, match="no sentence to learn from"):
+    with pytest.raises(TrainingDataError, match="no training sentences"):
         fit_tagger([], [], QUICK, tmp_path / "none", {})
-    with pytest.raises(TrainingDataError, match="5 sentences are too few to keep a tenth of them for the scale"):
+    with pytest.raises(TrainingDataError, match="5 sentences are too few to hold out a tenth of them for the scale"):
         fit_tagger(SENTENCES, [], QUICK, tmp_path / "few", {})
     assert fit_tagger(SENTENCES, [], replace(QUICK, estimator="gis"), tmp_path / "gis", {}).scale == 1.0
     assert fit_tagger(sample("train", 10), [], QUICK, tmp_path / "ten", {}).scale != 1.0
@@ -189,7 +189,7 @@ def test_options_are_checked(change: dict, message: str) -> None:
 def test_labels_unknown_in_training_count_as_wrong() -> None:
     tagger = SequenceTagger(random_tagger())
     odd = [SENTENCES[3]._replace(labels=("never seen",))]
-    scores = judge(tagger, odd, [0.5])
+    scores = evaluate_tagger(tagger, odd, [0.5])
     assert scores["accuracy"] == scores["betas"]["0.5"]["accuracy"] == 0 and scores["words"] == 1
 
 
@@ -197,7 +197,7 @@ def test_labels_unknown_in_training_count_as_wrong() -> None:
 
 
 def write(path: Path, sentences: tuple[LabelledSentence, ...]) -> Path:
-    path.write_text(write_labelled(sentences), encoding="utf8")
+    path.write_text(format_labelled(sentences), encoding="utf8")
     return path
 
 
@@ -207,11 +207,11 @@ def test_the_command_trains_and_prints_scores(tmp_path, capsys) -> None:
     command = ["tagger-fit", "--train", train, "--dev", dev, "--out", str(out), "--set", "epochs=2"]
     assert main([*command, "--betas", "0.1", "0.01", "--name", "tiny"]) == 0
     printed = capsys.readouterr().out
-    assert "accuracy" in printed and "beta 0.1: right label offered" in printed and "beta 0.001" not in printed
+    assert "accuracy" in printed and "beta 0.1: candidates include the right label" in printed and "beta 0.001" not in printed
     tagger = load_tagger(out)
     assert tagger.meta["name"] == "tiny" and tagger.meta["options"]["epochs"] == 2
     assert tagger.meta["dev"]["words"] == sum(len(s.words) for s in sample("dev", 40))
-    wanted = judge(tagger, sample("dev", 40), [0.1, 0.01])
+    wanted = evaluate_tagger(tagger, sample("dev", 40), [0.1, 0.01])
     assert tagger.meta["dev"] == wanted
 
 
@@ -236,7 +236,7 @@ def test_the_command_labels_its_own_training_sentences(tmp_path, capsys) -> None
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "there is nothing to learn from; give --train FILE"),
+        ([], "no training data; give --train FILE"),
         (["--train", "{}", "--estimator", "svm"], "estimator is 'svm'; it must be 'perceptron' or"),
         (["--train", "{}", "--set", "epoch=3"], "epoch=3: there is no setting 'epoch'"),
         (["--train", "{}", "--betas", "2"], "give numbers from 0 to 1"),
@@ -253,7 +253,7 @@ def test_bad_arguments_of_the_command(tmp_path, capsys, arguments: list[str], me
 
 
 def test_passes_note_no_more_pairs_than_there_is_room(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(learners, "_MOST_MISSING", 10)
+    monkeypatch.setattr(learners, "_MAX_MISSING", 10)
     told: list[dict] = []
     fit_tagger(sample("train", 40), (), QUICK, tmp_path, {}, 1, lambda **facts: told.append(facts))
     pairs = [facts["pairs"] for facts in told if "pairs" in facts]

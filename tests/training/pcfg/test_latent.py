@@ -22,13 +22,13 @@ from training.pcfg.latent import (
     LatentGrammar,
     LatentTrees,
     block_offsets,
+    encode_trees,
     expectations,
     log_likelihood,
-    merge,
-    normalised,
-    read_trees,
+    merge_values,
+    normalise,
     smooth,
-    split,
+    split_values,
     treebank_grammar,
 )
 
@@ -66,7 +66,7 @@ def random_grammar(backbone: Backbone, seed: int, most: int = 3) -> LatentGramma
     sizes = rng.integers(1, most + 1, len(backbone.symbols)).astype(np.int32)
     sizes[backbone.root] = 1
     rule_at, word_at = block_offsets(backbone, sizes)
-    return normalised(backbone, sizes, rng.uniform(0.1, 1.0, int(rule_at[-1])), rng.uniform(0.1, 1.0, int(word_at[-1])))
+    return normalise(backbone, sizes, rng.uniform(0.1, 1.0, int(rule_at[-1])), rng.uniform(0.1, 1.0, int(word_at[-1])))
 
 
 def brute(backbone: Backbone, trees: LatentTrees, t: int, g: LatentGrammar):
@@ -97,7 +97,7 @@ def brute(backbone: Backbone, trees: LatentTrees, t: int, g: LatentGrammar):
 
 
 def test_expected_counts_are_sums_over_all_annotations():
-    backbone, trees = read_trees(*tables())
+    backbone, trees = encode_trees(*tables())
     for seed in range(4):
         g = random_grammar(backbone, seed)
         found = [brute(backbone, trees, t, g) for t in range(len(TINY))]
@@ -110,7 +110,7 @@ def test_expected_counts_are_sums_over_all_annotations():
 
 def test_expected_counts_are_derivatives_of_the_log_likelihood():
     """d log P / d log p of a rule is its expected count."""
-    backbone, trees = read_trees(*tables())
+    backbone, trees = encode_trees(*tables())
     g = random_grammar(backbone, 7)
     e = expectations(trees, g)
     step = 1e-6
@@ -125,7 +125,7 @@ def test_expected_counts_are_derivatives_of_the_log_likelihood():
 
 
 def test_one_value_is_the_treebank_grammar():
-    backbone, trees = read_trees(*tables())
+    backbone, trees = encode_trees(*tables())
     g = treebank_grammar(backbone, trees)
     names = [symbol.label for symbol in backbone.symbols]
     rules = {
@@ -134,7 +134,7 @@ def test_one_value_is_the_treebank_grammar():
     assert rules["S", "NP", "VP"] == 1.0 and rules["VP", "V"] == pytest.approx(1 / 3)
     assert rules["NP", "D", "N"] == pytest.approx(0.5) and g.n_parameters == len(g.rules) + len(g.words)
     e = expectations(trees, g)
-    again = normalised(backbone, g.sizes, e.rules, e.words)
+    again = normalise(backbone, g.sizes, e.rules, e.words)
     np.testing.assert_allclose(again.rules, g.rules, rtol=1e-12)
 
 
@@ -144,17 +144,17 @@ def test_the_likelihood_never_falls_and_splits_learn(binarisation):
     trees = sample(120)
     words = WordClasses.learn([tree.words for tree in trees], 3)
     markov = Markov(1, 0, binarisation, 1)
-    backbone, data = read_trees(
+    backbone, data = encode_trees(
         [binarise(tree, markov) for tree in trees], [words.encode(tree.words).tolist() for tree in trees]
     )
     whole = treebank_grammar(backbone, data)
     start = log_likelihood(data, whole)[0]
-    g, logs = split(whole, seed=1), []
+    g, logs = split_values(whole, seed=1), []
     for _ in range(25):
         e = expectations(data, g)
         logs.append(e.log)
         assert e.lost == 0
-        g = normalised(backbone, g.sizes, e.rules, e.words)
+        g = normalise(backbone, g.sizes, e.rules, e.words)
     assert all(b >= a - 1e-7 * abs(a) for a, b in itertools.pairwise(logs))
     assert logs[0] == pytest.approx(start, rel=1e-3) and logs[-1] > start + 50
     assert g.sizes[backbone.root] == 1 and set(g.sizes.tolist()) == {1, 2}
@@ -164,7 +164,7 @@ def test_the_likelihood_never_falls_and_splits_learn(binarisation):
 def test_threads_change_nothing():
     trees = sample(60)
     words = WordClasses.learn([tree.words for tree in trees], 3)
-    backbone, data = read_trees(
+    backbone, data = encode_trees(
         [binarise(tree, Markov(1, 0, "right", 1)) for tree in trees], [words.encode(t.words).tolist() for t in trees]
     )
     g = random_grammar(backbone, 1)
@@ -173,13 +173,13 @@ def test_threads_change_nothing():
 
 
 def test_what_was_split_without_noise_merges_back():
-    backbone, trees = read_trees(*tables())
+    backbone, trees = encode_trees(*tables())
     g = random_grammar(backbone, 3, most=2)
     g = smooth(g, 0.0, 0.0)
     before = log_likelihood(trees, g)[0]
-    wide = split(g, seed=0, noise=0.0)
+    wide = split_values(g, seed=0, noise=0.0)
     assert log_likelihood(trees, wide)[0] == pytest.approx(before, rel=1e-9)
-    merged, loss = merge(trees, wide, expectations(trees, wide), share=1.0)
+    merged, loss = merge_values(trees, wide, expectations(trees, wide), fraction=1.0)
     assert loss == pytest.approx(0.0, abs=1e-9)
     assert merged.sizes.tolist() == g.sizes.tolist()
     np.testing.assert_allclose(merged.rules, g.rules, rtol=1e-9)
@@ -190,28 +190,28 @@ def test_what_was_split_without_noise_merges_back():
 def test_merging_takes_the_splits_that_cost_least():
     trees = sample(150)
     words = WordClasses.learn([tree.words for tree in trees], 3)
-    backbone, data = read_trees(
+    backbone, data = encode_trees(
         [binarise(tree, Markov(1, 0, "right", 1)) for tree in trees], [words.encode(t.words).tolist() for t in trees]
     )
-    g = split(treebank_grammar(backbone, data), seed=2)
+    g = split_values(treebank_grammar(backbone, data), seed=2)
     for _ in range(20):
         e = expectations(data, g)
-        g = normalised(backbone, g.sizes, e.rules, e.words)
+        g = normalise(backbone, g.sizes, e.rules, e.words)
     e = expectations(data, g)
-    half, loss = merge(data, g, e)
-    most, all_lost = merge(data, g, e, share=1.0)
+    half, loss = merge_values(data, g, e)
+    most, all_lost = merge_values(data, g, e, fraction=1.0)
     assert int(half.sizes.sum()) == int(g.sizes.sum()) - round(0.5 * (len(backbone.symbols) - 1))
     assert set(most.sizes.tolist()) == {1} and 0.0 <= loss < 0.5 * all_lost
     kept, gone = log_likelihood(data, half)[0], log_likelihood(data, most)[0]
     assert gone < kept <= e.log + 1e-6
     assert e.log - kept < 0.5 * (e.log - gone)  # half of the splits is worth less than half of the gain
     for made in (half, most, smooth(half)):  # still probabilities
-        again = normalised(backbone, made.sizes, made.rules, made.words)
+        again = normalise(backbone, made.sizes, made.rules, made.words)
         np.testing.assert_allclose(again.rules, made.rules, rtol=1e-6, atol=1e-9)
 
 
 def test_smoothing_draws_values_together():
-    backbone, _ = read_trees(*tables())
+    backbone, _ = encode_trees(*tables())
     g = random_grammar(backbone, 5)
     assert np.array_equal(smooth(g, 0.0, 0.0).rules, g.rules)
     same = smooth(g, 1.0, 1.0)
@@ -221,12 +221,12 @@ def test_smoothing_draws_values_together():
 
 
 def test_there_must_be_trees():
-    with pytest.raises(TrainingDataError, match="no trees to learn a grammar from"):
-        read_trees([], [])
+    with pytest.raises(TrainingDataError, match="no trees to train a grammar on"):
+        encode_trees([], [])
 
 
 def test_a_tree_without_probability_is_counted_and_left_out():
-    backbone, trees = read_trees(*tables())
+    backbone, trees = encode_trees(*tables())
     g = treebank_grammar(backbone, trees)
     lame = replace(g, words=np.where(np.arange(len(g.words)) == int(trees.rule[trees.left < 0][-1]), 0.0, g.words))
     e = expectations(trees, lame)
@@ -238,8 +238,8 @@ def test_long_trees_do_not_underflow():
     rng = random.Random(0)
     words = [rng.choice(["cat", "dog", "sun"]) for _ in range(1500)]
     text = "(TOP " + "".join(f"(NP (N {word}) " for word in words[:-1]) + f"(N {words[-1]})" + ")" * 1500
-    backbone, trees = read_trees(*tables([text]))
-    g = split(treebank_grammar(backbone, trees), seed=1)
+    backbone, trees = encode_trees(*tables([text]))
+    g = split_values(treebank_grammar(backbone, trees), seed=1)
     e = expectations(trees, g)
     assert e.lost == 0 and -1e5 < e.log < -1000 and np.isfinite(e.rules).all()
     assert e.words.sum() == pytest.approx(1500)
@@ -284,7 +284,7 @@ def test_a_latent_model_parses_better_than_its_treebank_grammar(latent_model):
     f1 = scored(given)
     found = [f1, scored(alone), scored(own), scored(plain)]
     assert found == pytest.approx([0.798, 0.782, 0.696, 0.678], abs=0.01)
-    assert PcfgParser(latent_model)._given is False
+    assert PcfgParser(latent_model)._uses_given_tags is False
 
 
 @compiled
@@ -342,11 +342,11 @@ def test_the_same_number_of_values_for_every_symbol():
     [
         ({"cycles": 9}, "cycles is 9; it must be a whole number from 0 to 8"),
         ({"values": 0}, "values is 0"),
-        ({"hold_out": 1}, "hold_out is 1, which leaves no tree"),
-        ({"merge_share": 1.0}, "merge_share is 1.0; it must be a number from 0 to below 1"),
+        ({"hold_out": 1}, "hold_out is 1, which leaves no training tree"),
+        ({"merge_fraction": 1.0}, "merge_share is 1.0; it must be a number from 0 to below 1"),
         ({"noise": True}, "noise is True"),
         ({"smooth_rules": 1.5}, "smooth_rules is 1.5"),
-        ({"seeds": ()}, "there are no seeds"),
+        ({"seeds": ()}, "no seeds"),
     ],
 )
 def test_options_out_of_range(changes, message):
@@ -355,7 +355,7 @@ def test_options_out_of_range(changes, message):
 
 
 def test_too_short_a_limit_leaves_nothing():
-    with pytest.raises(TrainingDataError, match=r"none of .* sentences is left"):
+    with pytest.raises(TrainingDataError, match=r"all .* sentences were left out"):
         from training.pcfg.latent_training import train_latent
 
         train_latent([s for s in read_treebank(SAMPLE / "dev.mrg") if len(s.tags) > 3], small_options(max_words=2))
@@ -374,4 +374,4 @@ def test_the_command(tmp_path, capsys):
     assert "gold" in capsys.readouterr().out
     assert main(["pcfgla", "--out", str(out)]) == 1
     assert main([*command, "--threads", "0", "--out", str(out)]) == 1
-    assert "there is nothing to learn from" in capsys.readouterr().err
+    assert "no training data" in capsys.readouterr().err

@@ -67,11 +67,11 @@ def test_lists_of_the_best_trees(model, single, decoder, several):
     parser = PcfgParser(model if several else single, PcfgSettings(decoder=decoder, candidates_n=30))
     for s in sentences()[:3]:
         words, tags = s.tree.words, s.tags
-        found, first = parser.parse_k(words, tags, 8), parser.parse(words, tags)
+        found, first = parser.parse_k_best(words, tags, 8), parser.parse(words, tags)
         assert shape(found[0]) == shape(first) and found[0].cost == pytest.approx(first.cost)
         assert all(a.cost <= b.cost + 1e-9 for a, b in itertools.pairwise(found))
         assert len({shape(result) for result in found}) == len(found) > 1
-    assert len(parser.parse_k(words, tags, 40)) > 8
+    assert len(parser.parse_k_best(words, tags, 40)) > 8
 
 
 @compiled
@@ -92,8 +92,8 @@ def test_decoders_that_do_not_fit_the_model(model, single):
     with pytest.raises(ConfigError, match=r"'rerank' needs a candidate grammar, .* pcfgla --candidates"):
         PcfgParser(replace(single, candidates=None), PcfgSettings(decoder="rerank"))
     with pytest.raises(ConfigError, match="'viterbi' gives one tree, but k is 2"):
-        PcfgParser(single, PcfgSettings(decoder="viterbi")).parse_k(["a"], ["DT"], 2)
-    assert len(PcfgParser(single, PcfgSettings(decoder="viterbi")).parse_k(["a"], ["DT"], 1)) == 1
+        PcfgParser(single, PcfgSettings(decoder="viterbi")).parse_k_best(["a"], ["DT"], 2)
+    assert len(PcfgParser(single, PcfgSettings(decoder="viterbi")).parse_k_best(["a"], ["DT"], 1)) == 1
 
 
 @compiled

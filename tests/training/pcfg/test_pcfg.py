@@ -78,16 +78,16 @@ def check_shape(tree: BinaryTree) -> None:
 
 def debinarise(tree: BinaryTree, words) -> Tree:
     """The tree over `words` without parts and annotations."""
-    starts, ends, tags = [], [0] * len(tree.symbols), []
+    offsets, ends, tags = [], [0] * len(tree.symbols), []
     for symbol, token in zip(tree.symbols, tree.token, strict=True):  # in pre-order tokens come from left to right
-        starts.append(len(tags))
+        offsets.append(len(tags))
         if token >= 0:
             assert token == len(tags)
             tags.append(symbol.label)
     for k in reversed(range(len(ends))):
-        ends[k] = starts[k] + 1 if tree.token[k] >= 0 else ends[max(tree.left[k], tree.right[k])]
+        ends[k] = offsets[k] + 1 if tree.token[k] >= 0 else ends[max(tree.left[k], tree.right[k])]
     kept = [k for k, symbol in enumerate(tree.symbols) if symbol.kind == "phrase"]
-    columns = ([column[k] for k in kept] for column in ([s.label for s in tree.symbols], starts, ends))
+    columns = ([column[k] for k in kept] for column in ([s.label for s in tree.symbols], offsets, ends))
     return Tree(words, tags, *columns)
 
 
@@ -237,12 +237,12 @@ def test_word_classes():
     sentences = [["The", "cat", "sat"], ["The", "cat", "saw", "the", "1990s"], ["Cats", "saw", "1980s", "in", "1970s"]]
     words = WordClasses.learn(sentences, min_word_count=2, min_signature_count=1)
     assert list(words.classes)[:4] == ["0000s", "cat", "saw", "the"] and words.classes[len(words) - 1] == UNKNOWN
-    number = words.classes.number
+    number = words.classes.id_of
     assert words.class_of("The", True) == number("the") and words.class_of("The", False) not in (number("the"), -1)
     assert words.class_of("2020s", False) == number("0000s")
     assert words.class_of("mat", False) == number("**t") >= 0  # as "sat"
     assert words.class_of("Zyx9-", False) == number(UNKNOWN)
-    assert words.word_number("**t", False) == -1
+    assert words.word_id("**t", False) == -1
     assert words.encode(["The", "mat"]).dtype == np.int32
     assert WordClasses(words.classes).classes == words.classes
 
@@ -284,7 +284,7 @@ def test_bad_options(make, message):
 
 
 def test_bad_data(sample):
-    with pytest.raises(TrainingDataError, match="none of 0 sentences is left to learn from"):
+    with pytest.raises(TrainingDataError, match="all 0 sentences were left out"):
         train_pcfg([])
     with pytest.raises(TrainingDataError, match="or a larger max_words than 1"):
         train_pcfg(sample[:3], PcfgOptions(max_words=1))
@@ -306,7 +306,7 @@ def test_the_command_and_evaluate(tmp_path, capsys):
     assert "grammar: " in printed and "binary and" in printed and f"{out}: " in printed
     (record,) = evaluate(out, [TreebankFile(SAMPLE / "dev.mrg", limit=5)], ("gold",), (0,))
     assert record["all"]["f1"] == pytest.approx(29 / 33) and sum(record["status"].values()) == 5
-    with pytest.raises(ConfigError, match="there is nothing to learn from"):
+    with pytest.raises(ConfigError, match="no training data"):
         run_command("--out", str(out))
     with pytest.raises(SystemExit):
         run_command("--out", str(out), "--horizontal", "-1")

@@ -7,7 +7,7 @@ import pytest
 
 from tests.reference import optimiser as reference
 from tests.unit.kernels.harness import KERNEL_MARKS
-from training.recurrent.kernels import adam, adam_rows, add_rows, follow
+from training.recurrent.kernels import adam, adam_rows, add_rows, update_mean
 
 pytestmark = KERNEL_MARKS
 RATE, KEEP, KEEP_SQUARE = 0.05, 0.9, 0.99
@@ -27,11 +27,11 @@ def test_steps_of_adam(size: int) -> None:
     values, means, squares = numbers(rng, size), np.zeros(size, np.float32), np.zeros(size, np.float32)
     right = values.tolist(), means.tolist(), squares.tolist()
     for step in range(1, 5):
-        slopes = numbers(rng, size)
-        slopes[0] = 0
-        right = reference.adam(right[0], slopes.tolist(), right[1], right[2], RATE, KEEP, KEEP_SQUARE, step)
-        adam(values, slopes, means, squares, *factors(step))
-        assert not slopes.any(), "slopes are emptied"
+        gradients = numbers(rng, size)
+        gradients[0] = 0
+        right = reference.adam(right[0], gradients.tolist(), right[1], right[2], RATE, KEEP, KEEP_SQUARE, step)
+        adam(values, gradients, means, squares, *factors(step))
+        assert not gradients.any(), "slopes are emptied"
         for found, expected in zip((values, means, squares), right, strict=True):
             assert np.allclose(found, expected, rtol=1e-4, atol=1e-5)
 
@@ -66,6 +66,6 @@ def test_rows_are_added_wherever_they_are_named() -> None:
 def test_averages_follow(share: float) -> None:
     rng = np.random.default_rng(2)
     averages, values = numbers(rng, 9), numbers(rng, 9)
-    right = reference.follow(averages.tolist(), values.tolist(), share)
-    follow(averages, values, np.float32(share))
+    right = reference.update_mean(averages.tolist(), values.tolist(), share)
+    update_mean(averages, values, np.float32(share))
     assert np.allclose(averages, right, atol=1e-6)

@@ -15,11 +15,11 @@ import pytest
 from tests.hostile.training import RECIPE, ROOT, SAMPLE
 
 TREES, FEW = f"{SAMPLE}/train.mrg,limit=40", f"{SAMPLE}/dev.mrg,limit=5"
-SPAN = ["--set", "epochs=1", "batch=200", "warm=5", "shape.layers=1", "shape.width=16"]
+SPAN = ["--set", "epochs=1", "batch_tokens=200", "warmup_steps=5", "shape.layers=1", "shape.width=16"]
 MEMBERS = ["--set", "members=3", "epochs=2", "folds=2", "guide_members=1", "label_members=1", "label_epochs=1"]
 COMMANDS = {
-    "fit": (["fit", "--train", TREES, "--dev", FEW], ["--set", "n_workers={}"]),
-    "span": (["span", "--train", TREES, "--dev", FEW, "--seeds", "0", "1", *SPAN], ["--workers", "{}"]),
+    "fit": (["train-boosted", "--train", TREES, "--dev", FEW], ["--set", "n_workers={}"]),
+    "span": (["train-span", "--train", TREES, "--dev", FEW, "--seeds", "0", "1", *SPAN], ["--workers", "{}"]),
     "pcfgla": (["pcfgla", "--train", TREES, "--cycles", "2", "--iterations", "3"], ["--threads", "{}"]),
     "bpm": (["bpm", "--train", str(SAMPLE / "dependencies.conllu"), *MEMBERS], ["--workers", "{}"]),
 }

@@ -18,11 +18,11 @@ import pytest
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from tests.hostile import training as hostile
 from training import cli
-from training.runs import alone as alone_module
-from training.runs.alone import LOCK_FILE, alone, alone_in
-from training.runs.files import append_line, keep_json, kept_json, read_lines, read_result, write_atomically
+from training.runs import lock as lock_module
+from training.runs.files import append_line, load_checkpoint, read_lines, read_result, save_checkpoint, write_atomically
+from training.runs.lock import LOCK_FILE, exclusive, lock_dir
 from training.runs.processes import worker_pool
-from training.runs.resuming import kept_arrays, save_arrays, saved_arrays
+from training.runs.resuming import load_arrays, open_arrays, save_arrays
 
 ROOT = Path(__file__).parents[3]
 FACTS = {"start": 0.1, "labels": {"NP": [1, "main"]}, 3: None, "text": "ä"}
@@ -45,24 +45,24 @@ def test_a_full_disk_leaves_what_there_was(tmp_path, monkeypatch):
     before = path.read_bytes()
     monkeypatch.setattr(os, "fsync", full)
     for write in (lambda: save_arrays(path, {"a": np.arange(4)}), lambda: write_atomically(path, b"x")):
-        with pytest.raises(TrainingDataError, match=r"cannot write .*state\.npz: No space left .*; make room there"):
+        with pytest.raises(TrainingDataError, match=r"cannot write .*state\.npz: No space left .*; free some disk space"):
             write()
         assert path.read_bytes() == before and [one.name for one in path.parent.iterdir()] == ["state.npz"]
 
 
 def test_what_is_kept_comes_back_or_is_refused(tmp_path):
     path = tmp_path / "facts.json"
-    assert kept_json(path) is None
-    keep_json(path, FACTS)
-    assert kept_json(path) == json.loads(json.dumps(FACTS))
+    assert load_checkpoint(path) is None
+    save_checkpoint(path, FACTS)
+    assert load_checkpoint(path) == json.loads(json.dumps(FACTS))
     data, same = path.read_bytes(), 0
     for damaged in (*flips(data), *(data[:n] for n in range(0, len(data) - 2, 7)), b"[]", b"{}"):
         path.write_bytes(damaged)
         try:
-            assert kept_json(path) == json.loads(json.dumps(FACTS)), damaged
+            assert load_checkpoint(path) == json.loads(json.dumps(FACTS)), damaged
             same += 1  # white space
         except TrainingDataError as error:
-            assert str(error).startswith(f"{path} is damaged") and "delete it to make it again" in str(error)
+            assert str(error).startswith(f"{path} is damaged") and "delete it to compute it again" in str(error)
     assert same < 40
     with pytest.raises(ConfigError, match="is no readable result"):
         read_result(path)
@@ -98,7 +98,7 @@ def test_flipped_bits_of_arrays_are_seen(tmp_path, caplog):
     for damaged in (*flips(data, 400), *(data[:n] for n in range(0, len(data), 13))):
         path.write_bytes(damaged)
         try:
-            with saved_arrays(path) as held:
+            with open_arrays(path) as held:
                 found = {name: held[name] for name in arrays}
             assert all(np.array_equal(found[name], array) for name, array in arrays.items()), "dates of the archive"
         except TrainingDataError as error:
@@ -106,36 +106,36 @@ def test_flipped_bits_of_arrays_are_seen(tmp_path, caplog):
             noticed += 1
     assert noticed > 300
     path.write_bytes(b"")
-    assert kept_arrays(path) is None and not path.exists() and "is damaged" in caplog.text
-    assert kept_arrays(path) is None
+    assert load_arrays(path) is None and not path.exists() and "is damaged" in caplog.text
+    assert load_arrays(path) is None
 
 
 def test_one_run_at_a_time(tmp_path):
     folder = tmp_path / "work"
     holder = (
-        "import sys, time; from pathlib import Path; from training.runs.alone import alone\n"
-        "with alone(Path(sys.argv[1])): print('held', flush=True); time.sleep(600)"
+        "import sys, time; from pathlib import Path; from training.runs.lock import exclusive\n"
+        "with exclusive(Path(sys.argv[1])): print('held', flush=True); time.sleep(600)"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", holder, str(folder)], stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)}
     )
     assert process.stdout is not None and process.stdout.readline() == b"held\n"
     with pytest.raises(ConfigError, match=rf"work is in use by another run \(process {process.pid}\); wait until"):
-        with alone(folder):
+        with exclusive(folder):
             pass
     process.send_signal(signal.SIGKILL)
     process.wait()
     process.stdout.close()
-    with alone(folder), alone(folder / "."):  # a part of the same run
+    with exclusive(folder), exclusive(folder / "."):  # a part of the same run
         assert (folder / LOCK_FILE).read_text().strip() == str(os.getpid())
-    with alone(folder):
+    with exclusive(folder):
         pass
 
 
 def test_a_decorated_function_has_its_folder_alone(tmp_path):
-    held = alone_module._held
+    held = lock_module._holders
 
-    @alone_in("workdir")
+    @lock_dir("workdir")
     def work(trees, workdir=None):
         return sorted(held), trees
 
@@ -145,9 +145,9 @@ def test_a_decorated_function_has_its_folder_alone(tmp_path):
 
 
 def test_where_there_are_no_locks_a_warning_says_so(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(alone_module, "_lock_file", full)
-    with alone(tmp_path):
-        assert "no locks there" in caplog.text
+    monkeypatch.setattr(lock_module, "_lock_file", full)
+    with exclusive(tmp_path):
+        assert "the file system has no locks" in caplog.text
 
 
 def _end(_):
@@ -159,11 +159,11 @@ def test_killed_workers_and_full_disks_are_said(capsys):
         with worker_pool(1) as pool:
             list(pool.map(_end, [1]))
 
-    assert cli._guarded(killed) == 1
+    assert cli._run_guarded(killed) == 1
     error = capsys.readouterr().err
-    assert "a worker process has ended before its work" in error and "give the same command again" in error
-    assert cli._guarded(full) == 1
-    assert "No space left on device; make room there" in capsys.readouterr().err
+    assert "a worker process died before it finished" in error and "repeat the command" in error
+    assert cli._run_guarded(full) == 1
+    assert "No space left on device; free some disk space" in capsys.readouterr().err
 
 
 @pytest.mark.slow

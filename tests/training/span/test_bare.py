@@ -7,13 +7,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.span.whole import place_of_bare
-from spacy_dtparse.model.span.model import BareTables
+from spacy_dtparse.kernels.span.attach import first_unattached
+from spacy_dtparse.model.span.model import AttachTables
 from spacy_dtparse.trees import Tree
 from spacy_dtparse.trees.brackets import parse_tree, read_trees
 from training.data.corpus import Sentence
-from training.span.bare import LEAST_SEEN, MOST_SHARE, ORPHAN_SHARE, bare_tables, without_orphans
-from training.span.fitting import SpanOptions, make_material
+from training.span.attach_tables import (
+    MAX_FRACTION,
+    MAX_UNATTACHED_SENTENCES,
+    MIN_SEEN,
+    attach_tables,
+    mark_never_unattached,
+)
+from training.span.fitting import SpanOptions, make_training_data
 
 EVERYDAY = Path(__file__).resolve().parents[3] / "assets" / "everyday" / "train.mrg"
 LABELS = ("NP", "PP", "S", "VP")
@@ -22,30 +28,30 @@ SAID = "(TOP (S (NP (DT The) (NN dog)) (VP (VBZ barks) (RB there))))"
 LOOSE = "(TOP (S (NN dog) (VP (VBZ barks) (RB there))))"
 
 
-def tables(*counted: tuple[int, str], labels=LABELS, tags=TAGS) -> BareTables:
+def tables(*counted: tuple[int, str], labels=LABELS, tags=TAGS) -> AttachTables:
     """The tables of trees that occur so many times."""
-    return bare_tables([tree for times, text in counted for tree in [parse_tree(text)] * times], labels, tags)
+    return attach_tables([tree for times, text in counted for tree in [parse_tree(text)] * times], labels, tags)
 
 
-def entries(bare: BareTables, labels=LABELS, tags=TAGS) -> set[str]:
+def entries(bare: AttachTables, labels=LABELS, tags=TAGS) -> set[str]:
     """What is never bare at all as "PARENT TAG", what is not beside some child as "PARENT TAG CHILD"."""
     names, beside = [*labels, "TOP"], [*labels, ""]
     return {f"{names[p]} {tags[t]} {beside[c]}".rstrip() for p, c, t in np.argwhere(bare.never).tolist()}
 
 
 def test_words_of_noun_and_verb_phrases_are_never_loose_in_a_clause() -> None:
-    bare = tables((LEAST_SEEN, SAID))
+    bare = tables((MIN_SEEN, SAID))
     assert entries(bare) == {f"S {tag}{child}" for tag in TAGS[:4] for child in ("", " NP", " VP")}
     assert bare.never.shape == (5, 5, 5) and bare.never.dtype == np.bool_ and bare.one_root is True
 
 
 def test_what_was_seen_too_seldom_is_not_known() -> None:
-    assert not tables((LEAST_SEEN - 1, SAID)).never.any()
-    assert not tables((LEAST_SEEN - 1, SAID), (1, "(TOP (NP (DT The) (NN dog)))")).never.any(), "in a clause, that is"
+    assert not tables((MIN_SEEN - 1, SAID)).never.any()
+    assert not tables((MIN_SEEN - 1, SAID), (1, "(TOP (NP (DT The) (NN dog)))")).never.any(), "in a clause, that is"
 
 
 def test_a_few_slips_do_not_count() -> None:
-    few, many = round(0.8 / MOST_SHARE), round(1.2 / MOST_SHARE)
+    few, many = round(0.8 / MAX_FRACTION), round(1.2 / MAX_FRACTION)
     assert "S NN" in entries(tables((many, SAID), (1, LOOSE)))
     assert "S NN" not in entries(tables((few, SAID), (1, LOOSE)))
     assert "S DT" in entries(tables((few, SAID), (1, LOOSE))), "only the noun was loose"
@@ -53,7 +59,7 @@ def test_a_few_slips_do_not_count() -> None:
 
 def test_a_token_may_be_loose_but_not_beside_some_child() -> None:
     other = "(TOP (S (NN dog) (PP (IN of) (NP (DT the) (NN town)))))"
-    found = entries(tables((LEAST_SEEN, SAID), (LEAST_SEEN // 10, other)))
+    found = entries(tables((MIN_SEEN, SAID), (MIN_SEEN // 10, other)))
     assert {"S NN VP", "S NN NP", "S DT", "S DT VP"} <= found
     assert not {"S NN", "S NN PP"} & found, "the one is not so, of the other too little was seen"
 
@@ -61,15 +67,15 @@ def test_a_token_may_be_loose_but_not_beside_some_child() -> None:
 def test_only_children_of_the_two_most_loose_labels_count() -> None:
     text = "(TOP (S (NP (DT The) (NN dog)) (PP (IN of) (NP (DT a) (NN town))) (VP (VBZ barks) (RB there)) (. .)))"
     tags = (*TAGS, ".")
-    found = entries(tables((LEAST_SEEN, text), tags=tags), tags=tags)
+    found = entries(tables((MIN_SEEN, text), tags=tags), tags=tags)
     assert {"S NN", "S DT PP", "S VBZ", "PP NN"} <= found
     assert not any(entry.split()[1] in ("IN", ".") for entry in found), "PP and S have fewer loose tokens"
-    assert "S NN" in entries(tables((LEAST_SEEN, text), tags=("NN",)), tags=("NN",)), "with other tags away"
+    assert "S NN" in entries(tables((MIN_SEEN, text), tags=("NN",)), tags=("NN",)), "with other tags away"
 
 
 def test_tags_of_the_second_label_are_left_alone_within_the_first() -> None:
     nested = "(TOP (S (NP (DT The) (NN dog) (S (VP (VBZ barks)))) (VP (VBZ runs) (NP (DT a) (NN race)))))"
-    found = entries(tables((LEAST_SEEN, nested)))
+    found = entries(tables((MIN_SEEN, nested)))
     assert {"S VBZ", "S VBZ NP", "S NN", "VP NN", "VP NN NP"} <= found
     assert not any(entry.startswith("NP VBZ") for entry in found), "though none is bare there"
     assert "S NN VP" in found and "VP DT" in found, "those of the first are not within the second"
@@ -77,26 +83,26 @@ def test_tags_of_the_second_label_are_left_alone_within_the_first() -> None:
 
 def test_a_tag_that_no_listed_label_has_says_nothing() -> None:
     text = "(TOP (S (NP (DT The) (NN dog)) (VP (VBZ barks) (RB there)) (X (IN of))))"
-    found = entries(tables((LEAST_SEEN, text)))
+    found = entries(tables((MIN_SEEN, text)))
     assert "S NN" in found and not any(entry.split()[1] == "IN" for entry in found), "it has no home"
 
 
 def test_what_is_not_listed_is_passed_over() -> None:
     text = "(TOP (S (X (NP (DT The) (ZZ old) (NN dog))) (VP (VBZ barks) (RB there))))"
-    bare = tables((LEAST_SEEN, text))
+    bare = tables((MIN_SEEN, text))
     found = entries(bare)
     assert {"S NN", "S NN VP", "S DT"} <= found
     assert "S NN NP" not in found, "what is beside it is X, which is not listed"
-    assert not tables((LEAST_SEEN - 1, text)).never.any(), "nor does X count for any other"
+    assert not tables((MIN_SEEN - 1, text)).never.any(), "nor does X count for any other"
 
 
 def test_the_root_counts_where_it_has_several_children() -> None:
     several = "(TOP (NP (DT The) (NN dog)) (VP (VBZ barks) (RB there)))"
-    found = entries(tables((LEAST_SEEN, several)))
+    found = entries(tables((MIN_SEEN, several)))
     assert found == {f"TOP {tag}{child}" for tag in TAGS[:4] for child in ("", " NP", " VP")}
-    one = tables((5 * LEAST_SEEN, "(TOP (S (NP (DT The) (NN dog)) (VP (VBZ barks) (RB there))))"), (1, several))
+    one = tables((5 * MIN_SEEN, "(TOP (S (NP (DT The) (NN dog)) (VP (VBZ barks) (RB there))))"), (1, several))
     assert not any(entry.startswith("TOP") for entry in entries(one)), "one child is no choice"
-    alone = tables((LEAST_SEEN, "(TOP (NN dog))"), (LEAST_SEEN, SAID))
+    alone = tables((MIN_SEEN, "(TOP (NN dog))"), (MIN_SEEN, SAID))
     assert not any(entry.startswith("TOP") for entry in entries(alone)), "nor is one word"
 
 
@@ -110,11 +116,11 @@ def test_the_root_counts_where_it_has_several_children() -> None:
 )
 def test_whether_one_constituent_covers_every_sentence(several: str, right: bool) -> None:
     assert tables((10, SAID), (1, several)).one_root is right
-    assert tables((round(1.2 / MOST_SHARE), SAID), (1, several)).one_root is True, "one slip is none"
+    assert tables((round(1.2 / MAX_FRACTION), SAID), (1, several)).one_root is True, "one slip is none"
 
 
 def test_a_treebank_with_one_label() -> None:
-    bare = tables((LEAST_SEEN, "(TOP (NP (NP (DT The) (NN dog)) (NP (RB there))))"), labels=("NP",))
+    bare = tables((MIN_SEEN, "(TOP (NP (NP (DT The) (NN dog)) (NP (RB there))))"), labels=("NP",))
     assert bare.never.shape == (2, 2, len(TAGS))
     assert entries(bare, labels=("NP",)) == {"NP DT NP", "NP NN NP", "NP RB NP"}
 
@@ -137,14 +143,14 @@ def test_the_treebank_of_everyday_sentences() -> None:
     trees = list(read_trees(EVERYDAY))[:1000]
     labels = tuple(sorted({label for tree in trees for label in tree.labels} - {"TOP"}))
     tags = tuple(sorted({tag for tree in trees for tag in tree.tags}))
-    bare = bare_tables(trees, labels, tags)
+    bare = attach_tables(trees, labels, tags)
     found = entries(bare, labels, tags)
     assert bare.one_root and {"S NN", "S DT", "VP NN", "VP DT"} <= found
     assert not any(entry.split()[1] in ("IN", ",", ".", "CC") for entry in found)
     for entry in sorted(found)[::7]:
         parent, tag, *child = entry.split()
         below, loose = naive(trees, parent, child[0] if child else None, tag)
-        assert below >= LEAST_SEEN and loose <= MOST_SHARE * below, entry
+        assert below >= MIN_SEEN and loose <= MAX_FRACTION * below, entry
     slips = 0
     for tree in trees:
         items = np.array(
@@ -152,14 +158,14 @@ def test_the_treebank_of_everyday_sentences() -> None:
         ).reshape(-1, 3)
         numbers = np.array([tags.index(tag) for tag in tree.tags], dtype=np.int32)
         parents = np.empty(len(tags), dtype=np.int32)
-        slips += place_of_bare(items, len(items), tree.n_tokens, numbers, bare.never, parents, 0) >= 0
+        slips += first_unattached(items, len(items), tree.n_tokens, numbers, bare.never, parents, 0) >= 0
     assert slips < 0.03 * len(trees), "its own trees hang together"
 
 
 def test_orphans_are_never_bare_however_seldom_such_phrases_were_seen() -> None:
     trees = [parse_tree(SAID)]
-    bare = bare_tables(trees, LABELS, TAGS)
-    found = entries(without_orphans(bare, trees, LABELS, TAGS))
+    bare = attach_tables(trees, LABELS, TAGS)
+    found = entries(mark_never_unattached(bare, trees, LABELS, TAGS))
     assert not bare.never.any(), "one tree says nothing"
     assert found == {
         *(f"{label} {tag} VP" for label in ("PP", "S", "VP", "TOP", "NP") for tag in ("DT", "NN")),
@@ -170,22 +176,22 @@ def test_orphans_are_never_bare_however_seldom_such_phrases_were_seen() -> None:
 
 def test_a_treebank_with_orphans_of_its_own_keeps_them() -> None:
     for slips, kept in ((1, False), (2, True)):
-        trees = [parse_tree(SAID)] * round(1.5 / ORPHAN_SHARE) + [parse_tree(LOOSE)] * slips
-        bare = bare_tables(trees, LABELS, TAGS)
-        assert (without_orphans(bare, trees, LABELS, TAGS) is bare) == kept
+        trees = [parse_tree(SAID)] * round(1.5 / MAX_UNATTACHED_SENTENCES) + [parse_tree(LOOSE)] * slips
+        bare = attach_tables(trees, LABELS, TAGS)
+        assert (mark_never_unattached(bare, trees, LABELS, TAGS) is bare) == kept
 
 
 def test_labels_of_other_treebanks_have_no_orphans() -> None:
     trees = [parse_tree("(TOP (IP (DP (DT the) (NN dog)) (VBZ barks)))")]
-    bare = bare_tables(trees, ("DP", "IP"), TAGS)
-    assert not without_orphans(bare, trees, ("DP", "IP"), TAGS).never.any()
+    bare = attach_tables(trees, ("DP", "IP"), TAGS)
+    assert not mark_never_unattached(bare, trees, ("DP", "IP"), TAGS).never.any()
 
 
 def test_a_model_is_made_with_the_tables_of_its_trees() -> None:
-    trees = [parse_tree(SAID)] * LEAST_SEEN
+    trees = [parse_tree(SAID)] * MIN_SEEN
     sentences = [Sentence(tree, tree.tags, "x") for tree in trees]
-    material = make_material(sentences, [], SpanOptions(least_word=1))
+    material = make_training_data(sentences, [], SpanOptions(min_word_count=1))
     labels = tuple(sorted({label for chain in material.chains for label in chain}))
     tags = tuple(material.words.tables[1])
-    right = without_orphans(tables((LEAST_SEEN, SAID), labels=labels, tags=tags), trees, labels, tags)
-    assert entries(material.bare, labels, tags) == entries(right, labels, tags) and material.bare.one_root
+    right = mark_never_unattached(tables((MIN_SEEN, SAID), labels=labels, tags=tags), trees, labels, tags)
+    assert entries(material.attach_tables, labels, tags) == entries(right, labels, tags) and material.attach_tables.one_root

@@ -1,4 +1,4 @@
-"""A span model whose networks go on learning: `python -m training span --start`."""
+"""A span model whose networks go on learning: `python -m training train-span --start`."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ import pytest
 from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.parsers import load_parser
 from training.data.treebanks import TreebankFile
-from training.span.running import fit_span, parse_settings
+from training.span.running import parse_settings, train_span_parser
 
 SAMPLE = Path(__file__).resolve().parents[3] / "assets" / "sample"
 SMALL = [
     *("shape.width=6", "shape.units=4", "shape.projection=5"),
-    *("least_word=1", "batch=100", "judge_every=50", "warm=1"),
+    *("min_word_count=1", "batch_tokens=100", "eval_every=50", "warmup_steps=1"),
 ]
 
 
 def trained(out: Path, settings: list[str], start: Path | None = None, seeds: tuple[int, ...] = (0, 1)):
     files = [TreebankFile(SAMPLE / "train.mrg", limit=40)]
     options = parse_settings([*SMALL, *settings], seeds)
-    fit_span(files, [], [], options, {"name": "x", "lang": "en"}, out, workers=1, start=start)
+    train_span_parser(files, [], [], options, {"name": "x", "lang": "en"}, out, workers=1, start=start)
     return load_parser(out).model
 
 
 def test_networks_begin_where_those_of_the_model_ended(tmp_path: Path) -> None:
     first = trained(tmp_path / "first", ["epochs=1"])
-    still = trained(tmp_path / "still", ["epochs=1", "rate=1e-9", "least_word=9"], tmp_path / "first")
+    still = trained(tmp_path / "still", ["epochs=1", "learning_rate=1e-9", "min_word_count=9"], tmp_path / "first")
     assert still.words.tables == first.words.tables and still.chains == first.chains, "the lists are the model's"
     for before, after in zip(first.networks, still.networks, strict=True):
         for name in ("table", "edges", "labels", "bilinear"):
             assert np.allclose(getattr(before, name), getattr(after, name), atol=2e-3), name
     assert not np.allclose(still.networks[0].labels, still.networks[1].labels, atol=2e-2), "each its own"
-    moved = trained(tmp_path / "moved", ["epochs=2", "rate=1e-2"], tmp_path / "first")
+    moved = trained(tmp_path / "moved", ["epochs=2", "learning_rate=1e-2"], tmp_path / "first")
     assert not np.allclose(first.networks[0].labels, moved.networks[0].labels, atol=1e-2)
 
 

@@ -17,26 +17,26 @@ from spacy_dtparse.kernels.span.spans import tree_posteriors
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.text import normal_word
 from tests.span_models import SENTENCES
-from tests.teacher_shards import TAGS, WORDS, MadeBelief, made_shard, shard_of_trees
+from tests.teacher_shards import TAGS, WORDS, MadeDistribution, made_shard, shard_of_trees
 from training.cli import main
-from training.data.spans import chain_numbers, make_example
+from training.data.spans import chain_ids, make_example
 from training.data.treebanks import TreebankFile
-from training.span.fitting import SpanOptions, make_material, run_facts, train_network
+from training.span.distillation import ConcatExamples, DistillationSet, count_shard_words
+from training.span.fitting import SpanOptions, make_training_data, run_conditions, train_network
 from training.span.kernels import fit_scores, score_matrix
 from training.span.network import Shape
-from training.span.taught import Mixed, TaughtExamples, taught_words
 
 ROOT = Path(__file__).resolve().parents[3]
 SAMPLE = ROOT / "assets" / "sample"
-STUDENT = chain_numbers([(), ("S",), ("NP",), ("VP",)])
+STUDENT = chain_ids([(), ("S",), ("NP",), ("VP",)])
 OF_STUDENT = {0: 0, 1: 2, 2: 3, 3: 1, 4: 1, 5: 0}
 """Numbers of CHAINS among STUDENT: FRAG is taken from above S, X is not known."""
 
 
-def plain_example(words, tags, held: MadeBelief, parts: WordParts, counts: Counter[str], hide: float) -> dict:
+def plain_example(words, tags, held: MadeDistribution, parts: WordParts, counts: Counter[str], hide: float) -> dict:
     """The twin of what TaughtExamples makes of a sentence."""
     n = len(words)
-    rows = list(zip(held.spans.tolist(), held.labels.tolist(), held.mass.tolist(), strict=True))
+    rows = list(zip(held.spans.tolist(), held.labels.tolist(), held.probs.tolist(), strict=True))
     posteriors: dict[tuple[int, int], float] = {}
     for (start, end), _, mass in rows:
         if end - start > 1:
@@ -104,18 +104,18 @@ def test_examples_are_those_of_a_plain_twin(hide: float, tmp_path: Path) -> None
     beliefs = [*made_shard(paths[0]), *made_shard(paths[1], seed=1)]
     rows = list(zip(WORDS * 2, TAGS * 2, beliefs, strict=True))
     parts, counts = WordParts.build(count_parts(SENTENCES), 1, 1), Counter({"the": 3, "dogs": 1})
-    found = TaughtExamples(paths, parts, STUDENT, counts, hide, 5, 0.7)
+    found = DistillationSet(paths, parts, STUDENT, counts, hide, 5, 0.7)
     twins = [plain_example(*row, parts, counts, hide) for row in rows if len(row[0]) <= 5]
     assert len(found) == len(twins) == 8, "the sentence of seven words is left out, in both shards"
     assert found.rows.tolist() == [len(twin["numbers"]) for twin in twins]
     for example, twin in zip(found, twins, strict=True):
         n = example.n_tokens
-        assert example.crossing is None and example.believed is not None and example.weight == 0.7
+        assert example.crossing is None and example.marginals is not None and example.weight == 0.7
         for name in ("numbers", "spans", "labels"):
             assert getattr(example, name).tolist() == twin[name], name
-        assert np.allclose(example.shares, twin["shares"], atol=1e-6)
+        assert np.allclose(example.span_weights, twin["shares"], atol=1e-6)
         assert np.allclose(example.rare, twin["rare"], atol=1e-3)
-        assert example.believed.shape == (n + 1, n + 1) and np.allclose(example.believed, twin["believed"], atol=2e-3)
+        assert example.marginals.shape == (n + 1, n + 1) and np.allclose(example.marginals, twin["believed"], atol=2e-3)
 
 
 def test_examples_have_the_types_of_a_treebanks(tmp_path: Path) -> None:
@@ -123,20 +123,20 @@ def test_examples_have_the_types_of_a_treebanks(tmp_path: Path) -> None:
     sentence = TreebankFile(SAMPLE / "train.mrg", limit=1).read()[0]
     parts = WordParts.build(count_parts(SENTENCES), 1, 1)
     (one, *_), of_tree = (
-        TaughtExamples([tmp_path / "a.npz"], parts, STUDENT, Counter(), 0.8, 100),
+        DistillationSet([tmp_path / "a.npz"], parts, STUDENT, Counter(), 0.8, 100),
         make_example(sentence, parts, STUDENT, Counter(), 0.8),
     )
     for name in ("numbers", "rare", "spans", "labels", "shares"):
         taught, told = getattr(one, name), getattr(of_tree, name)
         assert (taught.dtype, taught.shape[1:]) == (told.dtype, told.shape[1:]), name
-    assert one.crossing is None and one.believed is not None and one.believed.dtype == np.float32
+    assert one.crossing is None and one.marginals is not None and one.marginals.dtype == np.float32
 
 
 def test_examples_are_a_sequence(tmp_path: Path) -> None:
     path = tmp_path / "a.00000.npz"
     made_shard(path)
     given = WordParts.build(count_parts(SENTENCES), 1, 1), STUDENT, Counter({"the": 3}), 0.8
-    found = TaughtExamples([path], *given, 100)
+    found = DistillationSet([path], *given, 100)
 
     def same(one, other) -> bool:
         return all(np.array_equal(a, b) for a, b in zip(vars(one).values(), vars(other).values(), strict=True))
@@ -146,13 +146,13 @@ def test_examples_are_a_sequence(tmp_path: Path) -> None:
         with pytest.raises(IndexError):
             found[place]
     again = pickle.loads(pickle.dumps(found))
-    assert again.packed() == found.packed() and same(again[3], found[3]), "other processes get the same"
+    assert again.raw_bytes() == found.raw_bytes() and same(again[3], found[3]), "other processes get the same"
     for other in (([path], *given, 100, 0.5), ([path], *given, 6), ([path, path], *given, 100)):
-        assert TaughtExamples(*other).packed() != found.packed()
-    assert len(TaughtExamples([path], *given, 0)) == len(TaughtExamples([], *given, 9)) == 0
+        assert DistillationSet(*other).raw_bytes() != found.raw_bytes()
+    assert len(DistillationSet([path], *given, 0)) == len(DistillationSet([], *given, 9)) == 0
 
     first = (found[1], found[0])
-    mixed = Mixed(first, found, (), found)
+    mixed = ConcatExamples(first, found, (), found)
     assert len(mixed) == 12 and mixed.rows.tolist() == [5, 9, *found.rows, *found.rows]
     order = [1, 0, *range(5), *range(5)]
     assert all(same(example, found[k]) for example, k in zip(mixed, order, strict=True))
@@ -166,14 +166,14 @@ def test_words_are_counted(tmp_path: Path) -> None:
     paths = [tmp_path / "a.00000.npz", tmp_path / "a.00001.npz"]
     for path in paths:
         made_shard(path)
-    counted = taught_words(paths)
+    counted = count_shard_words(paths)
     assert counted["the", "DT"] == 4 and counted["cat", "NN"] == 4 and counted["Stop", "VB"] == 2
     assert sum(counted.values()) == 2 * sum(map(len, WORDS))
 
 
 FEW = SpanOptions(
-    shape=Shape(width=5, units=3, layers=2, projection=4), seeds=(0,), epochs=2.5, more_epochs=1.5, repeats=1,
-    batch=60, warm=5, judge_every=0.4,
+    shape=Shape(width=5, units=3, layers=2, projection=4), seeds=(0,), epochs=2.5, pretrain_epochs=1.5, treebank_repeats=1,
+    batch_tokens=60, warmup_steps=5, eval_every=0.4,
 )  # fmt: skip
 
 
@@ -186,8 +186,8 @@ def test_a_run_with_shards_that_was_killed_goes_on_to_the_same_arrays(at: int, n
     sentences = TreebankFile(SAMPLE / "train.mrg", limit=24).read()
     shard = tmp_path / "a.00000.npz"
     shard_of_trees(shard, sentences[9:16])
-    material = make_material(sentences[:9], [], FEW, sentences[16 : 16 + n_more], shards=[shard])
-    assert len(material.more) == 7 + n_more
+    material = make_training_data(sentences[:9], [], FEW, sentences[16 : 16 + n_more], shards=[shard])
+    assert len(material.pretrain) == 7 + n_more
     seen: list[dict] = []
 
     def killed(**facts) -> None:
@@ -206,21 +206,21 @@ def test_a_run_with_shards_that_was_killed_goes_on_to_the_same_arrays(at: int, n
         assert set(whole) == set(cut)
         assert all(whole[name].tobytes() == cut[name].tobytes() for name in whole)
     shard_of_trees(shard, sentences[8:15])
-    other = make_material(sentences[:9], [], FEW, sentences[16 : 16 + n_more], shards=[shard])
-    assert run_facts(other, FEW)["trees of a teacher"] != run_facts(material, FEW)["trees of a teacher"]
+    other = make_training_data(sentences[:9], [], FEW, sentences[16 : 16 + n_more], shards=[shard])
+    assert run_conditions(other, FEW)["trees of a teacher"] != run_conditions(material, FEW)["trees of a teacher"]
     with pytest.raises(TrainingDataError, match=r"a run with other .*trees of a teacher; give the same ones"):
-        train_network(replace(material, more=other.more), FEW, 0, tmp_path / "cut")
+        train_network(replace(material, pretrain=other.pretrain), FEW, 0, tmp_path / "cut")
 
 
 def test_the_command_learns_from_shards(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     taught = tmp_path / "taught"
     for number in (0, 1):
         shard_of_trees(taught / f"a.{number:05d}.npz", TreebankFile(SAMPLE / "dev.mrg", limit=6).read())
-    command = ["span", "--train", f"{SAMPLE / 'train.mrg'},limit=10", "--seeds", "0", "--workers", "1"]
-    command += ["--set", "more_epochs=1", "--set", "epochs=1", "--set", "shape.units=8", "--out", str(tmp_path / "m")]
-    assert main([*command, "--taught", str(taught), "--set", "taught_weight=0.5"]) == 0
+    command = ["train-span", "--train", f"{SAMPLE / 'train.mrg'},limit=10", "--seeds", "0", "--workers", "1"]
+    command += ["--set", "pretrain_epochs=1", "--set", "epochs=1", "--set", "shape.units=8", "--out", str(tmp_path / "m")]
+    assert main([*command, "--distill", str(taught), "--set", "distill_weight=0.5"]) == 0
     parser = load_parser(tmp_path / "m")
     assert parser.meta["taught_sentences"] == 12 and parser.meta["options"]["taught_weight"] == 0.5
     capsys.readouterr()
-    assert main([*command, "--taught", str(tmp_path)]) == 1
-    assert "has no shards of any text" in capsys.readouterr().err
+    assert main([*command, "--distill", str(tmp_path)]) == 1
+    assert "has no shards" in capsys.readouterr().err

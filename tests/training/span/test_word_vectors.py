@@ -15,8 +15,8 @@ from spacy_dtparse.parsers import load_parser
 from tests.span_models import SENTENCES
 from training.data.treebanks import TreebankFile
 from training.data.word_vectors import WordVectors, read_vectors, save_vectors
-from training.span.fitting import begin_with, reduced
-from training.span.running import fit_span, parse_settings
+from training.span.fitting import init_from_vectors, project_vectors
+from training.span.running import parse_settings, train_span_parser
 
 SAMPLE = Path(__file__).resolve().parents[3] / "assets" / "sample"
 
@@ -35,7 +35,7 @@ def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
     assert again.words == vectors.words and np.array_equal(again.counts, vectors.counts)
     assert again.vectors.dtype == np.float32 and np.allclose(again.vectors, vectors.vectors, rtol=1e-3)
     np.savez(tmp_path / "less.npz", words=np.frombuffer(b"a\nb", np.uint8), vectors=np.ones((1, 2)), counts=np.ones(2))
-    with pytest.raises(TrainingDataError, match=r"2 words with vectors \(1, 2\) and 2 counts; make the file again"):
+    with pytest.raises(TrainingDataError, match=r"2 words with vectors \(1, 2\) and 2 counts; write the file again"):
         read_vectors(tmp_path / "less.npz")
     (tmp_path / "no.npz").write_bytes(b"nothing")
     with pytest.raises(TrainingDataError):
@@ -46,7 +46,7 @@ def test_fewer_numbers_keep_what_tells_words_apart() -> None:
     words = [f"w{k}" for k in range(300)]
     vectors = made(words, 12)
     vectors.vectors[1] = vectors.vectors[0] + 0.01  # two words that are all but the same
-    found = reduced(vectors, 5, np.random.default_rng(1))
+    found = project_vectors(vectors, 5, np.random.default_rng(1))
     weights = np.sqrt(vectors.counts) / np.sqrt(vectors.counts).sum()
     assert found.shape == (300, 5) and found.dtype == np.float32
     assert np.allclose(weights @ found, 0, atol=1e-4), "centred"
@@ -54,11 +54,11 @@ def test_fewer_numbers_keep_what_tells_words_apart() -> None:
     assert np.square(weights @ np.square(found)).max() < 4, "no column is far above the others"
     assert np.linalg.norm(found[0] - found[1]) < 0.1 * np.median(np.linalg.norm(found - found[0], axis=1))
     # All directions kept: distances under the stretched axes are those of the vectors along them, turned or not.
-    full = reduced(vectors, 12, np.random.default_rng(2))
-    other = reduced(vectors, 12, np.random.default_rng(3))
+    full = project_vectors(vectors, 12, np.random.default_rng(2))
+    other = project_vectors(vectors, 12, np.random.default_rng(3))
     assert not np.allclose(full, other) and np.allclose(full @ full.T, other @ other.T, atol=1e-2)
     with pytest.raises(TrainingDataError, match=r"have 12 dimensions, the table 13; set shape\.width lower"):
-        reduced(vectors, 13, np.random.default_rng(0))
+        project_vectors(vectors, 13, np.random.default_rng(0))
 
 
 def test_rows_of_words_begin_with_their_vectors() -> None:
@@ -66,8 +66,8 @@ def test_rows_of_words_begin_with_their_vectors() -> None:
     listed = list(parts.tables[WORD])
     vectors = made([*listed[:-2], "elsewhere"], 8)
     table = np.full((parts.size, 4), 9.0, dtype=np.float32)
-    assert begin_with(table, parts, vectors, np.random.default_rng(1)) == len(listed) - 2
-    wanted = 0.4 * reduced(vectors, 4, np.random.default_rng(1))
+    assert init_from_vectors(table, parts, vectors, np.random.default_rng(1)) == len(listed) - 2
+    wanted = 0.4 * project_vectors(vectors, 4, np.random.default_rng(1))
     rows = parts.encode(listed, ["?"] * len(listed))[1:-1, WORD]
     assert np.allclose(table[rows[:-2]], wanted[:-1], atol=1e-6) and (table[rows[-2:]] == 9).all()
     rarest = np.argsort(vectors.counts)[: max(1, len(wanted) // 10)]
@@ -80,11 +80,11 @@ def test_networks_begin_with_vectors(tmp_path: Path) -> None:
     file = TreebankFile(SAMPLE / "train.mrg", limit=40)
     counts = Counter(word.lower() for sentence in file.read() for word in sentence.tree.words)
     save_vectors(tmp_path / "words.npz", made(list(counts), 12))
-    small = ["shape.width=6", "shape.units=4", "shape.projection=5", "least_word=1", "epochs=0.1", "rate=1e-6"]
+    small = ["shape.width=6", "shape.units=4", "shape.projection=5", "min_word_count=1", "epochs=0.1", "learning_rate=1e-6"]
 
     def table(vectors: Path | None, seed: int = 0) -> np.ndarray:
         options, out = parse_settings(small, (seed,)), tmp_path / "model"
-        fit_span([file], [], [], options, {"name": "x", "lang": "en"}, out, workers=1, vectors=vectors)
+        train_span_parser([file], [], [], options, {"name": "x", "lang": "en"}, out, workers=1, vectors=vectors)
         model = load_parser(out).model
         rows = model.words.encode(["the", "of"], ["DT", "IN"])[1:-1, WORD]
         return table_of(model.networks[0])[rows]
@@ -95,5 +95,5 @@ def test_networks_begin_with_vectors(tmp_path: Path) -> None:
     assert begun[0] @ begun[1] == pytest.approx(again[0] @ again[1], abs=0.02), "turned another way for each seed"
     options = parse_settings(small, (0,))
     with pytest.raises(ConfigError, match="--word-vectors initialise new networks"):
-        fit_span([file], [], [], options, {"name": "x", "lang": "en"}, tmp_path / "other", workers=1,
+        train_span_parser([file], [], [], options, {"name": "x", "lang": "en"}, tmp_path / "other", workers=1,
                  vectors=tmp_path / "words.npz", start=tmp_path / "model")  # fmt: skip

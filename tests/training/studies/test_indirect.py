@@ -164,11 +164,11 @@ def test_a_reduced_table_keeps_only_what_its_templates_need():
     for mine, theirs in zip(reduce_table(table, everything), table, strict=True):
         assert mine.dtype == theirs.dtype and np.array_equal(mine, theirs)
     nothing = reduce_table(table, everything[:0])
-    assert sum(len(part) for part in (nothing.places, nothing.slots, nothing.unary, nothing.tuples)) == 0
+    assert sum(len(part) for part in (nothing.positions, nothing.slots, nothing.unary, nothing.tuples)) == 0
     assert nothing.sequence[0] == -1 and not nothing.bounds.any()
-    child = int(np.flatnonzero(table.places[table.slots[table.unary, 0], 0] == k.CHILD)[0])
+    child = int(np.flatnonzero(table.positions[table.slots[table.unary, 0], 0] == k.CHILD)[0])
     one = reduce_table(table, np.array([child]))
-    assert len(one.places) == 2 and one.places[1, 2] == 0, "a child of an item needs the item's place"
+    assert len(one.positions) == 2 and one.positions[1, 2] == 0, "a child of an item needs the item's place"
     assert len(one.slots) == 1 and one.unary.tolist() == [0] and one.slots[0, 0] == 1
 
 
@@ -216,7 +216,7 @@ def test_training_gives_the_same_bytes(built, strategy, table, size):
     for name, store in (("NP", "window"), ("VP", "window"), ("TOP", "top"), ("shift", "shift")):
         if store == "shift" and strategy != "shift_reduce":
             continue
-        number = len(labels) if name == "shift" else labels.number(name)
+        number = len(labels) if name == "shift" else labels.id_of(name)
         ensembles = []
         for kind in ("direct", "indirect"):
             path = folder / kind / store
@@ -256,7 +256,7 @@ def test_errors_say_what_was_seen(built, tmp_path):
     with pytest.raises(TrainingDataError, match=f"atom {n}, but the store has atoms 0 to {n - 1}"):
         store.percolate(one_split(n))
     for ids in ([0, store.n_examples], [-1], [3, 2]):
-        with pytest.raises(IndexError, match="must ascend"):
+        with pytest.raises(IndexError, match="must be ascending"):
             store.rows(np.array(ids))
     moved = tmp_path / "window"
     moved.mkdir()

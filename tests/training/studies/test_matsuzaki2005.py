@@ -10,9 +10,9 @@ import pytest
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from training.cli import main
-from training.runs.files import keep_json, kept_json, read_result
+from training.runs.files import load_checkpoint, read_result, save_checkpoint
 from training.studies.matsuzaki2005 import PLAN, RESULT, TABLES, Study, count, execute
-from training.studies.plans import chosen, fill_blocks
+from training.studies.plans import fill_blocks, select_runs
 
 pytestmark = pytest.mark.slow
 
@@ -55,7 +55,7 @@ def test_the_plan_holds_together():
     for needs, _ in TABLES.values():
         assert set(needs) <= {run.name for run in PLAN}
     with pytest.raises(ConfigError, match="there is no run 'left-3'; allowed are center-parent-1"):
-        chosen(PLAN, ["left-3"])
+        select_runs(PLAN, ["left-3"])
 
 
 @compiled
@@ -83,18 +83,18 @@ def test_what_is_done_is_not_done_again(done, corpus, capsys):
 @compiled
 def test_a_view_that_is_missing_is_added(done, corpus):
     path = done / "left-1" / RESULT
-    result = kept_json(path)
+    result = load_checkpoint(path)
     gold = result["views"].pop("gold")
-    keep_json(path, result)
-    again, made = execute(chosen(PLAN, ["left-1"])[0], Study(corpus, None, done, 1, 0.3))
+    save_checkpoint(path, result)
+    again, made = execute(select_runs(PLAN, ["left-1"])[0], Study(corpus, None, done, 1, 0.3))
     assert made and again["views"]["gold"]["all"] == gold["all"]
     assert again["train_seconds"] == result["train_seconds"]  # it was not trained again
 
 
 @compiled
 def test_other_trees_are_told_from_the_same(done, corpus):
-    with pytest.raises(TrainingDataError, match="of other trees or options; delete its folder"):
-        execute(chosen(PLAN, ["left-1"])[0], Study(corpus, None, done, 1, 0.2))
+    with pytest.raises(TrainingDataError, match="with other trees or options; delete its folder"):
+        execute(select_runs(PLAN, ["left-1"])[0], Study(corpus, None, done, 1, 0.2))
 
 
 @compiled

@@ -14,12 +14,12 @@ from spacy_dtparse.model.trees.ensemble import LabelEnsemble
 from training.cli import main
 from training.dtree.boosting.labels import open_label_data
 from training.dtree.boosting.learner import LabelLearner
-from training.dtree.boosting.rows import seconds_used
+from training.dtree.boosting.path_log import seconds_used
 from training.runs.files import read_result
-from training.studies.plans import chosen, fill_blocks, load_results, markdown
+from training.studies.plans import fill_blocks, load_results, markdown, select_runs
 from training.studies.sources import Sources, corpus_sources, every, section_files, treebank_sources
 from training.studies.turian2006.measuring import (
-    above_nodes,
+    count_splits_above,
     ensemble_statistics,
     example_counts,
     margin_statistics,
@@ -140,7 +140,7 @@ def test_tables_and_plots(done, tmp_path, capsys):
     with pytest.raises(ConfigError, match="no table 'nonsense'"):
         fill_blocks(page, "2006", TABLES, results)
     assert main(["reproduce-report", str(tmp_path), "--page", str(page)]) == 1
-    assert "make some with" in capsys.readouterr().err
+    assert "run this first" in capsys.readouterr().err
 
 
 def test_the_page_has_every_block():
@@ -172,23 +172,23 @@ def test_plan():
     assert len(set(names)) == len(names)
     for run in PLAN:
         assert run_recipe(run).name == "2006"
-        assert run.of is None or names.index(run.of) < names.index(run.name)
+        assert run.base_run is None or names.index(run.base_run) < names.index(run.name)
     for name, (runs, _) in TABLES.items():
         assert set(runs) <= set(names), name
     differing = {
         "l2r": ("strategy", "l2r"), "bottom_up": ("strategy", "bottom_up"),
         "kitchen_sink": ("templates", "kitchen_sink"), "uniform": ("example_weights", "uniform"),
     }  # fmt: skip
-    base = run_recipe(chosen(PLAN, ["r2l"])[0])
+    base = run_recipe(select_runs(PLAN, ["r2l"])[0])
     assert base.strategy == "r2l" and base.max_arity == 5 and base.learner.sample_size == 100_000
     for name, (setting, value) in differing.items():
-        recipe = run_recipe(chosen(PLAN, [name])[0])
+        recipe = run_recipe(select_runs(PLAN, [name])[0])
         assert getattr(recipe, setting) == value
         same = {setting: getattr(base, setting), "memory_gib": base.memory_gib}
         assert {**recipe.to_dict(), **same} == base.to_dict()
-    assert run_recipe(chosen(PLAN, ["hard"])[0]).learner.gain == "hard"
-    assert run_recipe(chosen(PLAN, ["stumps"])[0]).learner.max_splits == 1
-    assert run_recipe(chosen(PLAN, ["profile_kitchen_sink"])[0]).templates == "kitchen_sink"
+    assert run_recipe(select_runs(PLAN, ["hard"])[0]).learner.gain == "hard"
+    assert run_recipe(select_runs(PLAN, ["stumps"])[0]).learner.max_splits == 1
+    assert run_recipe(select_runs(PLAN, ["profile_kitchen_sink"])[0]).templates == "kitchen_sink"
 
 
 def test_list(capsys):
@@ -216,15 +216,15 @@ def test_wsj_layout(wsj, tmp_path, capsys):
     assert [sentence.tree.words[1] for sentence in sources.dev] == ["dog22", "cat22"]
     assert sources.dev[0].tree.labels == ("TOP", "S", "NP", "VP") and sources.train[0].source == "ptb"
     assert sources.test == (), "section 23 is not opened"
-    assert sources.facts()["sentences"] == {"train": {"ptb": 40}, "dev": {"ptb": 2}, "test": {}}
-    assert sources.facts() != treebank_sources(wsj, None, 0.5).facts()
+    assert sources.describe()["sentences"] == {"train": {"ptb": 40}, "dev": {"ptb": 2}, "test": {}}
+    assert sources.describe() != treebank_sources(wsj, None, 0.5).describe()
     with pytest.raises(Exception, match="wsj_2302"):
         treebank_sources(wsj, None, test=True)
     (wsj / "23" / "wsj_2302.mrg").write_text(TREE)
     assert len(treebank_sources(wsj, None, test=True).test) == 2
     (tmp_path / "ptb.train.tags").write_text("XX NN VBD .\n" * 40)
     (tmp_path / "ptb.dev.tags").write_text("DT NN VBD .\nDT NN VBD\n")
-    with pytest.raises(TrainingDataError, match="line 2 does not fit"):
+    with pytest.raises(TrainingDataError, match="line 2 does not match"):
         treebank_sources(wsj, tmp_path)
     (tmp_path / "ptb.dev.tags").write_text("DT NN VBD .\n")
     with pytest.raises(TrainingDataError, match="1 lines"):
@@ -283,11 +283,11 @@ def test_every_share():
     sentences = tuple(range(100))
     assert every(sentences, 1) == sentences  # type: ignore[arg-type]
     for scale in (0.01, 0.1, 0.3, 0.55):
-        chosen = every(sentences, scale)  # type: ignore[arg-type]
-        assert len(chosen) == pytest.approx(100 * scale, abs=1) and chosen[0] == 0
+        select_runs = every(sentences, scale)  # type: ignore[arg-type]
+        assert len(select_runs) == pytest.approx(100 * scale, abs=1) and select_runs[0] == 0
     with pytest.raises(ConfigError, match="is 2; it must be above 0"):
         every((), 2)
-    assert Sources((), ()).facts()["sentences"] == {"train": {}, "dev": {}, "test": {}}
+    assert Sources((), ()).describe()["sentences"] == {"train": {}, "dev": {}, "test": {}}
 
 
 def test_statistics_of_a_small_ensemble():
@@ -300,7 +300,7 @@ def test_statistics_of_a_small_ensemble():
         *(np.array(column, np.int32) for column in columns.values()),
         np.array([0, 0, -0.25, 0, 0.5, 0.5]),
     )
-    splits, negated = above_nodes(ensemble)
+    splits, negated = count_splits_above(ensemble)
     assert splits.tolist() == [0, 1, 1, 2, 2, 0] and negated.tolist() == [0, 0, 1, 0, 1, 0]
     found = ensemble_statistics(ensemble)
     assert (found["trees"], found["leaves"], found["nonzero_leaves"]) == (2, 4, 3)

@@ -9,13 +9,20 @@ import pytest
 from spacy_dtparse.parsers.dtree import DtreeParser
 from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.trees import COLLINS
-from spacy_dtparse.trees.sided import written_categories
+from spacy_dtparse.trees.directional import category_writer
 from tests.tagger_models import random_tagger
 from tests.unit.kernels.harness import hand_made
 from training.data.corpus import Sentence
 from training.supertag_adaptation import measuring
-from training.supertag_adaptation.measuring import Offering, best_betas, breakdown, changes, measure, no_collecting
-from training.supertag_adaptation.running import labelled
+from training.supertag_adaptation.measuring import (
+    TaggerVariant,
+    best_betas,
+    breakdown,
+    changes_table,
+    gc_disabled,
+    measure,
+)
+from training.supertag_adaptation.running import label_sentences
 
 
 def test_breakdown_by_search_and_categories():
@@ -36,7 +43,7 @@ def test_breakdown_by_search_and_categories():
         ("earlier", "fewer"): (1, -0.25), ("earlier", "more"): (2, 0.75), ("later", "fewer"): (1, 0.5),
     }  # fmt: skip
     assert len(rows) == 9 and sum(row[0] for row in rows.values()) == 8
-    shown = changes({"size": 0, "text": first}, {"size": 5000, "text": other})
+    shown = changes_table({"size": 0, "text": first}, {"size": 5000, "text": other})
     assert "with 5,000 trees of the parser against 0, on 8 held-out sentences" in shown
     assert "| earlier | more | 2 | +375.00 | +0.750 | 75 % |" in shown and "| later | equal | 0 | – | – | – |" in shown
 
@@ -64,9 +71,9 @@ def test_what_is_measured():
     words, tags = ("The", "old", "cat", "sat", "."), ("DT", "JJ", "NN", "VBD", ".")
     own = [parser.parse(words[:n], tags[:n]).tree for n in (5, 4, 3)]
     sentences = [Sentence(tree, tree.tags, "text") for tree in own]
-    labels = labelled(sentences, parser.recipe, written_categories("spine", COLLINS))
-    offerings = [Offering(None, ()), Offering(tagger, (0.5, 0.01))]
-    plain, pruned = measure(parser.with_settings(betas=(0.2,)), sentences, labels, offerings)
+    labels = label_sentences(sentences, parser.recipe, category_writer("spine", COLLINS))
+    variants = [TaggerVariant(None, ()), TaggerVariant(tagger, (0.5, 0.01))]
+    plain, pruned = measure(parser.with_settings(betas=(0.2,)), sentences, labels, variants)
     assert (plain["f1"], plain["equal"], plain["tokens"], plain["searches"]) == (1.0, 1.0, 12, [1, 1, 1])
     assert plain["offered"] == [[]] * 3 and plain["tagging"] is None
     offers = [tagger.multitag(words[:n], tags[:n], 0.01) for n in (5, 4, 3)]
@@ -92,25 +99,25 @@ def test_what_is_measured():
 def test_betas_are_chosen_by_speed_among_those_that_lose_nothing(monkeypatch, rows, wanted):
     asked = []
 
-    def measured(parser, sentences, labels, offerings):
-        asked.append((parser, sentences, labels, offerings))
+    def measured(parser, sentences, labels, variants):
+        asked.append((parser, sentences, labels, variants))
         return [{"f1": f1, "seconds": [seconds / 2] * 2} for f1, seconds in [(0.8, 9.0), *rows]]
 
     monkeypatch.setattr(measuring, "measure", measured)
     assert best_betas("parser", "sentences", "labels", "tagger", [(0.3,), (0.1,), (0.01,)]) == wanted
-    offered = [Offering(None, ()), *(Offering("tagger", betas) for betas in [(0.3,), (0.1,), (0.01,)])]
+    offered = [TaggerVariant(None, ()), *(TaggerVariant("tagger", betas) for betas in [(0.3,), (0.1,), (0.01,)])]
     assert asked == [("parser", "sentences", "labels", offered)]
 
 
 def test_garbage_is_collected_before_and_after():
     assert gc.isenabled()
-    with pytest.raises(KeyError), no_collecting():
+    with pytest.raises(KeyError), gc_disabled():
         assert not gc.isenabled()
         raise KeyError
     assert gc.isenabled()
     gc.disable()
     try:
-        with no_collecting():
+        with gc_disabled():
             pass
         assert not gc.isenabled(), "left as it was"
     finally:

@@ -17,38 +17,38 @@ from spacy_dtparse.parsers.dtree import DtreeParser
 from spacy_dtparse.parsers.pcfg import PcfgParser
 from spacy_dtparse.parsers.span import SpanParser
 from spacy_dtparse.parsers.tagging import SequenceTagger
-from spacy_dtparse.trees import COLLINS, Recipe, parse_tree, sided_spines, write_sided, write_tree
-from spacy_dtparse.trees.sided import written_categories
+from spacy_dtparse.trees import COLLINS, Recipe, directional_spines, format_directional, parse_tree, write_tree
+from spacy_dtparse.trees.directional import category_writer
 from tests.span_models import random_model
 from tests.tagger_models import random_tagger
 from tests.unit.kernels.harness import SLOW, hand_made
 from training.cli import main
 from training.data.corpus import Sentence
-from training.data.reading import Reading, TaggedSentence, read_sentences
+from training.data.reading import SentenceSelection, TaggedSentence, read_sentences
 from training.data.text import TextFile, text_files
 from training.data.treebanks import TreebankFile
-from training.dtree.fit import fit_model
+from training.dtree.fit import train_boosted_parser
 from training.dtree.recipe import FitRecipe
 from training.pcfg import Markov, PcfgOptions, train_pcfg
-from training.runs.settings import changed
-from training.self_train.teaching import Lesson, Taught
-from training.supertag_adaptation.measuring import Offering, measure
+from training.runs.settings import apply_settings
+from training.self_train.silver import SilverTree, SilverTreebank
+from training.supertag_adaptation.measuring import TaggerVariant, measure
 from training.supertag_adaptation.packing import open_pipeline, write_pipeline
-from training.supertag_adaptation.running import Adaptation, labelled, split
+from training.supertag_adaptation.running import Adaptation, label_sentences, split_parses
 
 compiled = pytest.mark.skipif(SLOW, reason="takes long without compiling")
 ROOT = Path(__file__).parents[3]
 SAMPLE = ROOT / "assets" / "sample"
-SIDED = written_categories("sided", COLLINS)
+SIDED = category_writer("sided", COLLINS)
 TREE = "(TOP (S (NP (DT The) (NN cat)) (VP (VBD slept)) (. .)))"
 
 
-def lesson(n: int, *failed: int) -> Lesson:
+def silver_trees(n: int, *failed: int) -> SilverTreebank:
     """n made-up sentences, some of which the parser could not finish."""
     words, tags = ("The", "cat", "slept", "."), ("DT", "NN", "VBD", ".")
     sentences = [TaggedSentence(0, (*words[:3], str(number)), tags) for number in range(n)]
-    trees = [Taught(TREE, -0.1, "fallback" if number in failed else "complete") for number in range(n)]
-    return Lesson(sentences, trees, {}, [{"name": "text"}])
+    trees = [SilverTree(TREE, -0.1, "fallback" if number in failed else "complete") for number in range(n)]
+    return SilverTreebank(sentences, trees, {}, [{"name": "text"}])
 
 
 def numbers(sentences) -> list[int]:
@@ -56,33 +56,33 @@ def numbers(sentences) -> list[int]:
 
 
 def test_a_tenth_is_held_out_and_the_order_stays():
-    train, held = split(lesson(30, 9, 10))
+    train, held = split_parses(silver_trees(30, 9, 10))
     assert numbers(held) == [9, 19, 29], "also what the parser did not finish: it takes time"
     assert sorted(numbers(train)) == [k for k in range(30) if k % 10 != 9 and k != 10]
-    assert numbers(train) == numbers(split(lesson(30, 9, 10))[0]) != sorted(numbers(train))
+    assert numbers(train) == numbers(split_parses(silver_trees(30, 9, 10))[0]) != sorted(numbers(train))
     assert train[0].tree.labels == ("TOP", "S", "NP", "VP") and train[0].source == "text"
-    _, held = split(lesson(2500))
+    _, held = split_parses(silver_trees(2500))
     assert numbers(held) == [k for k in range(2500) if k // 10 % 10 == 9], "neighbours together"
-    with pytest.raises(TrainingDataError, match="9 sentences are too few to learn from and to measure on"):
-        split(lesson(9))
+    with pytest.raises(TrainingDataError, match="9 sentences are too few to train and to measure on"):
+        split_parses(silver_trees(9))
     with pytest.raises(TrainingDataError, match="the parser finished none of the 12 sentences"):
-        split(lesson(12, *range(12)))
+        split_parses(silver_trees(12, *range(12)))
 
 
 def test_every_token_has_the_category_of_the_tree_that_is_built():
     tree = parse_tree("(TOP (S (`` ``) (NP (NP (DT The) (NN cat))) (VP (VBD slept)) (. .) ('' '')))")
     sentence = Sentence(tree, tree.tags, "made-up")
-    (plain,) = labelled([sentence], Recipe.PLAIN, SIDED)
+    (plain,) = label_sentences([sentence], Recipe.PLAIN, SIDED)
     assert plain.words == tree.words and plain.tags == tree.tags
-    assert plain.labels == tuple(write_sided(spine) for spine in sided_spines(Recipe.PLAIN.apply(tree)))
-    (short,) = labelled([sentence], Recipe.TM2006, SIDED)
+    assert plain.labels == tuple(format_directional(spine) for spine in directional_spines(Recipe.PLAIN.apply(tree)))
+    (short,) = label_sentences([sentence], Recipe.TM2006, SIDED)
     left = Recipe.TM2006.apply(tree)
-    own = tuple(write_sided(spine) for spine in sided_spines(left))
+    own = tuple(format_directional(spine) for spine in directional_spines(left))
     assert len(own) < len(short.labels) == len(tree.words)
     kept = Recipe.TM2006.prepare(tree.words, tree.tags).kept
     assert tuple(short.labels[k] for k in kept) == own
     gone = [k for k in range(len(tree.words)) if k not in kept]
-    as_is = [write_sided(spine) for spine in sided_spines(tree)]
+    as_is = [format_directional(spine) for spine in directional_spines(tree)]
     assert gone and [short.labels[k] for k in gone] == [as_is[k] for k in gone]
 
 
@@ -93,14 +93,14 @@ def test_folders_of_text(tmp_path, nlp):
     found = text_files([f"{tmp_path},wrapped", str(tmp_path / "notes.md")])
     assert [file.path.name for file in found] == ["a.txt", "b.txt", "c.txt", "notes.md"]
     assert [file.wrapped for file in found] == [True, True, True, False]
-    assert len(read_sentences(nlp, found, Reading())[0]) == 2, "the others are duplicates"
-    sentences, counts = read_sentences(nlp, found, Reading(limit=1))
+    assert len(read_sentences(nlp, found, SentenceSelection())[0]) == 2, "the others are duplicates"
+    sentences, counts = read_sentences(nlp, found, SentenceSelection(limit=1))
     assert [s.words[-2] for s in sentences] == ["slept"] and counts[0]["sentences"] == 1
     (tmp_path / "empty").mkdir()
-    with pytest.raises(TrainingDataError, match=r"no \.txt file is in this folder; give one with text, or files"):
+    with pytest.raises(TrainingDataError, match=r"no \.txt file in this folder; give another folder, or files"):
         text_files([str(tmp_path / "empty")])
-    with pytest.raises(ConfigError, match="the first 0 sentences are asked for; give 1 or more"):
-        Reading(limit=0)
+    with pytest.raises(ConfigError, match="the limit is 0 sentences; give 1 or more"):
+        SentenceSelection(limit=0)
 
 
 @pytest.mark.parametrize(
@@ -111,11 +111,11 @@ def test_folders_of_text(tmp_path, nlp):
         ({"sizes": (5, 2)}, r"the sizes are \[5, 2\]; give whole numbers from 0, the smallest first"),
         ({"sizes": (2, 2)}, r"the sizes are \[2, 2\]"),
         ({"sizes": ()}, r"the sizes are \[\]"),
-        ({"sizes": (0, 2)}, "a tagger of 0 trees of the parser has nothing to learn from; give --treebank FILE, too"),
-        ({"annotate": (0.1,)}, r"\(--annotate-betas\), but there is no treebank; give --treebank FILE, too"),
+        ({"sizes": (0, 2)}, "a tagger with 0 trees of the parser has no training data; also give --treebank FILE"),
+        ({"annotate": (0.1,)}, r"--annotate-betas needs a tagger trained on treebanks, but there is no treebank; also give"),
         ({"annotate": (2.0,), "treebank": (TreebankFile(Path("a")),)}, r"betas are \[2.0\]; give numbers from 0 to 1"),
-        ({"tune": ((0.1,),)}, r"betas are chosen by the parser's F1 on trees; give some .* \(--dev FILE\)"),
-        ({"tune": ((0.1,),), "betas": (0.1,)}, "betas are given and to be chosen; give --betas or --tune, not both"),
+        ({"tune": ((0.1,),)}, r"--tune needs gold trees .*; give some \(--dev FILE\)"),
+        ({"tune": ((0.1,),), "betas": (0.1,)}, "--betas and --tune are both given; give only one of them"),
         ({"tune": ((0.1, 2.0),), "dev": (TreebankFile(Path("a")),)}, r"to choose from are \[0.1, 2.0\]; give numbers"),
         ({"tune": ((),), "dev": (TreebankFile(Path("a")),)}, r"to choose from are \[\]; give numbers from 0 to 1"),
     ],
@@ -131,9 +131,9 @@ def trees(tmp_path_factory):
     """A parser of a few sample trees, quickly trained."""
     folder = tmp_path_factory.mktemp("trees")
     recipe = FitRecipe.from_json(ROOT / "training" / "recipes" / "sample.json")
-    recipe = FitRecipe.from_dict(changed(recipe.to_dict(), ["path.lambda_floor=4", "n_workers=1", "gate_bits=12"]))
+    recipe = FitRecipe.from_dict(apply_settings(recipe.to_dict(), ["path.lambda_floor=4", "n_workers=1", "filter_bits=12"]))
     train, dev = (TreebankFile(SAMPLE / f"{part}.mrg", limit=limit) for part, limit in (("train", 80), ("dev", 10)))
-    fit_model(recipe, [train], [dev], folder / "work", folder / "trees.model", {"credits": ["the fixture"]})
+    train_boosted_parser(recipe, [train], [dev], folder / "work", folder / "trees.model", {"credits": ["the fixture"]})
     return folder / "trees.model"
 
 
@@ -167,7 +167,7 @@ def test_pipelines_that_cannot_be_adapted(nlp, tmp_path):
         open_pipeline(bare)
     SpanParser(random_model()).to_disk(tmp_path / "span.model")
     spans = str(with_parser(nlp, tmp_path, tmp_path / "span.model", "span_parser"))
-    with pytest.raises(ConfigError, match=r"of kind 'span', whose search spines do not prune; give in its place"):
+    with pytest.raises(ConfigError, match=r"of kind 'span', which does not use spines; replace it by"):
         open_pipeline(spans)
     with pytest.raises(ModelFormatError, match="neither an installed spaCy package nor a folder of one"):
         open_pipeline(str(tmp_path / "none"))
@@ -247,7 +247,7 @@ def test_a_pipeline_gets_its_tagger_before_its_parser(nlp, tmp_path):
     assert sentence_infos(again("The old cat slept on it.")) == wanted
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "notes").write_text("mine")
-    with pytest.raises(ConfigError, match="is there and is no pipeline; give a folder of its own"):
+    with pytest.raises(ConfigError, match="exists and is no pipeline; give a new folder"):
         write_pipeline(again, spines, tmp_path / "own")
 
 
@@ -268,7 +268,7 @@ def test_the_command(trees, nlp, tmp_path, capsys):
     plain, *results = json.loads((work / "result.json").read_text())["rows"]
     most = results[-1]["size"]
     assert [result["size"] for result in results] == [0, 10, most] and plain["size"] is None and most > 20
-    assert f"the text has {most} trees to learn from; that is all for 5000" in printed
+    assert f"the text has only {most} training trees; they are used for 5000" in printed
     rows = [line for line in (work / "table.md").read_text().splitlines() if line.startswith("|")]
     table = rows[:6]
     assert [row.split("|")[1].strip() for row in table[2:]] == ["no tagger", "0", "10", str(most)]
@@ -310,7 +310,7 @@ def test_the_command(trees, nlp, tmp_path, capsys):
     assert tuned == tuple(results[-1]["betas"])
     assert spacy.load(out).get_pipe("spine_tagger").beta == min(tuned)
     assert main([*sized, "--tune", "0.5;0.05"]) == 1
-    assert "--tune 0.5;0.05: give numbers with commas between, such as 0.1,0.01" in capsys.readouterr().err
+    assert "--tune 0.5;0.05: give numbers separated by commas, such as 0.1,0.01" in capsys.readouterr().err
     assert main([*sized, "--sizes", "10", "--limit", "20"]) == 1
     assert "holds a run with other limit (was None, now 20)" in capsys.readouterr().err
     for other, name in (
@@ -321,7 +321,7 @@ def test_the_command(trees, nlp, tmp_path, capsys):
     assert main([*command, "--categories", "spine", "--limit", "25"]) == 0, "without a treebank and a workdir"
     assert "-" in spacy.load(out).get_pipe("spine_tagger").labels
     assert main([*command[:2], "--out", str(out)]) == 1
-    assert "there is no text to adapt to" in capsys.readouterr().err
+    assert "no text to adapt to" in capsys.readouterr().err
 
 
 @compiled
@@ -372,8 +372,8 @@ def test_the_command_with_a_grammar(grammar, nlp, tmp_path, capsys):
     assert tagger.meta["sentences"] == 40
     dev = TreebankFile.parse(f"{SAMPLE / 'dev.mrg'},limit=8").read()
     tagged = [Sentence(s.tree, s.tags, "dev") for s in dev]
-    offerings = [Offering(None, ()), Offering(tagger, (0.1, 0.01))]
-    alone, pruned = measure(parser, tagged, labelled(tagged, parser.recipe, SIDED), offerings)
+    variants = [TaggerVariant(None, ()), TaggerVariant(tagger, (0.1, 0.01))]
+    alone, pruned = measure(parser, tagged, label_sentences(tagged, parser.recipe, SIDED), variants)
     assert f"F1 is {100 * alone['f1']:.2f} alone and {100 * pruned['f1']:.2f} with that tagger: it parses" in printed
     helps = pruned["f1"] >= alone["f1"]
     assert ("parses the text with it" in printed) == helps

@@ -17,7 +17,7 @@ from tests.teacher_shards import made_shard
 from training.data.shards import read_shard, shard_files
 from training.data.text import TextFile
 from training.teacher import annotating
-from training.teacher.annotating import Annotation, annotate, looks_like_language, split
+from training.teacher.annotating import Annotation, annotate, looks_like_language, split_sentences
 
 HARBOUR = "the ferry left the harbour"
 LINES = [HARBOUR, "rain fell on the town", "we walked home", "THE FERRY , left the harbour", "the dog saw a cat"]
@@ -39,7 +39,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str | None]]:
         return sum(map(len, sentences))
 
     monkeypatch.setattr(annotating, "worker_pool", ThreadPoolExecutor)
-    monkeypatch.setattr(annotating, "split", fake_split)
+    monkeypatch.setattr(annotating, "split_sentences", fake_split)
     monkeypatch.setattr(annotating, "annotate_shard", fake_shard)
     monkeypatch.setattr(annotating, "SHARD", 2)
     monkeypatch.setattr(annotating, "PARAGRAPHS", 3)
@@ -71,7 +71,7 @@ def test_each_sentence_is_annotated_once(written, tmp_path: Path) -> None:
     (tmp_path / "dev.mrg").write_text("(TOP (S (NP (NN Rain)) (VP (VBD fell) (PP (IN on) (NP (DT the) (NN town))))))")
     texts = {"tiny": LINES, "more": ["We walked home .", "well", "tom saw it", "a b c d e f g h i"]}
     chosen = annotation(tmp_path, texts, source="x", source_of={"more": "y"}, max_words=8,
-                        without=(tmp_path / "dev.mrg",))  # fmt: skip
+                        exclude=(tmp_path / "dev.mrg",))  # fmt: skip
     lines: list[str] = []
     annotate(chosen, lines.append)
     assert sentences_of(chosen.out, "tiny") == [LINES[0], LINES[2], LINES[4]], "nothing of dev, nothing twice"
@@ -88,10 +88,10 @@ def test_what_other_shards_hold_is_left_out(written, tmp_path: Path) -> None:
     annotate(annotation(tmp_path, {"few": LINES[:2]}), print)
     first = tmp_path / "first"
     (tmp_path / "out").rename(first)
-    annotate(annotation(tmp_path, {"all": LINES}, without=(first,)), print)
+    annotate(annotation(tmp_path, {"all": LINES}, exclude=(first,)), print)
     assert sentences_of(tmp_path / "out", "all") == LINES[2:3] + LINES[4:], "the fourth is the first in capitals"
     (tmp_path / "empty").mkdir()
-    other = annotation(tmp_path, {"all": LINES}, without=(tmp_path / "empty",))
+    other = annotation(tmp_path, {"all": LINES}, exclude=(tmp_path / "empty",))
     with pytest.raises(TrainingDataError, match="empty has no annotated text; give files of trees, or folders"):
         annotate(replace(other, out=tmp_path / "more"), print)
 
@@ -117,10 +117,10 @@ def test_a_folder_of_another_run_is_refused(written, tmp_path: Path) -> None:
         ({"max_words": 9}, r"max_words \(was 60, now 9\)"),
         ({"source": "x"}, r"source \(was None, now 'x'\)"),
         ({"source_of": {"tiny": "x"}}, r"source_of\.tiny"),
-        ({"without": (tmp_path / "tiny.txt",)}, "without"),
-        ({"most_words": 5}, r"most_words \(was None, now 5\)"),
+        ({"exclude": (tmp_path / "tiny.txt",)}, "without"),
+        ({"max_text_words": 5}, r"most_words \(was None, now 5\)"),
     ):
-        with pytest.raises(TrainingDataError, match=f"out holds a run with other {message}; give the same ones"):
+        with pytest.raises(TrainingDataError, match=f"out holds a run with other {message}; use the same ones"):
             annotate(replace(chosen, **changes), lambda line: None)
     annotate(replace(chosen, workers=2), lambda line: None)
     (tmp_path / "teacher" / "network0.safetensors").write_bytes(b"others")
@@ -132,7 +132,7 @@ def test_a_folder_of_another_run_is_refused(written, tmp_path: Path) -> None:
 
 def test_a_part_of_a_text_is_evenly_spread(written, tmp_path: Path) -> None:
     lines = [f"line number {number} is here" for number in range(200)]
-    chosen = annotation(tmp_path, {"long": lines}, most_words=250)
+    chosen = annotation(tmp_path, {"long": lines}, max_text_words=250)
     annotate(chosen, lambda line: None)
     numbers = [int(line.split()[2]) for line in sentences_of(chosen.out, "long")]
     assert len(numbers) == 50, "a quarter"
@@ -152,13 +152,13 @@ def test_options_out_of_range(tmp_path: Path) -> None:
 @pytest.mark.embedded
 def test_text_is_split_as_the_embedded_pipeline_does() -> None:
     paragraphs = ["The old ferry left. Nobody on the quay had seen the captain!", "12 34 56 7.", "Rain.", "I can't."]
-    assert split(paragraphs, 2, 60) == [
+    assert split_sentences(paragraphs, 2, 60) == [
         ("The", "old", "ferry", "left", "."),
         ("Nobody", "on", "the", "quay", "had", "seen", "the", "captain", "!"),
         ("Rain", "."),
         ("I", "ca", "n't", "."),
     ]
-    assert [len(words) for words in split(paragraphs, 3, 8)] == [5, 4]
+    assert [len(words) for words in split_sentences(paragraphs, 3, 8)] == [5, 4]
 
 
 @pytest.mark.embedded
@@ -172,7 +172,7 @@ def test_a_span_parser_annotates(tmp_path: Path) -> None:
     for sentence in shard.sentences:
         probable = parser.span_posteriors(sentence.words, sentence.tags)
         told: dict[tuple[int, int, str], float] = {}
-        for start, end, chain, mass in zip(*(part.tolist() for part in sentence.beliefs), strict=True):
+        for start, end, chain, mass in zip(*(part.tolist() for part in sentence.marginals), strict=True):
             for label in dict.fromkeys(shard.chains[chain]):
                 told[start, end, label] = told.get((start, end, label), 0.0) + mass
         sure = {place: p for place, p in probable.items() if p > 0.5 and place[2] != "TOP"}

@@ -24,17 +24,17 @@ from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataErro
 from spacy_dtparse.models import embedded_model
 from spacy_dtparse.text import normal_word
 from training.cli import main
-from training.data.shards import Belief, Lists, read_shard, save_shard, shard_files
+from training.data.shards import LabelSets, SpanDistribution, read_shard, save_shard, shard_files
 from training.data.text import TextFile
 from training.data.treebanks import TreebankFile
 from training.teacher import annotating
 from training.teacher.annotating import Annotation, annotate
-from training.teacher.fitting import TeacherOptions, fit_teacher, judge
-from training.teacher.model import LEAST, Teacher, chosen_sentences, load_teacher, mean_vectors, save_teacher
-from training.teacher.network import Reader
+from training.teacher.fitting import TeacherOptions, evaluate_teacher, train_teacher
+from training.teacher.model import MIN_PROB, Teacher, load_teacher, mean_vectors, sample_sentences, save_teacher
+from training.teacher.network import WordPieceTokenizer
 
 EVERYDAY = Path(__file__).resolve().parents[3] / "assets" / "everyday" / "train.mrg"
-QUICK = TeacherOptions(epochs=24, warm=5, encoder_rate=5e-4, head_rate=5e-3, head_width=192, judge_every=6)
+QUICK = TeacherOptions(epochs=24, warmup_steps=5, encoder_learning_rate=5e-4, head_learning_rate=5e-3, head_width=192, eval_every=6)
 """On a few trees each pass is a step."""
 TREES = TreebankFile(EVERYDAY, limit=12).read()
 WORDS = [sentence.tree.words for sentence in TREES]
@@ -53,23 +53,23 @@ class Fitted:
 @pytest.fixture(scope="module")
 def fitted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fitted]:
     told: list[dict] = []
-    teacher = fit_teacher(TRAIN, TREES, QUICK, log=lambda **facts: told.append(facts))
+    teacher = train_teacher(TRAIN, TREES, QUICK, log=lambda **facts: told.append(facts))
     folder = tmp_path_factory.mktemp("teacher") / "small"
     save_teacher(folder, teacher)
     yield Fitted(teacher, folder, told)
     shutil.rmtree(folder)  # 45 MB
 
 
-def as_dict(belief: Belief) -> dict[tuple[int, int, int], float]:
+def as_dict(belief: SpanDistribution) -> dict[tuple[int, int, int], float]:
     return {(*span, label): mass for span, label, mass in zip(*(part.tolist() for part in belief[:3]), strict=True)}
 
 
-def assert_same(one: Belief, other: Belief, least: float) -> None:
+def assert_same(one: SpanDistribution, other: SpanDistribution, least: float) -> None:
     """That probabilities differ by no more than `least`; what is not listed is at most LEAST."""
     a, b = as_dict(one), as_dict(other)
     for key in a.keys() | b.keys():
-        assert a.get(key, LEAST) == pytest.approx(b.get(key, LEAST), abs=least), key
-    assert np.allclose(one.tag_sure, other.tag_sure, atol=least)
+        assert a.get(key, MIN_PROB) == pytest.approx(b.get(key, MIN_PROB), abs=least), key
+    assert np.allclose(one.tag_probs, other.tag_probs, atol=least)
 
 
 def test_a_teacher_learns_a_few_trees(fitted: Fitted) -> None:
@@ -78,41 +78,41 @@ def test_a_teacher_learns_a_few_trees(fitted: Fitted) -> None:
     for part, most in (("brackets", 0.1), ("labels", 0.4), ("tags", 0.4)):
         assert last[part] < most < first[part], part
     assert last["everyday"] > 97 and last["everyday_tags"] > 97 and last["everyday_exact"] > 80, "100 when written"
-    assert fitted.teacher.lists == Lists.of(TREES) and fitted.teacher.lists.sources == ("*", "everyday")
-    assert judge(fitted.teacher, TREES[:3], "*")["everyday"] > 80, "without the source"
+    assert fitted.teacher.lists == LabelSets.from_sentences(TREES) and fitted.teacher.lists.sources == ("*", "everyday")
+    assert evaluate_teacher(fitted.teacher, TREES[:3], "*")["everyday"] > 80, "without the source"
 
 
 def test_beliefs_are_probabilities(fitted: Fitted) -> None:
     teacher = fitted.teacher
-    for words, belief in zip(WORDS, teacher.beliefs(WORDS, "everyday"), strict=True):
+    for words, belief in zip(WORDS, teacher.marginals(WORDS, "everyday"), strict=True):
         n = len(words)
         held = np.zeros((n + 1, n + 1))
-        np.add.at(held, tuple(belief.spans.T), belief.mass)
-        assert held.max() <= 1 + 1e-5 and belief.mass.min() >= LEAST and len(belief.tags) == n
+        np.add.at(held, tuple(belief.spans.T), belief.probs)
+        assert held.max() <= 1 + 1e-5 and belief.probs.min() >= MIN_PROB and len(belief.tags) == n
         assert held[0, n] > 0.8 and held[np.arange(n), np.arange(1, n + 1)].min() > 0.8
         assert np.triu(held, 2).sum() == pytest.approx(n - 1, rel=0.15), "the spans of a binary tree"
-        assert 0 < belief.tag_sure.min() and belief.tag_sure.max() <= 1
+        assert 0 < belief.tag_probs.min() and belief.tag_probs.max() <= 1
         tree, sure = teacher.tree(words, belief)
         assert tree.words == tuple(words) and tree.labels[0] == "TOP" and 0 < sure <= 1
-    assert list(teacher.beliefs([], None)) == []
-    with pytest.raises(ConfigError, match="the teacher has not learned from 'wsj'"):
-        teacher.beliefs(WORDS, "wsj")
+    assert list(teacher.marginals([], None)) == []
+    with pytest.raises(ConfigError, match="the teacher was not trained on 'wsj'"):
+        teacher.marginals(WORDS, "wsj")
 
 
 def test_vectors_are_means_over_the_places_of_a_word(fitted: Fitted, tmp_path: Path) -> None:
-    save_shard(tmp_path / "a.00000.npz", fitted.teacher.lists, WORDS, list(fitted.teacher.beliefs(WORDS, "everyday")))
-    chosen, counts = chosen_sentences([tmp_path / "a.00000.npz"], 1, 2)
+    save_shard(tmp_path / "a.00000.npz", fitted.teacher.lists, WORDS, list(fitted.teacher.marginals(WORDS, "everyday")))
+    chosen, counts = sample_sentences([tmp_path / "a.00000.npz"], 1, 2)
     assert counts == Counter(normal_word(word) for words in WORDS for word in words)
     often = {word for word, times in counts.items() if times > 1}
     assert 0 < len(chosen) <= len(WORDS) and often <= {normal_word(word) for words in chosen for word in words}
-    assert len(chosen_sentences([tmp_path / "a.00000.npz"], 99, 1)[0]) == len(WORDS)
+    assert len(sample_sentences([tmp_path / "a.00000.npz"], 99, 1)[0]) == len(WORDS)
     found = mean_vectors(fitted.teacher, WORDS, counts, "everyday")
     assert set(found.words) == set(counts) and found.counts.tolist() == [counts[word] for word in found.words]
-    network, reader = fitted.teacher.networks[0], Reader()
+    network, tokenizer = fitted.teacher.networks[0], WordPieceTokenizer()
     sums: dict[str, list[np.ndarray]] = {}
     with torch.inference_mode():
         for words in WORDS:
-            vectors = network.read_words([reader.read(words)], [fitted.teacher.lists.source("everyday")])[0, 1:-1]
+            vectors = network.encode_words([tokenizer.tokenize(words)], [fitted.teacher.lists.source("everyday")])[0, 1:-1]
             for word, vector in zip(words, vectors.numpy(), strict=True):
                 sums.setdefault(normal_word(word), []).append(vector)
     for word, vector in zip(found.words, found.vectors, strict=True):
@@ -122,13 +122,13 @@ def test_vectors_are_means_over_the_places_of_a_word(fitted: Fitted, tmp_path: P
 
 def test_beliefs_are_the_same_in_any_batch(fitted: Fitted) -> None:
     words = [*WORDS, ("Stop",), ("strange",) * 40]
-    together = list(fitted.teacher.beliefs(words, None))
+    together = list(fitted.teacher.marginals(words, None))
     assert [len(belief.tags) for belief in together] == list(map(len, words)), "in order"
     for batch in (1, 60):
-        beliefs = list(zip(together, fitted.teacher.beliefs(words, None, batch=batch), strict=True))
-        for one, other in beliefs[: len(WORDS)]:
+        marginals = list(zip(together, fitted.teacher.marginals(words, None, batch_tokens=batch), strict=True))
+        for one, other in marginals[: len(WORDS)]:
             assert_same(one, other, 1e-2)
-        for one, other in beliefs[len(WORDS) :]:
+        for one, other in marginals[len(WORDS) :]:
             assert_same(one, other, 5e-2)  # of what it is not sure about, numbers of 16 bits say less
 
 
@@ -137,12 +137,12 @@ def test_a_saved_teacher_believes_the_same(fitted: Fitted) -> None:
     loaded = load_teacher([fitted.folder])
     assert loaded.lists == fitted.teacher.lists and loaded.meta["options"]["epochs"] == 24
     assert loaded.networks[0].width == 192
-    before, after = (list(teacher.beliefs(WORDS, "everyday")) for teacher in (fitted.teacher, loaded))
+    before, after = (list(teacher.marginals(WORDS, "everyday")) for teacher in (fitted.teacher, loaded))
     for one, other in zip(before, after, strict=True):
         assert all(np.array_equal(*pair) for pair in zip(one, other, strict=True))
     twice = load_teacher([fitted.folder, fitted.folder])
     assert len(twice.networks) == 2
-    for one, other in zip(before, twice.beliefs(WORDS, "everyday"), strict=True):
+    for one, other in zip(before, twice.marginals(WORDS, "everyday"), strict=True):
         assert_same(one, other, 1e-4)
 
 
@@ -172,38 +172,38 @@ class Killed(Exception):
 
 
 def test_a_run_that_was_cut_goes_on_to_the_same_teacher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(training.teacher.fitting, "_KEEP_EVERY", -1.0)
-    options = replace(QUICK, epochs=3, judge_every=1)
+    monkeypatch.setattr(training.teacher.fitting, "_SAVE_EVERY", -1.0)
+    options = replace(QUICK, epochs=3, eval_every=1)
     train = [*TRAIN[:6], *((2.0, sentence, False) for sentence in TREES[6:9])]
 
     def killed(**facts) -> None:
         if facts["step"] == 2:
             raise Killed
 
-    whole = fit_teacher(train, [], options)
+    whole = train_teacher(train, [], options)
     with pytest.raises(Killed):
-        fit_teacher(train, [], options, workdir=tmp_path, log=killed)
+        train_teacher(train, [], options, workdir=tmp_path, log=killed)
     told: list[dict] = []
-    resumed = fit_teacher(train, [], options, workdir=tmp_path, log=lambda **facts: told.append(facts))
+    resumed = train_teacher(train, [], options, workdir=tmp_path, log=lambda **facts: told.append(facts))
     assert [facts.get("resumed", facts.get("step")) for facts in told] == [2, 3]
     found = resumed.networks[0].state_dict()
     for name, tensor in whole.networks[0].state_dict().items():
         assert torch.allclose(tensor, found[name], atol=1e-5), name
     told.clear()
-    fit_teacher(train, [], options, workdir=tmp_path, log=lambda **facts: told.append(facts))
+    train_teacher(train, [], options, workdir=tmp_path, log=lambda **facts: told.append(facts))
     assert told == [{"resumed": 3}], "nothing is left to do"
-    with pytest.raises(TrainingDataError, match=r"a run with other options\.batch \(was 1000, now 900\); give the"):
-        fit_teacher(train, [], replace(options, batch=900), workdir=tmp_path)
+    with pytest.raises(TrainingDataError, match=r"a run with other options\.batch_tokens \(was 1000, now 900\); give the"):
+        train_teacher(train, [], replace(options, batch_tokens=900), workdir=tmp_path)
     with pytest.raises(TrainingDataError, match=r"a run with other sentences \(was 9, now 8\)"):
-        fit_teacher(train[1:], [], options, workdir=tmp_path)
+        train_teacher(train[1:], [], options, workdir=tmp_path)
     (tmp_path / "state.pt").unlink()  # 150 MB
 
 
 def test_a_teacher_goes_on_from_another(fitted: Fitted) -> None:
     told: list[dict] = []
-    options = replace(QUICK, epochs=1, encoder_rate=1e-6, head_rate=1e-6, head_width=64, judge_every=1)
+    options = replace(QUICK, epochs=1, encoder_learning_rate=1e-6, head_learning_rate=1e-6, head_width=64, eval_every=1)
     more = [(1.0, replace(sentence, source="other"), True) for sentence in TREES]
-    made = fit_teacher(more, TREES, options, start=fitted.teacher, log=lambda **facts: told.append(facts))
+    made = train_teacher(more, TREES, options, start=fitted.teacher, log=lambda **facts: told.append(facts))
     assert made.lists == fitted.teacher.lists, "labels, tags and sources are those of the first"
     assert made.networks[0].width == 192, "and so are the heads"
     assert told[-1]["labels"] < 0.5 and told[-1]["everyday"] > 97
@@ -229,14 +229,14 @@ def test_text_is_annotated(fitted: Fitted, tmp_path: Path, monkeypatch: pytest.M
     words = [[sentence.words for sentence in part] for part in parts]
     assert [list(map(len, part)) for part in words] == [[4, 9], [13]]
     assert words[0][0] == ("The", "kettle", "whistles", ".")
-    expected = [belief for part in words for belief in fitted.teacher.beliefs(part, "everyday")]
+    expected = [belief for part in words for belief in fitted.teacher.marginals(part, "everyday")]
     lists = fitted.teacher.lists
     for sentence, belief in zip(sentences, expected, strict=True):
         assert sentence.tags == tuple(lists.tags[tag] for tag in belief.tags)
-        assert sentence.sure == pytest.approx(belief.tag_sure.min(), abs=1e-2)
-        starts, ends, labels, mass = sentence.beliefs
+        assert sentence.min_tag_prob == pytest.approx(belief.tag_probs.min(), abs=1e-2)
+        starts, ends, labels, mass = sentence.marginals
         spans = np.stack([starts, ends], axis=1)
-        assert_same(Belief(spans, labels, mass, belief.tags, belief.tag_sure), belief, 1e-2)
+        assert_same(SpanDistribution(spans, labels, mass, belief.tags, belief.tag_probs), belief, 1e-2)
     written = {path.name: path.stat().st_mtime_ns for path in annotation.out.iterdir()}
     lines.clear()
     annotate(annotation, lines.append)
@@ -249,15 +249,15 @@ def test_text_is_annotated(fitted: Fitted, tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    settings = [part for name in ("epochs=1", "warm=1", "head_rate=0.001") for part in ("--set", name)]
+    settings = [part for name in ("epochs=1", "warmup_steps=1", "head_learning_rate=0.001") for part in ("--set", name)]
     trees, conllu = f"{EVERYDAY},limit=6", tmp_path / "ud" / "a.conllu"
     conllu.parent.mkdir()
     conllu.write_text("1\tDogs\t_\tNOUN\tOTHER\t_\t2\tx\t_\t_\n2\tbark\t_\tVERB\tVBP\t_\t0\tx\t_\t_\n")
     work, out = tmp_path / "work", tmp_path / "out"
-    command = ["teacher", "fit", "--dev", trees, "--dependencies", f"{conllu},weight=2", "--more-source", "later"]
+    command = ["teacher", "fit", "--dev", trees, "--dependencies", f"{conllu},weight=2", "--reserve-source", "later"]
     command += [*settings, "--workdir", str(work), "--out", str(out)]
     assert main([*command, "--train", trees]) == 0
-    assert "a teacher of" in capsys.readouterr().out
+    assert "teacher with" in capsys.readouterr().out
     assert json.loads((work / "log.jsonl").read_text().splitlines()[-1])["step"] == 1
     facts = json.loads((out / "teacher.json").read_text())
     assert facts["lists"]["sources"] == ["*", "everyday", "later", "ud"] and facts["meta"]["sentences"] == 7
@@ -267,18 +267,18 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
         assert capsys.readouterr().out.startswith("everyday ")
     scores = []
     for share in ("0", "1"):
-        beside = ["--beside", embedded_model("en_span"), "--share", share]
+        beside = ["--interpolate", embedded_model("en_span"), "--interpolation-weight", share]
         assert main(["teacher", "evaluate", str(out), "--dev", trees, *beside]) == 0
         scores.append(float(capsys.readouterr().out.split()[1]))
     assert scores[0] < 40 < 80 < scores[1], "the English parser has learned more than a step"
     for arguments, message in (
-        (command, "there is nothing to learn from"),
+        (command, "no training data"),
         ([*command, "--train", trees, "--set", "epoch=2"], "there is no setting 'epoch'"),
         (["teacher", "evaluate", str(out), "--dev", trees, "--source", "wsj"], "has not learned from 'wsj'"),
-        (["teacher", "evaluate", str(out), "--dev", trees, "--share", "1.1"], "--share is 1.1; give"),
+        (["teacher", "evaluate", str(out), "--dev", trees, "--interpolation-weight", "1.1"], "--interpolation-weight is 1.1; it"),
         (
-            ["teacher", "evaluate", str(out), "--dev", trees, "--beside", embedded_model("en_trees")],
-            "has no probabilities",
+            ["teacher", "evaluate", str(out), "--dev", trees, "--interpolate", embedded_model("en_trees")],
+            "computes no span marginals",
         ),
         (["teacher", "evaluate", str(tmp_path), "--dev", trees], "contains no readable teacher"),
     ):

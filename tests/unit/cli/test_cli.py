@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[3]
 @pytest.fixture(autouse=True)
 def rule_parser_loads(monkeypatch):
     monkeypatch.setattr(spacy_dtparse.parsers, "load_parser", load_rule_or_real)
-    monkeypatch.setattr("spacy_dtparse.kernels.warmup.kernels_compiled", lambda: True)
+    monkeypatch.setattr("spacy_dtparse.kernels.cache_state.are_kernels_compiled", lambda: True)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import time
 import pytest
 
 from spacy_dtparse.cli import progress
-from spacy_dtparse.cli.progress import Progress, ended_together
+from spacy_dtparse.cli.progress import Progress, stop_workers_on_error
 
 from .test_cli import PROGRAM, ROOT, pipeline, rule_parser_loads, run  # noqa: F401 (fixtures)
 
@@ -122,14 +122,14 @@ def heeded_interrupts():
 
 
 def test_interrupts_are_given_back(heeded_interrupts):
-    with pytest.raises(KeyboardInterrupt), ended_together():
+    with pytest.raises(KeyboardInterrupt), stop_workers_on_error():
         assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(5)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with ended_together():
+        with stop_workers_on_error():
             assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -13,13 +13,13 @@ ROOT = Path(__file__).parents[3]
 PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from spacy_dtparse.kernels.warmup import kernels_compiled
-before = kernels_compiled()
+from spacy_dtparse.kernels.cache_state import are_kernels_compiled
+before = are_kernels_compiled()
 if sys.argv[2] == "compile":
     import numpy as np
     from spacy_dtparse.model.trees.model import hash_table
     hash_table(np.array([5, 9], dtype=np.uint64), np.array([0, 1], dtype=np.int32))
-print(before, kernels_compiled())
+print(before, are_kernels_compiled())
 """
 
 

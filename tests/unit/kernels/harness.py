@@ -16,7 +16,7 @@ from spacy_dtparse.features.trees.lexicon import Lexicon, tag_class
 from spacy_dtparse.features.trees.names import atom_names
 from spacy_dtparse.features.trees.tables import get_templates
 from spacy_dtparse.features.trees.templates import Templates, compile_templates
-from spacy_dtparse.kernels.jit import from_python
+from spacy_dtparse.kernels.jit import callable_from_python
 from spacy_dtparse.kernels.trees import features as k
 from spacy_dtparse.kernels.trees import state as states
 from spacy_dtparse.kernels.trees.atoms import AtomMap
@@ -45,11 +45,11 @@ KERNEL_MARKS = [
     pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning"),
 ]
 
-infer = from_python(states.infer)
-is_complete = from_python(states.is_complete)
-label_allowed = from_python(states.label_allowed)
-list_windows = from_python(states.list_windows)
-start_sentence = from_python(states.start_sentence)
+infer = callable_from_python(states.infer)
+is_complete = callable_from_python(states.is_complete)
+is_label_legal = callable_from_python(states.is_label_legal)
+list_windows = callable_from_python(states.list_windows)
+start_sentence = callable_from_python(states.start_sentence)
 
 TAGS = ("DT", "NN", "VBD", ",", "XX")
 WORDS = ("*rare*", "the", "nothing", "cat", "saw", ",")
@@ -160,7 +160,7 @@ class KernelState:
             (i, j, name)
             for i, j in self.windows()
             for label, name in enumerate(self.lexicon.labels)
-            if label_allowed(
+            if is_label_legal(
                 self.grammar,
                 self.nodes,
                 self.frontier,
@@ -176,7 +176,7 @@ class KernelState:
         return found
 
     def apply(self, i: int, j: int, label: str) -> None:
-        number = self.lexicon.labels.number(label, len(self.lexicon.labels))
+        number = self.lexicon.labels.id_of(label, len(self.lexicon.labels))
         children = np.zeros(len(self.tokens) + 1, dtype=np.int32)
         self.low, self.cursor, self.size = infer(
             self.grammar, self.heads, self.nodes, self.frontier, self.low, self.cursor, self.size,

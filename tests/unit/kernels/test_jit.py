@@ -14,7 +14,7 @@ import numba
 import pytest
 from numba.core import caching, config
 
-from spacy_dtparse.kernels.jit import KERNEL_ROOT, _cache_folder, others_write, sources_digest
+from spacy_dtparse.kernels.jit import KERNEL_ROOT, _cache_folder, is_writable_by_others, sources_digest
 
 pytestmark = [
     pytest.mark.kernel,
@@ -89,7 +89,7 @@ def test_all_drawers_share_one_digest():
     from spacy_dtparse.kernels.trees import batch
 
     stamps = {
-        kernel.compiled._cache._impl.locator.get_source_stamp() for kernel in (links.list_features, batch.search_each)
+        kernel.compiled._cache._impl.locator.get_source_stamp() for kernel in (links.list_features, batch.search_from)
     }
     assert stamps == {sources_digest(KERNEL_ROOT)}
 
@@ -101,7 +101,7 @@ import numba
 import numpy as np
 from numba.core.runtime import rtsys
 from spacy_dtparse.kernels.recurrent.tagging import score_tags
-from spacy_dtparse.model.recurrent.ahead import arguments
+from spacy_dtparse.model.recurrent.warmup import arguments
 given = arguments()[score_tags]
 for _ in range(50):
     score_tags(*given)
@@ -163,7 +163,7 @@ def test_a_folder_that_others_write_to_is_not_used(tmp_path, monkeypatch):
     shared.mkdir()
     for mode, unsafe in ((0o700, False), (0o755, False), (0o775, False), (0o777, True), (0o1777, True)):
         shared.chmod(mode)
-        assert others_write(shared) == unsafe
+        assert is_writable_by_others(shared) == unsafe
     monkeypatch.setattr(config, "CACHE_DIR", str(shared))
     home = tmp_path / "home"
     home.mkdir()
@@ -174,7 +174,7 @@ def test_a_folder_that_others_write_to_is_not_used(tmp_path, monkeypatch):
     assert _cache_folder(home) == shared
     if hasattr(os, "geteuid"):
         monkeypatch.setattr(os, "geteuid", lambda: shared.stat().st_uid + 1 if shared.stat().st_uid else 12345)
-        assert others_write(shared) == bool(shared.stat().st_uid)
+        assert is_writable_by_others(shared) == bool(shared.stat().st_uid)
     _cache_folder.cache_clear()
 
 

@@ -13,9 +13,9 @@ import pytest
 
 from spacy_dtparse.cli import main
 from spacy_dtparse.cli.pipelines import model_kind
-from spacy_dtparse.kernels import jit, warmup
+from spacy_dtparse.kernels import cache_state, jit
 from spacy_dtparse.kernels.recurrent.units import multiply
-from spacy_dtparse.model import ahead
+from spacy_dtparse.model import kernel_warmup
 from spacy_dtparse.models import embedded_model
 from spacy_dtparse.parsers import load_parser, load_tagger
 from spacy_dtparse.parsers.dtree import DtreeParser
@@ -32,18 +32,18 @@ def stamps(tmp_path, monkeypatch):
     """An empty folder for words about parts, where compiled kernels seem to be; and no process is started."""
     (tmp_path / "kernel.nbi").touch()
     started = []
-    monkeypatch.setattr(warmup, "_cache_folder", lambda folder: tmp_path)
-    monkeypatch.setattr(warmup, "disabled", lambda: False)
-    monkeypatch.setattr(ahead, "disabled", lambda: False)
-    monkeypatch.setattr(ahead._Kernels, "_start_worker", lambda self, share: started.append(share))
-    monkeypatch.setattr(ahead, "_kernels", ahead._Kernels())
-    monkeypatch.delenv(ahead.WAIT, raising=False)
-    monkeypatch.setattr(ahead, "_processors", lambda: 2)
+    monkeypatch.setattr(cache_state, "_cache_folder", lambda folder: tmp_path)
+    monkeypatch.setattr(cache_state, "is_jit_disabled", lambda: False)
+    monkeypatch.setattr(kernel_warmup, "is_jit_disabled", lambda: False)
+    monkeypatch.setattr(kernel_warmup._WarmupState, "_start_worker", lambda self, share: started.append(share))
+    monkeypatch.setattr(kernel_warmup, "_kernels", kernel_warmup._WarmupState())
+    monkeypatch.delenv(kernel_warmup.WAIT, raising=False)
+    monkeypatch.setattr(kernel_warmup, "_processors", lambda: 2)
     return started
 
 
 def interprets() -> bool:
-    return jit._thread.interprets
+    return jit._thread.interpreting
 
 
 def parse(kind: str) -> None:
@@ -57,19 +57,19 @@ def parse(kind: str) -> None:
 
 
 @KERNEL_MARKS[0]
-@pytest.mark.parametrize("kind", sorted(ahead.NEEDS))
+@pytest.mark.parametrize("kind", sorted(kernel_warmup.NEEDS))
 def test_a_parse_compiles_no_other_variant(kind):
-    kernels = [kernel for part in ahead.NEEDS[kind] for kernel in ahead.kernels_of(part)]
-    ahead.compile_parts(ahead.NEEDS[kind])
+    kernels = [kernel for part in kernel_warmup.NEEDS[kind] for kernel in kernel_warmup.kernels_of(part)]
+    kernel_warmup.compile_parts(kernel_warmup.NEEDS[kind])
     before = [list(kernel.compiled.signatures) for kernel in kernels if isinstance(kernel, jit.Kernel)]
     parse(kind)
     assert [list(kernel.compiled.signatures) for kernel in kernels if isinstance(kernel, jit.Kernel)] == before
 
 
 def test_no_kernel_belongs_to_two_parts():
-    kernels = [kernel for part in ahead.PARTS for kernel in ahead.kernels_of(part)]
+    kernels = [kernel for part in kernel_warmup.PARTS for kernel in kernel_warmup.kernels_of(part)]
     assert len(kernels) == len({*kernels}) >= 6
-    assert {part for needed in ahead.NEEDS.values() for part in needed} == {*ahead.PARTS}
+    assert {part for needed in kernel_warmup.NEEDS.values() for part in needed} == {*kernel_warmup.PARTS}
 
 
 def test_the_kind_is_read_off_the_header(tmp_path):
@@ -83,52 +83,52 @@ def test_the_kind_is_read_off_the_header(tmp_path):
 
 def test_what_is_short_is_interpreted_until_the_kernels_are_there(stamps, caplog):
     caplog.set_level(logging.WARNING, logger="spacy_dtparse")
-    with ahead.kernels_for("dtree", 10):
+    with kernel_warmup.kernels_for("dtree", 10):
         assert interprets()
-        with ahead.kernels_for("other", 10):  # of a kind that is not compiled ahead: as around it
+        with kernel_warmup.kernels_for("other", 10):  # of a kind that is not compiled ahead: as around it
             assert interprets()
     assert not interprets() and stamps == [["search"], ["reader"]]
-    with ahead.kernels_for("dtree", 10):
+    with kernel_warmup.kernels_for("dtree", 10):
         assert interprets() and len(stamps) == 2
     assert [record.message.split(" (")[0] for record in caplog.records] == [
         "spacy_dtparse compiles its kernels in the background"
     ]
-    for part in ahead.NEEDS["dtree"]:
-        warmup.PartStamp(part).leave()
-    ahead._kernels._next_look = 0.0
-    with ahead.kernels_for("dtree", 10):
+    for part in kernel_warmup.NEEDS["dtree"]:
+        cache_state.PartStamp(part).release()
+    kernel_warmup._kernels._next_look = 0.0
+    with kernel_warmup.kernels_for("dtree", 10):
         assert not interprets()
-    with ahead.kernels_for("other", 10):
+    with kernel_warmup.kernels_for("other", 10):
         assert not interprets()
 
 
-@pytest.mark.parametrize("tokens, before", [(ahead.SHORT + 1, 0), (10, ahead.MOST)])
+@pytest.mark.parametrize("tokens, before", [(kernel_warmup.SHORT + 1, 0), (10, kernel_warmup.MAX_INTERPRETED)])
 def test_what_is_long_waits(stamps, tokens, before, monkeypatch):
     def compiled_meanwhile(seconds):
-        warmup.PartStamp("chart").leave()
+        cache_state.PartStamp("chart").release()
 
-    monkeypatch.setattr(ahead.time, "sleep", compiled_meanwhile)
-    monkeypatch.setattr(ahead.time, "monotonic", iter(range(0, 1000, 5)).__next__)
-    ahead._kernels.interpreted = before
-    with ahead.kernels_for("span", tokens):
-        assert not interprets() and ahead._kernels.ready == {"chart"}
+    monkeypatch.setattr(kernel_warmup.time, "sleep", compiled_meanwhile)
+    monkeypatch.setattr(kernel_warmup.time, "monotonic", iter(range(0, 1000, 5)).__next__)
+    kernel_warmup._kernels.interpreted = before
+    with kernel_warmup.kernels_for("span", tokens):
+        assert not interprets() and kernel_warmup._kernels.ready == {"chart"}
 
 
 def test_where_nobody_compiles_it_is_done_here(stamps, monkeypatch):
     clock = iter(range(0, 1000, 10))
-    monkeypatch.setattr(ahead.time, "monotonic", lambda: next(clock))
-    monkeypatch.setattr(ahead.time, "sleep", lambda seconds: None)
-    with ahead.kernels_for("span", ahead.SHORT + 1):
+    monkeypatch.setattr(kernel_warmup.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(kernel_warmup.time, "sleep", lambda seconds: None)
+    with kernel_warmup.kernels_for("span", kernel_warmup.SHORT + 1):
         assert not interprets()
     assert next(clock) <= 60
 
 
 def test_nobody_waits_longer_than_a_minute(stamps, monkeypatch):
     clock = iter(range(0, 1000, 7))
-    monkeypatch.setattr(ahead.time, "monotonic", lambda: next(clock))
-    monkeypatch.setattr(ahead.time, "sleep", lambda seconds: warmup.PartStamp("chart").beat())
-    with ahead.kernels_for("span", ahead.SHORT + 1):
-        assert not interprets() and warmup.PartStamp("chart").is_coming()
+    monkeypatch.setattr(kernel_warmup.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(kernel_warmup.time, "sleep", lambda seconds: cache_state.PartStamp("chart").beat())
+    with kernel_warmup.kernels_for("span", kernel_warmup.SHORT + 1):
+        assert not interprets() and cache_state.PartStamp("chart").is_compiling()
     assert next(clock) > 60
 
 
@@ -139,70 +139,70 @@ def test_the_processors_of_this_process(given, counted, monkeypatch):
     else:
         monkeypatch.delattr(os, "sched_getaffinity", raising=False)
         monkeypatch.setattr(os, "cpu_count", lambda: given["count"])
-    assert ahead._processors() == counted
+    assert kernel_warmup._processors() == counted
 
 
 def test_what_another_process_compiles_is_not_started(stamps):
-    warmup.PartStamp("search").beat()
-    ahead.begin("dtree", "recurrent")
+    cache_state.PartStamp("search").beat()
+    kernel_warmup.start_compiling("dtree", "recurrent")
     assert stamps == [["reader", "tagger"]]
 
 
 def test_one_processor_gets_one_process(stamps, monkeypatch):
-    monkeypatch.setattr(ahead, "_processors", lambda: 1)
-    ahead.begin("dtree")
+    monkeypatch.setattr(kernel_warmup, "_processors", lambda: 1)
+    kernel_warmup.start_compiling("dtree")
     assert stamps == [["search", "reader"]]
 
 
 def test_the_variable_forbids_it(stamps, monkeypatch):
-    monkeypatch.setenv(ahead.WAIT, "1")
-    with ahead.kernels_for("dtree", 1):
+    monkeypatch.setenv(kernel_warmup.WAIT, "1")
+    with kernel_warmup.kernels_for("dtree", 1):
         assert not interprets() and not stamps
 
 
 def test_without_a_folder_it_is_said(stamps, monkeypatch, caplog):
-    monkeypatch.setattr(ahead, "cache_folder", lambda: None)
+    monkeypatch.setattr(kernel_warmup, "cache_folder", lambda: None)
     for _ in range(2):
-        with ahead.kernels_for("dtree", 1):
+        with kernel_warmup.kernels_for("dtree", 1):
             assert not interprets() and not stamps
     assert [record.message[:30] for record in caplog.records] == ["no writable folder for compile"]
 
 
 def test_words_about_a_part(stamps, tmp_path, monkeypatch):
-    stamp = warmup.PartStamp("search")
-    assert not stamp.is_compiled() and not stamp.is_coming()
+    stamp = cache_state.PartStamp("search")
+    assert not stamp.is_compiled() and not stamp.is_compiling()
     stamp.beat()
-    assert stamp.is_coming() and not stamp.is_compiled()
+    assert stamp.is_compiling() and not stamp.is_compiled()
     os.utime(tmp_path / "search.busy", (1, 1))
-    assert not stamp.is_coming()
-    stamp.leave(compiled=False)
+    assert not stamp.is_compiling()
+    stamp.release(compiled=False)
     assert not (tmp_path / "search.busy").exists() and not stamp.is_compiled()
-    stamp.leave()
-    assert stamp.is_compiled() and not warmup.PartStamp("reader").is_compiled()
-    monkeypatch.setattr(warmup.config, "CPU_NAME", "another")
-    assert not warmup.PartStamp("search").is_compiled()
-    monkeypatch.setattr(warmup, "_cache_folder", lambda folder: None)
-    nowhere = warmup.PartStamp("search")
+    stamp.release()
+    assert stamp.is_compiled() and not cache_state.PartStamp("reader").is_compiled()
+    monkeypatch.setattr(cache_state.config, "CPU_NAME", "another")
+    assert not cache_state.PartStamp("search").is_compiled()
+    monkeypatch.setattr(cache_state, "_cache_folder", lambda folder: None)
+    nowhere = cache_state.PartStamp("search")
     nowhere.beat()
-    nowhere.leave()
-    assert not nowhere.is_compiled() and not nowhere.is_coming()
+    nowhere.release()
+    assert not nowhere.is_compiled() and not nowhere.is_compiling()
 
 
 def test_compiling_leaves_word(stamps, tmp_path, monkeypatch):
     compiled = []
-    monkeypatch.setattr(ahead, "kernels_of", lambda part: {part: ("an argument",)})
-    monkeypatch.setattr(ahead, "compile_for", lambda *given: compiled.append(given))
-    ahead.compile_parts(["chart", "tagger"])
+    monkeypatch.setattr(kernel_warmup, "kernels_of", lambda part: {part: ("an argument",)})
+    monkeypatch.setattr(kernel_warmup, "compile_for", lambda *given: compiled.append(given))
+    kernel_warmup.compile_parts(["chart", "tagger"])
     assert compiled == [("chart", "an argument"), ("tagger", "an argument")]
-    assert all(warmup.PartStamp(part).is_compiled() for part in ("chart", "tagger"))
+    assert all(cache_state.PartStamp(part).is_compiled() for part in ("chart", "tagger"))
 
     def fails(*given):
         raise OSError
 
-    monkeypatch.setattr(ahead, "compile_for", fails)
+    monkeypatch.setattr(kernel_warmup, "compile_for", fails)
     with pytest.raises(OSError):
-        ahead.compile_parts(["search"])
-    assert not (tmp_path / "search.busy").exists() and not warmup.PartStamp("search").is_compiled()
+        kernel_warmup.compile_parts(["search"])
+    assert not (tmp_path / "search.busy").exists() and not cache_state.PartStamp("search").is_compiled()
 
 
 @KERNEL_MARKS[0]
@@ -211,12 +211,12 @@ def test_interpreted_kernels_find_the_same():
     left, right = rng.random((5, 12), np.float32), rng.random((12, 7), np.float32)
     products = np.empty((2, 5, 7), np.float32)
     multiply(left, right, products[0])
-    with jit.interpreted():
+    with jit.interpret_kernels():
         multiply(left, right, products[1])
     assert np.allclose(*products, rtol=1e-6)
     parser = load_parser(embedded_model("en_dtparse"))
     compiled = parser.parse(WORDS, TAGS)
-    with jit.interpreted():
+    with jit.interpret_kernels():
         found = parser.parse(WORDS, TAGS)
     assert (found.tree, found.status) == (compiled.tree, compiled.status)
     assert found.scores == pytest.approx(compiled.scores, rel=1e-4)
@@ -227,18 +227,18 @@ def test_nothing_is_compiled_inside(monkeypatch):
     doubled = jit.kernel(lambda x: 2 * x)
     if not isinstance(doubled, jit.Kernel):
         pytest.skip("NUMBA_DISABLE_JIT")
-    with jit.interpreted():
+    with jit.interpret_kernels():
         assert doubled(4) == 8 and not doubled.compiled.signatures
-        with pytest.raises(TypeError), jit.interpreted():
+        with pytest.raises(TypeError), jit.interpret_kernels():
             doubled(None)
         assert doubled(3) == 6 and not doubled.compiled.signatures
     assert doubled(4) == 8 and len(doubled.compiled.signatures) == 1
 
 
 def test_warmup_needs_a_folder_and_a_compiler(stamps, monkeypatch, capsys):
-    monkeypatch.setattr(warmup, "_cache_folder", lambda folder: None)
+    monkeypatch.setattr(cache_state, "_cache_folder", lambda folder: None)
     assert main(["warmup"]) == 1 and "NUMBA_CACHE_DIR" in capsys.readouterr().err
-    monkeypatch.setattr(warmup, "disabled", lambda: True)
+    monkeypatch.setattr(cache_state, "is_jit_disabled", lambda: True)
     assert main(["warmup"]) == 1 and "NUMBA_DISABLE_JIT" in capsys.readouterr().err
 
 
@@ -248,7 +248,7 @@ def test_the_first_run_the_next_and_a_warm_image(tmp_path):
     """An empty cache: the first command interprets, warmup waits for what it began, then nothing is compiled."""
 
     def run(*arguments):
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA", ahead.WAIT))}
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA", kernel_warmup.WAIT))}
         return subprocess.run(
             [sys.executable, "-m", "spacy_dtparse", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=300,
             env={**kept, "NUMBA_CACHE_DIR": str(tmp_path)}, check=True,
@@ -259,7 +259,7 @@ def test_the_first_run_the_next_and_a_warm_image(tmp_path):
     assert not (tmp_path / "search.part").exists()
     assert "en_dtparse: compiled" in run("warmup").stdout
     kernels = {path.name for path in tmp_path.glob("*.nbi")}
-    assert {path.stem for path in tmp_path.glob("*.part")} == {*ahead.PARTS}
+    assert {path.stem for path in tmp_path.glob("*.part")} == {*kernel_warmup.PARTS}
     second = run("The cat sat on the mat.")
     assert second.stdout == first.stdout and second.stderr == ""
     assert {path.name for path in tmp_path.glob("*.nbi")} == kernels

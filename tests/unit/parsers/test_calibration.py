@@ -13,30 +13,43 @@ from spacy_dtparse.errors import DtparseError, ModelFormatError, TrainingDataErr
 from spacy_dtparse.model.container import container_digest
 from spacy_dtparse.models import PARSERS, embedded_model
 from spacy_dtparse.parsers import ParseResult
-from spacy_dtparse.parsers.calibration import CALIBRATION, Calibrated, Calibration, expected, packaged
+from spacy_dtparse.parsers.calibration import (
+    CALIBRATION,
+    Calibration,
+    ResultCalibrator,
+    packaged_calibrations,
+    tree_estimates,
+)
 from spacy_dtparse.parsers.span.parser import SpanParser
 from spacy_dtparse.trees import Tree
 from tests.span_models import SENTENCES, random_model
-from training.data.calibrating import Judged, calibration_error, errors_by_treebank, fit_calibration, reliability, table
+from training.data.calibrating import (
+    CalibrationData,
+    calibration_error,
+    calibration_table,
+    errors_by_treebank,
+    fit_calibration,
+    reliability,
+)
 
 PLAIN = Calibration((1, 1, 0), (-1, 0))
 """Leaves the probabilities of constituents as they are."""
 
 
-def judged(size: int, seed: int, sharper: float = 1.0) -> Judged:
+def judged(size: int, seed: int, sharper: float = 1.0) -> CalibrationData:
     """What a parser said that is right as often as its log odds, divided by `sharper`, say."""
     random = np.random.default_rng(seed)
     odds = random.normal(2, 2, size)
     right = random.random(size) < 1 / (1 + np.exp(-odds))
     errors = random.exponential(1, size)
-    whole = random.random(size) < 1 / (1 + np.exp(1 + 2 * np.log(errors + 0.01)))
-    return Judged(1 / (1 + np.exp(-sharper * odds)), right, errors, np.exp(-errors), whole)
+    right_trees = random.random(size) < 1 / (1 + np.exp(1 + 2 * np.log(errors + 0.01)))
+    return CalibrationData(1 / (1 + np.exp(-sharper * odds)), right, errors, np.exp(-errors), right_trees)
 
 
 def test_the_plain_map_changes_nothing_but_the_ends():
     p = np.array([0.0, 0.001, 0.2, 0.5, 0.97, 1.0])
-    assert np.allclose(PLAIN.of_constituents(p), [5e-4, 0.001, 0.2, 0.5, 0.97, 1 - 1e-5])
-    assert PLAIN.of_trees(np.array(0.99)) == pytest.approx(0.5)
+    assert np.allclose(PLAIN.calibrate_constituents(p), [5e-4, 0.001, 0.2, 0.5, 0.97, 1 - 1e-5])
+    assert PLAIN.calibrate_trees(np.array(0.99)) == pytest.approx(0.5)
 
 
 def test_what_a_parser_exaggerates_is_taken_back():
@@ -50,18 +63,18 @@ def test_what_a_parser_exaggerates_is_taken_back():
             one = record[what]
             assert max(one["fitted"], one["others"]) < one["chance"] + 0.015 < one["raw"]
             assert sum(part["count"] for part in one["curve"]) == one["count"] == 4000
-    assert table(records).count("\n") == 3
+    assert calibration_table(records).count("\n") == 3
 
 
 def test_the_calibration_error_is_that_of_the_bins():
-    said, right = np.array([0.05, 0.95, 0.95, 1.0]), np.array([False, True, False, True])
-    assert [one["count"] for one in reliability(said, right)] == [1, 3]
-    assert calibration_error(said, right) == pytest.approx((0.05 + 3 * (2.9 / 3 - 2 / 3)) / 4)
+    probs, right = np.array([0.05, 0.95, 0.95, 1.0]), np.array([False, True, False, True])
+    assert [one["count"] for one in reliability(probs, right)] == [1, 3]
+    assert calibration_error(probs, right) == pytest.approx((0.05 + 3 * (2.9 / 3 - 2 / 3)) / 4)
 
 
 def test_the_surer_is_never_the_less_often_right():
     one = judged(3000, 1)
-    found = fit_calibration([replace(one, right=~one.right, whole=~one.whole)])
+    found = fit_calibration([replace(one, right=~one.right, right_trees=~one.right_trees)])
     assert found.constituent[:2] == (0, 0) and found.tree[0] == 0
     with pytest.raises(TrainingDataError, match="wrong constituents are too few"):
         fit_calibration([replace(one, right=np.ones(3000, dtype=bool))])
@@ -84,7 +97,7 @@ def test_a_damaged_calibration_is_refused(stored, message):
         Calibration.from_dict(stored)
     parser = SpanParser(replace(random_model(1), meta={CALIBRATION: stored or [0]}))
     with pytest.raises(ModelFormatError, match="calibrat"):
-        Calibrated(parser)
+        ResultCalibrator(parser)
 
 
 @pytest.mark.kernel
@@ -95,13 +108,13 @@ def test_a_parser_tells_how_probable_its_tree_is():
     for words, tags in SENTENCES:
         plain = parser.parse(words, tags)
         assert plain.probabilities is None is plain.tree_probability
-        result = Calibrated(parser).result(words, tags, plain)
+        result = ResultCalibrator(parser).with_probabilities(words, tags, plain)
         posteriors = parser.span_posteriors(words, tags)
-        said = [posteriors.get(span, 0.0) for span in result.tree.spans()[1:]]
-        assert result.probabilities == (1.0, *told.of_constituents(np.array(said)).tolist())
-        errors = sum(1 - p for p in said)
+        probs = [posteriors.get(span, 0.0) for span in result.tree.spans()[1:]]
+        assert result.probabilities == (1.0, *told.calibrate_constituents(np.array(probs)).tolist())
+        errors = sum(1 - p for p in probs)
         errors += sum(p for span, p in posteriors.items() if span not in result.tree.spans())
-        assert result.tree_probability == pytest.approx(float(told.of_trees(errors)))
+        assert result.tree_probability == pytest.approx(float(told.calibrate_trees(errors)))
         assert replace(result, probabilities=None, tree_probability=None) == plain
 
 
@@ -110,11 +123,11 @@ def test_a_parser_without_probabilities_says_so():
         name = "silent"
 
     with pytest.raises(DtparseError, match="no probabilities"):
-        expected(Silent(), ["a"], ["DT"], Tree(("a",), ("DT",), ("TOP",), (0,), (1,)))
+        tree_estimates(Silent(), ["a"], ["DT"], Tree(("a",), ("DT",), ("TOP",), (0,), (1,)))
     with pytest.raises(DtparseError, match="python -m training calibrate"):
-        Calibrated(Silent())
+        ResultCalibrator(Silent())
     with pytest.raises(DtparseError, match="python -m training calibrate"):
-        Calibrated(SpanParser(random_model(1)))
+        ResultCalibrator(SpanParser(random_model(1)))
 
 
 def test_results_of_before_have_none():
@@ -128,7 +141,7 @@ def test_the_package_has_calibrations_of_its_models_that_tell_probabilities():
 
     digests = {container_digest(Path(embedded_model(name)).read_bytes()) for name in PARSERS}
     digests -= {container_digest(Path(embedded_model(name)).read_bytes()) for name in ("en_bpm", "en_trees")}
-    assert digests == set(packaged())
+    assert digests == set(packaged_calibrations())
 
 
 @pytest.mark.slow
@@ -147,7 +160,7 @@ def test_a_model_is_calibrated_by_command(tmp_path, capsys):
     assert "| sample |" in capsys.readouterr().out
     facts = json.loads(told.read_text())
     found = spacy.load(out).get_pipe("span_parser").parser.calibration
-    assert found == Calibration.from_dict(facts[CALIBRATION]) != packaged()
+    assert found == Calibration.from_dict(facts[CALIBRATION]) != packaged_calibrations()
     record = facts["treebanks"][0]["constituents"]
     assert record["fitted"] < record["raw"] and record["others"] is None
     assert main(["calibrate", str(Path(embedded_model("en_span"))), "--dev", str(dev)]) == 1

@@ -14,7 +14,7 @@ import spacy_dtparse
 from spacy_dtparse.cli.pipelines import get_component
 from spacy_dtparse.errors import ConstraintError
 from spacy_dtparse.parsers import ParseResult
-from spacy_dtparse.parsers.constraints import Constraint, Constraints, SteeredParser, read_label
+from spacy_dtparse.parsers.constraints import ConstrainedParser, Constraint, Constraints, read_label
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
 from spacy_dtparse.parsers.span.parser import SpanParser
 from spacy_dtparse.trees import Tree, parse_tree, read_trees
@@ -68,9 +68,9 @@ def test_what_can_hold_is_no_conflict():
 
 def test_constraints_go_with_their_tokens():
     kept = [0, 2, 3, 6]
-    moved = some("0 3 NP", "1 2 NP", "3 7", "4 6 S", "6 7 !").on(kept)
+    moved = some("0 3 NP", "1 2 NP", "3 7", "4 6 S", "6 7 !").restricted_to(kept)
     assert moved == some("0 2 NP", "2 4", "3 4 !")
-    assert some("1 4 NP", "2 4 NP").on(kept) == some("1 3 NP")
+    assert some("1 4 NP", "2 4 NP").restricted_to(kept) == some("1 3 NP")
 
 
 def test_a_tree_is_mended():
@@ -81,15 +81,15 @@ def test_a_tree_is_mended():
     held = some("1 3 NP", "0 5 !S", "3 4 S", "0 1").enforce(result, labels)
     assert str(held.tree) == "(TOP (X (DT a)) (NP (NN b) (VB c)) (S (NP (NN d))) (. .))"
     assert held.status == "fallback" and [isnan(score) for score in held.scores] == [False, True, True, True, False]
-    assert some("0 2 !").broken(tree) == list(some("0 2 !")) and not some("0 2 !S").broken(tree)
+    assert some("0 2 !").violations(tree) == list(some("0 2 !")) and not some("0 2 !S").violations(tree)
     assert some("0 2", "0 2 !X", "0 2 !NP").enforce(result, labels).tree.spans()[2] == (0, 2, "S")
 
 
 @pytest.mark.kernel
 def test_what_crosses_what_is_wanted():
     spans = np.array([(0, 5), (0, 2), (1, 3), (1, 4), (2, 4), (2, 5), (3, 5), (0, 3), (4, 5)])
-    assert some("1 4 NP").crossed(spans).tolist() == [False, True, False, False, False, True, True, True, False]
-    assert not some("1 4 !NP").crossed(spans).any()
+    assert some("1 4 NP").crosses_required(spans).tolist() == [False, True, False, False, False, True, True, True, False]
+    assert not some("1 4 !NP").crosses_required(spans).any()
 
 
 @pytest.mark.kernel
@@ -105,10 +105,10 @@ def test_the_search_itself_obeys(strategy):
             free = parser.parse(words, tags)
             for texts in (("0 2 NP",), (f"1 {n}",), ("0 1 NP", f"1 {n} VP"), (f"0 {n} NP", "0 1 !"), ("0 1 !NP",),
                           ("0 1 VP", "0 1 NP"), ("1 2 !", f"0 {n} !NP"), ("0 1",), (f"0 {n}",)):  # fmt: skip
-                found = parser.parse_under(words, tags, some(*texts))
-                assert found.status == "optimal" and not some(*texts).broken(found.tree), (texts, str(found.tree))
+                found = parser.parse_constrained(words, tags, some(*texts))
+                assert found.status == "optimal" and not some(*texts).violations(found.tree), (texts, str(found.tree))
                 n_changed += found.tree != free.tree
-                if not some(*texts).broken(free.tree):
+                if not some(*texts).violations(free.tree):
                     assert found.cost <= free.cost + 1e-9
     assert n_changed > (0 if SLOW else 20)
 
@@ -124,9 +124,9 @@ def test_a_greedy_search_waits_for_what_is_wanted():
         model = hand_made("shift_reduce", ("NP", "VP", "TOP"), seed).model
         parser = DtreeParser(model, SearchSettings(budget=0))
         words, tags = sentence(rng, 3)
-        found = parser.parse_under(words, tags, wanted)
-        assert found.status == "greedy" and not wanted.broken(found.tree), str(found.tree)
-        n_shifts += bool(wanted.broken(parser.parse(words, tags).tree))
+        found = parser.parse_constrained(words, tags, wanted)
+        assert found.status == "greedy" and not wanted.violations(found.tree), str(found.tree)
+        n_shifts += bool(wanted.violations(parser.parse(words, tags).tree))
     assert n_shifts > 2  # the parser would rather do something else
 
 
@@ -139,19 +139,19 @@ def test_a_search_goes_on_past_what_cannot_be_built():
     for seed in range(3):
         model = hand_made("shift_reduce", ("NP", "VP", "TOP"), seed, max_arity=2).model
         words, tags = sentence(random.Random(seed), 6)
-        found = DtreeParser(model, SearchSettings(budget=0)).parse_under(words, tags, wanted)
-        assert found.status == "fallback" and not wanted.broken(found.tree)
+        found = DtreeParser(model, SearchSettings(budget=0)).parse_constrained(words, tags, wanted)
+        assert found.status == "fallback" and not wanted.violations(found.tree)
         assert any(end <= 3 for _, end, _ in found.tree.spans()), str(found.tree)
 
 
 def test_a_chart_finds_the_best_tree_of_those_that_obey():
-    parser = SpanParser(random_model(1)).with_settings(penalty=0.3, whole=False)
+    parser = SpanParser(random_model(1)).with_settings(penalty=0.3, attach_unattached=False)
     sizes = {chain: len(chain) for chain in parser.model.chains}
     for words, tags in (SENTENCES[1], SENTENCES[2]):
         n = len(words)
         for wanted in (some(f"0 {n - 1}"), some("1 3 NP"), some("1 3 !NP", "0 2"), some("0 1 VP", "1 3 !")):
-            found = parser.parse_under(words, tags, wanted)
-            assert not wanted.broken(found.tree) and found.status == "optimal"
+            found = parser.parse_constrained(words, tags, wanted)
+            assert not wanted.violations(found.tree) and found.status == "optimal"
             gains = _gains(parser, words, tags, wanted, sizes)
             best = max(_worth(gains, sets) for sets in _bracketings(0, n))
             own = sum(gains.get(extent, (0.0, False))[0] for extent in {span[:2] for span in found.tree.spans()[1:]})
@@ -160,15 +160,15 @@ def test_a_chart_finds_the_best_tree_of_those_that_obey():
 
 def _gains(parser, words, tags, constraints, sizes):
     """{span: (what its best chain gains, whether it must be there)} under the constraints, by enumeration."""
-    from spacy_dtparse.parsers.span.steered import told_under
+    from spacy_dtparse.parsers.span.constrained import constrained_posteriors
 
-    told = told_under(parser, parser.read(words, tags), constraints, 0.0)
+    told = constrained_posteriors(parser, parser.run_networks(words, tags), constraints, 0.0)
     gains = {}
     for span, posterior, logs in zip(told[0].tolist(), told[1].tolist(), told[2], strict=True):
         chain = 1 + int(np.argmax(logs[1:]))
         gain = sizes[parser.model.chains[chain]] * (posterior * (1 - np.exp(float(logs[0]))) - parser.settings.penalty)
-        must = any(one.wanted and [*one[:2]] == span for one in constraints)
-        if constraints.crossed(np.array([span]))[0]:
+        must = any(one.required and [*one[:2]] == span for one in constraints)
+        if constraints.crosses_required(np.array([span]))[0]:
             continue
         gains[tuple(span)] = (gain, must) if gain > 0 or must else (0.0, False)
     return gains
@@ -213,7 +213,7 @@ def _spans(tree):
 @pytest.mark.parametrize("name", NAMES)
 def test_parsers_obey(name):
     parser = _parser(name)
-    assert isinstance(parser, SteeredParser)
+    assert isinstance(parser, ConstrainedParser)
     generator, enforced, tried = random.Random(0), 0, 0
     for gold in _gold():
         words, tags = gold.words, gold.tags
@@ -224,14 +224,14 @@ def test_parsers_obey(name):
                 chosen = Constraints(
                     one if labelled else one._replace(label="") for one in known if generator.random() < share
                 )
-                found = parser.parse_under(words, tags, chosen)
-                assert not chosen.broken(found.tree) and found.tree.words == tuple(words)
+                found = parser.parse_constrained(words, tags, chosen)
+                assert not chosen.violations(found.tree) and found.tree.words == tuple(words)
                 tried, enforced = tried + 1, enforced + (found.status == "fallback")
         for one in _spans(plain.tree)[:6]:
-            forbidden = Constraints([one._replace(wanted=False)])
-            assert not forbidden.broken(parser.parse_under(words, tags, forbidden).tree)
+            forbidden = Constraints([one._replace(required=False)])
+            assert not forbidden.violations(parser.parse_constrained(words, tags, forbidden).tree)
         crossing = Constraints([Constraint(k, k + 3) for k in range(0, len(words) - 2, 4)])
-        assert not crossing.broken(parser.parse_under(words, tags, crossing).tree)
+        assert not crossing.violations(parser.parse_constrained(words, tags, crossing).tree)
     assert enforced <= (0.2 if name == "en_pcfgla" else 0.05) * tried  # a grammar has no rule for many of them
 
 
@@ -245,7 +245,7 @@ def test_what_a_tree_has_already_changes_nothing(name):
         plain = parser.parse(gold.words, gold.tags)
         if plain.status in ("optimal", "complete"):
             spans = _spans(plain.tree)
-            found = parser.parse_under(gold.words, gold.tags, Constraints(spans[:2] + spans[-2:]))
+            found = parser.parse_constrained(gold.words, gold.tags, Constraints(spans[:2] + spans[-2:]))
             tried, same = tried + 1, same + (found.tree == plain.tree)
     assert same >= 0.8 * tried > 5
 
@@ -259,4 +259,4 @@ def test_long_sentences_obey(name):
     times = 300 // gold.n_tokens + 1 if name != "en_pcfgla" else 160 // gold.n_tokens + 1
     words, tags = gold.words * times, gold.tags * times
     chosen = some("0 3", f"{gold.n_tokens} {2 * gold.n_tokens} S", f"{len(words) - 4} {len(words) - 1} NP", "5 7 !")
-    assert not chosen.broken(parser.parse_under(words, tags, chosen).tree)
+    assert not chosen.violations(parser.parse_constrained(words, tags, chosen).tree)

@@ -10,10 +10,10 @@ import pytest
 
 from spacy_dtparse.features.linear.linkparts import TokenColumns
 from spacy_dtparse.parsers import ParseResult, deadline
-from spacy_dtparse.parsers.deadline import LENGTHS, Deadline, Pace
+from spacy_dtparse.parsers.deadline import LENGTHS, Deadline, SpeedEstimate
 from spacy_dtparse.parsers.dependency import DependencyParser
 from spacy_dtparse.parsers.dependency.deadline import DependencyDeadline
-from spacy_dtparse.parsers.pieces import cut, cuts
+from spacy_dtparse.parsers.pieces import iter_pieces, split_into_pieces
 from spacy_dtparse.parsers.settings import SearchSettings
 from spacy_dtparse.trees.tree import Tree
 from tests.dependency_models import SENTENCES, random_model
@@ -23,7 +23,7 @@ from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
 pytestmark = KERNEL_MARKS
 
 
-class Clock(SimpleNamespace):
+class Timer(SimpleNamespace):
     now = 100.0
 
     def perf_counter(self) -> float:
@@ -32,7 +32,7 @@ class Clock(SimpleNamespace):
 
 @pytest.fixture
 def clock(monkeypatch):
-    clock = Clock()
+    clock = Timer()
     monkeypatch.setattr(deadline, "time", clock)
     return clock
 
@@ -73,14 +73,14 @@ def test_what_fits_is_parsed_as_ever(clock):
 
 def test_the_budget_shrinks_first(clock):
     parser = Deadline(Searching(clock), 0.2)
-    parser.measured()
+    parser.measurements()
     for n, budget in ((60, 1024), (150, 256)):
         began = clock.now
         result = parser.parse(*sentence(n))
-        assert parser.parser.parsed[-1] == (n, budget) and result.deadline_struck and len(result.tree.labels) == 3
+        assert parser.parser.parsed[-1] == (n, budget) and result.deadline_exceeded and len(result.tree.labels) == 3
         assert clock.now - began <= 0.2
     greedy = Deadline(Searching(clock), 0.155).parse(*sentence(150))
-    assert greedy.status == "greedy" and greedy.deadline_struck
+    assert greedy.status == "greedy" and greedy.deadline_exceeded
     assert parser.parse_batch([sentence(n) for n in (3, 60, 4)])[1].n_scored == 1024
     spines = [[("X", 1.0)]] * 20
     parser.parse(*sentence(20), spines)  # three searches
@@ -90,13 +90,13 @@ def test_the_budget_shrinks_first(clock):
 
 def test_long_sentences_are_cut(clock):
     parser = Deadline(Searching(clock), 0.2)
-    parser.measured()
+    parser.measurements()
     parser.parser.parsed.clear()
     words, tags = sentence(1000)
     began = clock.now
     result = parser.parse(words, tags)
     sizes = [n for n, _ in parser.parser.parsed]
-    assert result.deadline_struck and result.status == "fallback" and clock.now - began <= 0.2
+    assert result.deadline_exceeded and result.status == "fallback" and clock.now - began <= 0.2
     assert max(sizes) <= LENGTHS[0] and 100 < sum(sizes) <= 200, "as many pieces as there is time for"
     starts = [0]
     for size in sizes:
@@ -111,14 +111,14 @@ def test_long_sentences_are_cut(clock):
 
 def test_a_machine_that_became_slower_ends_it(clock):
     parser = Deadline(Searching(clock), 0.2)
-    parser.measured()
+    parser.measurements()
     Searching.slower = 3.0
     try:
         began = clock.now
         result = parser.parse(*sentence(1000))
     finally:
         Searching.slower = 1.0
-    assert result.deadline_struck and 0.1 < clock.now - began <= 0.4
+    assert result.deadline_exceeded and 0.1 < clock.now - began <= 0.4
 
 
 def test_where_not_even_a_piece_can_be_done_tokens_stay_bare(clock):
@@ -128,34 +128,34 @@ def test_where_not_even_a_piece_can_be_done_tokens_stay_bare(clock):
 
 
 def test_paces():
-    pace = Pace(lambda n: n * n / 1e6, 0.001)
-    assert pace.seconds(40) == pytest.approx(0.0016) and pace.seconds(30) == pytest.approx(0.0012)
-    assert pace.seconds(41) == float("inf"), "longer ones were not measured"
-    assert pace.piece(1000, 0.02) == 20 and pace.piece(1000, 0.001) == LENGTHS[0] and pace.piece(20, 0.02) == 40
-    whole = Pace(lambda n: n / 1e6, 1.0)
+    speed = SpeedEstimate(lambda n: n * n / 1e6, 0.001)
+    assert speed.seconds(40) == pytest.approx(0.0016) and speed.seconds(30) == pytest.approx(0.0012)
+    assert speed.seconds(41) == float("inf"), "longer ones were not measured"
+    assert speed.max_piece(1000, 0.02) == 20 and speed.max_piece(1000, 0.001) == LENGTHS[0] and speed.max_piece(20, 0.02) == 40
+    whole = SpeedEstimate(lambda n: n / 1e6, 1.0)
     assert whole.seconds(1600) == pytest.approx(4 * 0.0016)
 
 
 def test_cuts():
     tags = ["NN"] * 6 + [","] + ["NN"] * 5
-    assert cut(tags, 8) == [(0, 7), (7, 12)] and cut(tags, 100) == [(0, 12)] and cut(tags, 3)[0] == (0, 3)
-    assert cut(["NN"] * 5, 1) == [(k, k + 1) for k in range(5)] and cut([], 3) == []
+    assert split_into_pieces(tags, 8) == [(0, 7), (7, 12)] and split_into_pieces(tags, 100) == [(0, 12)] and split_into_pieces(tags, 3)[0] == (0, 3)
+    assert split_into_pieces(["NN"] * 5, 1) == [(k, k + 1) for k in range(5)] and split_into_pieces([], 3) == []
 
 
 def test_no_piece_is_looked_for_long_before_there_is_time_for_it(clock):
     asked = []
 
     def asking():
-        for one in cuts(["NN"] * 1000, 5):
+        for one in iter_pieces(["NN"] * 1000, 5):
             asked.append(one)
             yield one
 
-    now = deadline.Clock(Pace(lambda n: n / 1000, 1.0), 0.1)
+    now = deadline.Timer(SpeedEstimate(lambda n: n / 1000, 1.0), 0.1)
     found = []
-    for part in now.parts(asking()):
+    for part in now.batches(asking()):
         found += part
         clock.now += 0.005 * len(part)
-    assert 10 < len(found) <= 20 and asked[:-1] == found == cut(["NN"] * 1000, 5)[: len(found)]
+    assert 10 < len(found) <= 20 and asked[:-1] == found == split_into_pieces(["NN"] * 1000, 5)[: len(found)]
 
 
 def test_links(clock, monkeypatch):
@@ -171,11 +171,11 @@ def test_links(clock, monkeypatch):
     for seconds, n, done in ((1.0, 20, 20), (0.1, 60, 60), (0.02, 100, 20), (0.001, 12, 0)):
         columns = TokenColumns(*zip(*rows[:n], strict=True))
         timed = DependencyDeadline(parser, seconds)
-        timed.pace()
+        timed.speed()
         began = clock.now
         result = timed.parse(columns)
         assert clock.now - began <= seconds and is_tree((-1, *(head + 1 for head in result.heads)))
-        assert result.deadline_struck == (done < n) and len(result.labels) == n
+        assert result.deadline_exceeded == (done < n) and len(result.labels) == n
         if done == n:
             assert result == parser.parse(columns)
         else:
@@ -196,10 +196,10 @@ def test_what_reading_took_is_counted_where_links_are_cut(clock, monkeypatch):
     rows = [row for one in SENTENCES for row in zip(*one[:4], strict=True)] * 40
     long, short = (TokenColumns(*zip(*rows[:n], strict=True)) for n in (200, 20))
     timed = DependencyDeadline(parser, 0.1)
-    timed.pace()
+    timed.speed()
     for spent, least, most in ((0.0, 75, 100), (0.04, 40, 60), (0.075, 10, 25), (7.0, 10, 25)):
         parsed.clear()
         began = clock.now
-        assert timed.parse(long, spent).deadline_struck
+        assert timed.parse(long, spent).deadline_exceeded
         assert least < sum(parsed) <= most and clock.now - began <= max(0.1 - spent, 0.025) + 1e-9
         assert timed.parse(short, spent) == parser.parse(short), "what fits does not depend on it"

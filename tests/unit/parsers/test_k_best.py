@@ -36,7 +36,7 @@ def shape(result):
 
 def check_list(parser, words, tags, k):
     """A list's first tree is that of `parse`, to the bit; trees are whole and different, margins in order."""
-    found = parser.parse_k(words, tags, k)
+    found = parser.parse_k_best(words, tags, k)
     assert repr(found[0]) == repr(replace(parser.parse(words, tags), margin=0.0))
     assert 1 <= len(found) <= k and len({shape(one) for one in found}) == len(found)
     assert all(a.margin <= b.margin for a, b in itertools.pairwise(found))
@@ -63,7 +63,7 @@ def test_searches_list_all_trees_in_order(strategy):
         assert [one.cost for one in found] == pytest.approx(expected, abs=1e-9)
         assert [every[shape(one)] for one in found] == pytest.approx(expected, abs=1e-9)
         assert [one.margin for one in found] == pytest.approx([cost - expected[0] for cost in expected], abs=1e-9)
-        few = parser.parse_k(words, tags, 4)
+        few = parser.parse_k_best(words, tags, 4)
         assert [shape(one) for one in few] == [shape(one) for one in found[:4]]
 
 
@@ -104,7 +104,7 @@ def test_what_may_be_in_a_tree():
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"penalty": 0.0}, {"penalty": 0.8}, {"max_tokens": 3}, {"networks": 1}, {"confident": 0.6}]
+    "settings", [{}, {"penalty": 0.0}, {"penalty": 0.8}, {"max_tokens": 3}, {"networks": 1}, {"ensemble_threshold": 0.6}]
 )
 def test_lists_of_span_charts(settings):
     for model in (random_model(), with_bare(random_model(2, 1), 0.3, one_root=True)):
@@ -112,12 +112,12 @@ def test_lists_of_span_charts(settings):
         assert isinstance(parser, KBestParser)
         for words, tags in SENTENCES[: 1 if SLOW else 3]:
             found = check_list(parser, words, tags, 25)
-            assert len(found) > 3 and parser.parse_k(words, tags, 1) == found[:1]
-            assert [shape(one) for one in parser.parse_k(words, tags, 6)] == [shape(one) for one in found[:6]]
+            assert len(found) > 3 and parser.parse_k_best(words, tags, 1) == found[:1]
+            assert [shape(one) for one in parser.parse_k_best(words, tags, 6)] == [shape(one) for one in found[:6]]
             for one in found[1:]:
                 assert one.cost == pytest.approx(sum(one.scores)) and math.isfinite(one.cost)
                 assert one.status == "complete" or (found[0].status == "optimal" and one.status == "optimal")
-            if model.bare is None and found[0].status == "optimal":
+            if model.attach_tables is None and found[0].status == "optimal":
                 own = dict.fromkeys(shape(found[0]))
                 assert found[1].margin > 0.0 and any(set(shape(one)) - set(own) for one in found[1:])
 
@@ -130,27 +130,27 @@ def test_threads_and_company_do_not_matter():
         (SpanParser(with_bare(random_model())), SENTENCES),
     ]
     for parser, sentences in parsers:
-        expected = [repr(parser.parse_k(*one, 7)) for one in sentences]
+        expected = [repr(parser.parse_k_best(*one, 7)) for one in sentences]
         parser.parse_batch(sentences[::-1])
         with ThreadPoolExecutor(4) as pool:
-            for found in pool.map(lambda _: [repr(parser.parse_k(*one, 7)) for one in sentences], range(4)):  # noqa: B023
+            for found in pool.map(lambda _: [repr(parser.parse_k_best(*one, 7)) for one in sentences], range(4)):  # noqa: B023
                 assert found == expected
-        assert [repr(parser.parse_k(*one, 7)) for one in sentences[::-1]] == expected[::-1]
+        assert [repr(parser.parse_k_best(*one, 7)) for one in sentences[::-1]] == expected[::-1]
 
 
 @pytest.mark.parametrize("k", [0, -3, 1001, 2.0, True, "5", None])
 def test_k_is_checked(k):
     for parser in (DtreeParser(hand_made("shift_reduce", seed=1).model), SpanParser(random_model(1))):
         with pytest.raises(ConfigError, match=f"k is {k!r}; give the number of trees wanted, a whole number from 1 to"):
-            parser.parse_k(["a"], ["DT"], k)
+            parser.parse_k_best(["a"], ["DT"], k)
 
 
 def test_bad_sentences_are_refused():
     for parser in (DtreeParser(hand_made("shift_reduce", seed=1).model), SpanParser(random_model(1))):
         with pytest.raises(DtparseError, match="2 words but 1 tags"):
-            parser.parse_k(["a", "b"], ["NN"], 3)
+            parser.parse_k_best(["a", "b"], ["NN"], 3)
         with pytest.raises(DtparseError, match="an empty sentence has no parse"):
-            parser.parse_k([], [], 3)
+            parser.parse_k_best([], [], 3)
 
 
 @pytest.mark.embedded

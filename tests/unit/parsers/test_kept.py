@@ -20,7 +20,7 @@ def test_bytes_are_read_again(tmp_path: Path) -> None:
     parser, file = SpanParser(random_model()), tmp_path / "model"
     data = parser.to_bytes()
     parser.to_disk(file)
-    parser.keep_in_file(file)
+    parser.mmap_model(file)
     assert not isinstance(parser._data, bytes) and parser.to_bytes() == data
     other = parser.with_settings(penalty=0.5)
     assert other.to_bytes() == data and pickle.loads(pickle.dumps(other)).to_bytes() == data
@@ -32,7 +32,7 @@ def test_bytes_are_read_again(tmp_path: Path) -> None:
 def test_another_file_in_its_place_is_noticed(tmp_path: Path) -> None:
     parser, file = SpanParser(random_model()), tmp_path / "model"
     parser.to_disk(file)
-    parser.keep_in_file(file)
+    parser.mmap_model(file)
     for other in (SpanParser(random_model(seed=3)).to_bytes(), file.read_bytes()[:-1], b""):
         file.write_bytes(other)
         with pytest.raises(ModelFormatError, match="now contains another model; load it again"):
@@ -46,11 +46,11 @@ def test_the_reader_s_bytes_are_in_the_file_of_the_trees() -> None:
     path = Path(embedded_model("en_dtparse"))
     plain, parser = load_parser(path), load_parser(path)
     assert isinstance(plain, DtreeParser) and isinstance(parser, DtreeParser)
-    parser.keep_in_file(path)
-    assert isinstance(plain.model.reader, bytes) and not isinstance(parser.model.reader, bytes)
+    parser.mmap_model(path)
+    assert isinstance(plain.model.span_model, bytes) and not isinstance(parser.model.span_model, bytes)
     assert parser.to_bytes() == path.read_bytes()
-    assert parser.reader.to_bytes() == bytes(parser.model.reader) == plain.model.reader
-    assert bool(parser.model.reader)
+    assert parser.span_parser.to_bytes() == bytes(parser.model.span_model) == plain.model.span_model
+    assert bool(parser.model.span_model)
 
 
 def test_pipelines_of_the_package_leave_bytes_in_their_files(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from spacy_dtparse.model.pcfg.model import PcfgModel, read_model, write_model
 from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.parsers.base import ConstituentParser
 from spacy_dtparse.parsers.pcfg import PcfgParser, PcfgSettings
-from spacy_dtparse.parsers.pcfg.chart import KEPT_ROOM, Buffers
+from spacy_dtparse.parsers.pcfg.chart import MAX_CACHED_BYTES, Buffers
 from spacy_dtparse.parsers.pcfg.parser import GLUE_COST
 from spacy_dtparse.trees import Recipe
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
@@ -243,8 +243,8 @@ def test_room_is_used_again():
     assert longer.shape == (5, 5) and not np.shares_memory(first, longer)
     assert np.shares_memory(longer, buffers.room("some", (4, 6), np.float64))
     assert buffers.room("some", (4, 6), np.int32).dtype == np.int32
-    kept, large = (buffers.room("bytes", (KEPT_ROOM + more,), np.uint8) for more in (0, 1))
-    again = buffers.room("bytes", (KEPT_ROOM,), np.uint8)
+    kept, large = (buffers.room("bytes", (MAX_CACHED_BYTES + more,), np.uint8) for more in (0, 1))
+    again = buffers.room("bytes", (MAX_CACHED_BYTES,), np.uint8)
     assert np.shares_memory(kept, again) and not np.shares_memory(large, again)
 
 

@@ -31,7 +31,7 @@ def test_the_k_best_trees(recipe, prune):
     parser = PcfgParser(model(recipe=recipe), PcfgSettings(prune=prune))
     for words, tags in work()[:3]:
         first = parser.parse(words, tags)
-        found = parser.parse_k(words, tags, 12)
+        found = parser.parse_k_best(words, tags, 12)
         assert repr(found[0]) == repr(replace(first, margin=0.0))  # scores may be nan
         assert all(a.cost <= b.cost + 1e-9 and a.margin <= b.margin for a, b in itertools.pairwise(found))
         assert [one.margin for one in found] == pytest.approx([one.cost - first.cost for one in found], abs=1e-9)
@@ -39,9 +39,9 @@ def test_the_k_best_trees(recipe, prune):
         for result in found:
             assert result.tree.words == words and result.tree.tags == tags and result.tree.labels[0] == "TOP"
             with_leaves(result.tree, words)  # checks the shape
-        again = parser.parse_k(words, tags, 5)
+        again = parser.parse_k_best(words, tags, 5)
         assert [shape(result) for result in again] == [shape(result) for result in found[:5]]
-        assert repr(parser.parse_k(words, tags, 1)) == repr([replace(first, margin=0.0)])
+        assert repr(parser.parse_k_best(words, tags, 1)) == repr([replace(first, margin=0.0)])
 
 
 def test_lists_where_there_is_no_tree():
@@ -49,16 +49,16 @@ def test_lists_where_there_is_no_tree():
     one = tree.__class__(["Yes"], ["UH"], ["TOP", "INTJ"], [0, 0], [1, 1])
     parser = PcfgParser(train_pcfg([Sentence(one, ("UH",), "x")] * 3))
     words, tags = ["Yes", "no", "Yes"], ["UH", "UH", "NN"]
-    assert parser.parse_k(words, tags, 5) == [replace(parser.parse(words, tags), margin=0.0)]
+    assert parser.parse_k_best(words, tags, 5) == [replace(parser.parse(words, tags), margin=0.0)]
     assert parser.span_posteriors(words, tags) == {(0, 3, "TOP"): 1.0}
-    assert len(parser.parse_k(["Yes"], ["UH"], 5)) == 1  # the only tree
+    assert len(parser.parse_k_best(["Yes"], ["UH"], 5)) == 1  # the only tree
     assert parser.span_posteriors(["Yes"], ["UH"]) == pytest.approx({(0, 1, "TOP"): 1.0, (0, 1, "INTJ"): 1.0})
 
 
 def test_lists_of_long_sentences_have_one_tree():
     words, tags = (list(x) * 4 for x in next(one for one in work() if len(one[0]) > 3))
     parser = PcfgParser(model(), PcfgSettings(max_tokens=6))
-    assert parser.parse_k(words, tags, 9) == [replace(parser.parse(words, tags), margin=0.0)]
+    assert parser.parse_k_best(words, tags, 9) == [replace(parser.parse(words, tags), margin=0.0)]
     found = parser.span_posteriors(words, tags)
     assert found[0, len(words), "TOP"] == 1.0 and max(end - start for start, end, label in found if label != "TOP") <= 6
 
@@ -66,7 +66,7 @@ def test_lists_of_long_sentences_have_one_tree():
 @pytest.mark.parametrize("k", [0, -1, 1001, True, 2.0, "3", None])
 def test_k_is_checked(k):
     with pytest.raises(ConfigError, match=f"k is {k!r}; give the number of trees wanted, a whole number from 1 to"):
-        PcfgParser(model()).parse_k(["a"], ["DT"], k)
+        PcfgParser(model()).parse_k_best(["a"], ["DT"], k)
 
 
 @pytest.mark.parametrize("recipe", [Recipe.PLAIN, Recipe.TM2006], ids=["plain", "tm2006"])
@@ -89,7 +89,7 @@ def test_posteriors_of_constituents(recipe):
 
 def test_bad_input_is_refused():
     parser = PcfgParser(model())
-    for call in (lambda *x: parser.parse_k(*x, 3), parser.span_posteriors):
+    for call in (lambda *x: parser.parse_k_best(*x, 3), parser.span_posteriors):
         with pytest.raises(DtparseError, match="2 words but 1 tags; give one tag per word"):
             call(["a", "b"], ["NN"])
         with pytest.raises(DtparseError, match="an empty sentence has no parse"):

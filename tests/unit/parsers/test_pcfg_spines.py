@@ -9,9 +9,9 @@ import pytest
 
 from spacy_dtparse.parsers.base import ParseResult
 from spacy_dtparse.parsers.pcfg import PcfgParser, PcfgSettings
-from spacy_dtparse.parsers.pieces import cut
+from spacy_dtparse.parsers.pieces import split_into_pieces
 from spacy_dtparse.trees import TOP, Recipe, Tree
-from tests.reference.spine_cells import PLACES, SIDES, Spine, cells
+from tests.reference.spine_cells import POSITIONS, SIDES, Spine, cells
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
 from tests.unit.kernels.pcfg.test_spine_cells import KINDS, offers
 from tests.unit.parsers.checks import parse_all, same_in_a_process, same_in_any_order, same_in_threads
@@ -99,11 +99,11 @@ def test_latent_annotations_too(kind):
 
 def read(text: str) -> Spine:
     """A written spine, sided or plain, by hand."""
-    place, rest = (text[0], text[1:]) if text[0] in PLACES else (PLACES, text)
+    place, rest = (text[0], text[1:]) if text[0] in POSITIONS else (POSITIONS, text)
     labels, sides = [], []
     for part in [] if rest == "-" else rest.split("+"):
         labels.append(part.rstrip("<>"))
-        sides.append((part[len(labels[-1]) :],) if place != PLACES else SIDES)
+        sides.append((part[len(labels[-1]) :],) if place != POSITIONS else SIDES)
     return Spine(tuple(labels), tuple(sides), place)
 
 
@@ -190,7 +190,7 @@ def test_sentences_in_pieces():
     parser = parser.with_settings(max_tokens=len(words))
     one = parser.parse(words, tags)
     own, bad = offers(one.tree, "sided"), [[(".NP+NP+NP+NP+NP+NP+NP", 1.0)]] * len(words)
-    ends = [end for _, end in cut(tags * 2, len(words))]
+    ends = [end for _, end in split_into_pieces(tags * 2, len(words))]
     assert ends == [len(words), 2 * len(words)], "the test's sentence is cut in its middle"
     twice = parser.parse(words * 2, tags * 2, own * 2)
     assert (twice.n_searches, twice.ambiguity, twice.status) == (1, 1.0, "fallback")

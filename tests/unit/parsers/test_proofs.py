@@ -11,7 +11,7 @@ from spacy_dtparse.features.linear.linkparts import TextRules
 from spacy_dtparse.model.container import container_from_bytes, container_kind
 from spacy_dtparse.parsers.dependency import DependencyParser, DependencySettings
 from spacy_dtparse.parsers.pcfg import PcfgParser
-from spacy_dtparse.parsers.proofs import SENTENCES, sentences
+from spacy_dtparse.parsers.self_test import SELF_TEST_SENTENCES, self_test_sentences
 from spacy_dtparse.parsers.settings import PcfgSettings, SpanSettings
 from spacy_dtparse.parsers.span import SpanParser
 from spacy_dtparse.parsers.stored import StoredParser
@@ -25,7 +25,7 @@ from . import test_pcfg
 pytestmark = pytest.mark.kernel
 
 OTHER_SETTINGS = {
-    SpanParser: SpanSettings(budget=0, whole=False),
+    SpanParser: SpanSettings(budget=0, attach_unattached=False),
     PcfgParser: PcfgSettings(prune=0.1, tags="own"),
     DependencyParser: DependencySettings(stages=1, heads=1),
     SequenceTagger: TaggerSettings(beam=1),
@@ -48,7 +48,7 @@ def parser_of(kind: Any) -> StoredParser:
 def test_a_wrong_proof_is_refused(kind: Any) -> None:
     data = parser_of(kind).to_bytes()
     meta, _ = container_from_bytes(data, container_kind(data))
-    assert len(meta["proofs"]) == len(SENTENCES) + 1 and meta["proofs"] == parser_of(kind).prove()
+    assert len(meta["proofs"]) == len(SELF_TEST_SENTENCES) + 1 and meta["proofs"] == parser_of(kind).make_golden_parses()
     kind.from_bytes(data, OTHER_SETTINGS[kind])  # whatever the settings
     name = next(name for name in meta["proofs"][2] if name not in ("words", "tags"))
     numbers = meta["proofs"][2][name]
@@ -74,11 +74,11 @@ def test_a_file_without_proofs_is_refused(kind: Any) -> None:
 
 
 def test_tags_are_those_that_the_model_knows() -> None:
-    pairs = list(sentences(["été", "ville"], ["NOUN", "VERB", ","]))
-    assert len(pairs) == len(SENTENCES) + 1 and pairs[-1][0].count("ville") == 4
+    pairs = list(self_test_sentences(["été", "ville"], ["NOUN", "VERB", ","]))
+    assert len(pairs) == len(SELF_TEST_SENTENCES) + 1 and pairs[-1][0].count("ville") == 4
     for words, tags in pairs:
         assert len(words) == len(tags) and set(tags) <= {"NOUN", "VERB", ","}
-    assert next(tags for _, tags in sentences([], []))[0] == "NNP"
+    assert next(tags for _, tags in self_test_sentences([], []))[0] == "NNP"
 
 
 def test_positional_tags_are_made_whole() -> None:

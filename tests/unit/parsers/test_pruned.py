@@ -10,10 +10,19 @@ from pathlib import Path
 import pytest
 
 from spacy_dtparse.features.trees.lexicon import Lexicon
-from spacy_dtparse.kernels.trees.spines import MOST_LABELS
-from spacy_dtparse.model.trees.model import untrained
+from spacy_dtparse.kernels.trees.spines import MAX_LABELS
+from spacy_dtparse.model.trees.model import untrained_model
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
-from spacy_dtparse.trees import COLLINS, Recipe, Tree, read_trees, sided_spines, spines, write_sided, write_spine
+from spacy_dtparse.trees import (
+    COLLINS,
+    Recipe,
+    Tree,
+    directional_spines,
+    format_directional,
+    format_spine,
+    read_trees,
+    spines,
+)
 from tests.reference.states import random_tree
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW, STRATEGIES, hand_made, sentence, small_lexicon, templates
 from tests.unit.parsers.checks import parse_all, same_in_a_process, same_in_any_order, same_in_threads
@@ -22,8 +31,8 @@ from tests.unit.trees.naive import with_leaves
 
 pytestmark = KERNEL_MARKS
 KINDS = {
-    "sided": lambda tree: [write_sided(spine) for spine in sided_spines(tree)],
-    "plain": lambda tree: [write_spine(spine) for spine in spines(tree)],
+    "sided": lambda tree: [format_directional(spine) for spine in directional_spines(tree)],
+    "plain": lambda tree: [format_spine(spine) for spine in spines(tree)],
 }
 SAMPLE = Path(__file__).resolve().parents[3] / "assets" / "sample" / "dev.mrg"
 
@@ -45,7 +54,7 @@ def cases(n: int = 10):
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_its_own_categories_leave_its_parse(strategy, kind):
     """A greedy parse is also the greedy one of what its own categories leave, where the costs do not change."""
-    parser, saved = a_parser(strategy, confident=math.inf), 0
+    parser, saved = a_parser(strategy, shift_threshold=math.inf), 0
     for words, tags in cases():
         found = parser.parse(words, tags)
         again = parser.parse(words, tags, offers(found.tree, kind))
@@ -77,7 +86,7 @@ def test_the_trees_of_the_sample_follow_from_their_sided_spines():
     labels = (*sorted({label for tree in trees for label in tree.labels[1:]}), "TOP")
     tags = tuple(sorted({tag for tree in trees for tag in tree.tags}))
     lexicon = Lexicon.build(labels, tags, ("*rare*",), tags[0])
-    model = untrained(lexicon, templates("every_kind"), COLLINS, "shift_reduce", 64, ())
+    model = untrained_model(lexicon, templates("every_kind"), COLLINS, "shift_reduce", 64, ())
     parser = DtreeParser(model, SearchSettings(budget=0))
     alone = 0
     for tree in trees:
@@ -168,8 +177,8 @@ def test_betas_are_numbers_of_a_tuple():
 @pytest.mark.parametrize("more", [0, 1, 40])
 def test_a_model_of_very_many_labels_does_without_spines(more):
     """And it needs no bits for its labels: the last of them is found as well as the first."""
-    labels = (*(f"L{k:02}" for k in range(MOST_LABELS - 1 + more)), "TOP")
-    model = untrained(small_lexicon(labels), templates("every_kind"), COLLINS, "shift_reduce", 3, ())
+    labels = (*(f"L{k:02}" for k in range(MAX_LABELS - 1 + more)), "TOP")
+    model = untrained_model(small_lexicon(labels), templates("every_kind"), COLLINS, "shift_reduce", 3, ())
     parser = DtreeParser(model, SearchSettings(budget=0))
     assert parser.reads_spines == (more == 0)
     words, tags = ("a",), ("DT",)

@@ -57,9 +57,9 @@ def test_order_threads_and_processes_do_not_matter() -> None:
 
 
 @pytest.mark.parametrize("networks", [1, 2])
-@pytest.mark.parametrize("confident", [0.0, 0.6])
-def test_several_sentences_at_once_get_the_same_parses(networks: int, confident: float) -> None:
-    parser = SpanParser(random_model(networks), SpanSettings(confident=confident, max_tokens=40))
+@pytest.mark.parametrize("ensemble_threshold", [0.0, 0.6])
+def test_several_sentences_at_once_get_the_same_parses(networks: int, ensemble_threshold: float) -> None:
+    parser = SpanParser(random_model(networks), SpanSettings(ensemble_threshold=ensemble_threshold, max_tokens=40))
     long = 60 if SLOW else 300
     rows = [*sentences(), (("a",) * long, ("DT",) * long), (("a",), ("DT",)), *sentences()]
     assert parser.parse_batch(rows) == [parser.parse(*row) for row in rows]
@@ -75,14 +75,14 @@ def test_beliefs_about_several_sentences_are_those_about_each(networks: int) -> 
     long = 8 if SLOW else 40  # beliefs in all its spans: more than there is room for at first
     work = [(list(words[:1]) * n, list(tags[:1]) * n) for n in (1, long, 2, 45, 3, long)] + list(SENTENCES)
     work += [SENTENCES[n % 2] for n in range(60)]  # more than are read at once
-    told, fewer = parser.beliefs(work), parser.beliefs(work[:-1])
-    assert parser.beliefs([]) == []
-    assert [found.masses.tolist() for found in fewer] == [found.masses.tolist() for found in told[:-1]]
+    told, fewer = parser.marginals(work), parser.marginals(work[:-1])
+    assert parser.marginals([]) == []
+    assert [found.span_probs.tolist() for found in fewer] == [found.span_probs.tolist() for found in told[:-1]]
     for (own, own_tags), found in list(zip(work, told, strict=True))[:: 7 if SLOW else 1]:
-        wanted = parser._beliefs(parser.read(own, own_tags))
+        wanted = parser._marginals_of_outputs(parser.run_networks(own, own_tags))
         assert found.spans.tolist() == wanted.spans.tolist() and found.chains.tolist() == wanted.chains.tolist()
-        np.testing.assert_allclose(found.masses, wanted.masses, atol=1e-6)
-        np.testing.assert_allclose(found.chances, wanted.chances, atol=1e-6)
+        np.testing.assert_allclose(found.span_probs, wanted.span_probs, atol=1e-6)
+        np.testing.assert_allclose(found.chain_probs, wanted.chain_probs, atol=1e-6)
 
 
 @pytest.mark.parametrize("most", [0, 1, 3, 6])
@@ -112,15 +112,15 @@ def test_networks_can_be_left_out() -> None:
     assert first.status == "complete" and alone.parse(words, tags).status == "optimal"
     assert SpanParser(model).with_settings(networks=1).parse(words, tags) == first
     assert SpanParser(model).with_settings(networks=9).parse(words, tags) == SpanParser(model).parse(words, tags)
-    both = SpanParser(model).with_settings(confident=0).parse(words, tags)
+    both = SpanParser(model).with_settings(ensemble_threshold=0).parse(words, tags)
     assert both.scores != first.scores
     limit = max(first.scores)
-    assert SpanParser(model).with_settings(confident=limit).parse(words, tags).scores == first.scores
-    assert SpanParser(model).with_settings(confident=0.99 * limit).parse(words, tags).scores == both.scores
+    assert SpanParser(model).with_settings(ensemble_threshold=limit).parse(words, tags).scores == first.scores
+    assert SpanParser(model).with_settings(ensemble_threshold=0.99 * limit).parse(words, tags).scores == both.scores
 
 
 def test_posteriors_are_those_of_the_chosen_constituents() -> None:
-    parser = SpanParser(random_model()).with_settings(confident=0)
+    parser = SpanParser(random_model()).with_settings(ensemble_threshold=0)
     for words, tags in SENTENCES:
         result, found = parser.parse(words, tags), parser.span_posteriors(words, tags)
         assert found[0, len(words), "TOP"] == 1.0 and all(0 < p <= 1 for p in found.values())
@@ -147,11 +147,11 @@ def test_bad_input_is_refused() -> None:
         ({"networks": 0}, "'networks' is 0; it must be a whole number from 1"),
         ({"max_tokens": 2.5}, "'max_tokens' is 2.5; it must be a whole number"),
         ({"penalty": 1.0}, "'penalty' is 1.0; it must be a number from 0 to below 1"),
-        ({"confident": -1}, "'confident' is -1; it must be a number from 0"),
+        ({"ensemble_threshold": -1}, "'ensemble_threshold' is -1; it must be a number from 0"),
         ({"penalty": True}, "'penalty' is True"),
-        ({"whole": 1}, "'whole' is 1; it must be true or false"),
-        ({"whole": 0}, "'whole' is 0; it must be true or false"),
-        ({"whole": "no"}, "'whole' is 'no'; it must be true or false"),
+        ({"attach_unattached": 1}, "'attach_unattached' is 1; it must be true or false"),
+        ({"attach_unattached": 0}, "'attach_unattached' is 0; it must be true or false"),
+        ({"attach_unattached": "no"}, "'attach_unattached' is 'no'; it must be true or false"),
     ],
 )
 def test_settings_are_checked(settings: dict, message: str) -> None:
@@ -165,7 +165,7 @@ def test_unknown_settings_are_refused() -> None:
 
 
 def test_a_penalty_trades_recall_for_precision() -> None:
-    parser = SpanParser(random_model()).with_settings(confident=0)
+    parser = SpanParser(random_model()).with_settings(ensemble_threshold=0)
     sizes = [
         sum(len(parser.with_settings(penalty=p).parse(*one).tree) for one in SENTENCES) for p in (0.0, 0.3, 0.6, 0.95)
     ]
@@ -174,9 +174,9 @@ def test_a_penalty_trades_recall_for_precision() -> None:
 
 def whole_twin(parser: SpanParser, words, tags):
     """(Spans with TOP, scores) of a sentence's tree as the chart makes it, with its bare tokens taken up."""
-    result, n, most = parser.with_settings(whole=False).parse(words, tags), len(words), parser.settings.max_tokens
+    result, n, most = parser.with_settings(attach_unattached=False).parse(words, tags), len(words), parser.settings.max_tokens
     numbers = {label: number for number, label in enumerate(parser.labels)}
-    parts = parser.read(words, tags)
+    parts = parser.run_networks(words, tags)
     if n <= most:
         told = span_probabilities(*parts, 0, n, 0.02)
     else:
@@ -190,7 +190,7 @@ def whole_twin(parser: SpanParser, words, tags):
         (i, j, float(p), dict(zip(chains[1:], logs[1:].tolist(), strict=True)))
         for (i, j), p, logs in zip(told[0].tolist(), told[1], told[2], strict=True)
     ]
-    never, one_root = parser.model.bare
+    never, one_root = parser.model.attach_tables
     never = np.concatenate([never, np.zeros((*never.shape[:2], 1), dtype=bool)], axis=2)
     listed = list(parser.model.words.tables[1])
     places = [listed.index(tag) if tag in listed else len(listed) for tag in tags]
@@ -225,19 +225,19 @@ def test_no_token_is_left_bare_that_never_is(settings: dict, one_root: bool) -> 
 @pytest.mark.parametrize("settings", [{}, {"penalty": 0.9}, {"max_tokens": 3}])
 def test_trees_can_be_left_as_the_chart_makes_them(settings: dict) -> None:
     parser, plain = SpanParser(with_bare(random_model(), one_root=True)), SpanParser(random_model())
-    assert parser.describe()["whole"] is True and plain.describe()["whole"] is False, "a model that does not know"
-    loose = parser.with_settings(whole=False, **settings)
-    assert loose.describe()["whole"] is False and loose.with_settings(penalty=0.1).settings.whole is False
-    assert pickle.loads(pickle.dumps(loose)).settings.whole is False
+    assert parser.describe()["attach_unattached"] is True and plain.describe()["attach_unattached"] is False, "a model that does not know"
+    loose = parser.with_settings(attach_unattached=False, **settings)
+    assert loose.describe()["attach_unattached"] is False and loose.with_settings(penalty=0.1).settings.attach_unattached is False
+    assert pickle.loads(pickle.dumps(loose)).settings.attach_unattached is False
     for words, tags in sentences():
         right = plain.with_settings(**settings).parse(words, tags)
         assert loose.parse(words, tags) == right
-        assert plain.with_settings(whole=False, **settings).parse(words, tags) == right
+        assert plain.with_settings(attach_unattached=False, **settings).parse(words, tags) == right
 
 
 def test_tags_that_are_not_listed_may_be_bare() -> None:
     parser = SpanParser(with_home(random_model(2, 1), "NP")).with_settings(penalty=0.9)
-    loose = parser.with_settings(whole=False)
+    loose = parser.with_settings(attach_unattached=False)
     words, tags = SENTENCES[0]
     assert parser.parse(words, tags).tree != loose.parse(words, tags).tree
     other = ["??", "", "NNP", "dt", "??", "NN ", "UH"]
@@ -255,7 +255,7 @@ def test_longer_and_longer_sentences_are_made_whole(n: int) -> None:
     sentence = (words * n)[:n], (tags * n)[:n]
     tree = parser.parse(*sentence).tree
     assert tree.spans() == whole_twin(parser, *sentence)[0]
-    assert len(tree) > len(parser.with_settings(whole=False).parse(*sentence).tree)
+    assert len(tree) > len(parser.with_settings(attach_unattached=False).parse(*sentence).tree)
 
 
 def test_networks_that_are_left_out_do_not_take_up_tokens() -> None:
@@ -263,11 +263,11 @@ def test_networks_that_are_left_out_do_not_take_up_tokens() -> None:
     changed = 0
     for words, tags in SENTENCES:
         first = alone.with_settings(penalty=0.7).parse(words, tags)
-        changed += first.tree != alone.with_settings(penalty=0.7, whole=False).parse(words, tags).tree
-        for settings in ({"budget": 0}, {"networks": 1}, {"confident": 99.0}):
+        changed += first.tree != alone.with_settings(penalty=0.7, attach_unattached=False).parse(words, tags).tree
+        for settings in ({"budget": 0}, {"networks": 1}, {"ensemble_threshold": 99.0}):
             found = both.with_settings(penalty=0.7, **settings).parse(words, tags)
             assert (found.tree, found.scores) == (first.tree, first.scores)
-        sure = both.with_settings(penalty=0.7, confident=1e-9).parse(words, tags)
+        sure = both.with_settings(penalty=0.7, ensemble_threshold=1e-9).parse(words, tags)
         assert sure.tree == both.with_settings(penalty=0.7).parse(words, tags).tree
     assert changed
 

@@ -29,7 +29,7 @@ def sentence(n: int, seed: int = 0) -> tuple[list[str], list[str]]:
 def test_posteriors_are_those_of_the_twin(monkeypatch, most: int, share: int) -> None:
     monkeypatch.setattr(long, "_MARGIN", share)
     for n in (1, 2, 7, 13) if SLOW else (1, 2, 3, 6, 7, 9, 13, 24):
-        gaps, own, *_ = SpanParser(random_model(2, seed=n)).read(*sentence(n, n))
+        gaps, own, *_ = SpanParser(random_model(2, seed=n)).run_networks(*sentence(n, n))
         scores = np.empty((n + 1, n + 1), dtype=np.float32)
         score_spans(gaps, own, 0, n, scores)
         right = reference.long_posteriors(scores, most, share, 1e-3)
@@ -41,7 +41,7 @@ def test_posteriors_are_those_of_the_twin(monkeypatch, most: int, share: int) ->
 
 @pytest.mark.parametrize("n", [1, 2, 5, 20])
 def test_of_a_short_sentence_they_are_the_chart_s(n: int) -> None:
-    gaps, own, *_ = SpanParser(random_model()).read(*sentence(n))
+    gaps, own, *_ = SpanParser(random_model()).run_networks(*sentence(n))
     spans, posteriors = probable_spans(gaps, own, 0, n, 1e-3)
     found = long.long_posteriors(gaps, own, max(n, 2))
     assert np.array_equal(found[0], spans) and np.array_equal(found[1], posteriors)
@@ -120,7 +120,7 @@ def test_posteriors_and_beliefs_are_those_of_the_tree() -> None:
     assert all(0 < p <= 1 for p in found.values())
     for span, score in list(zip(result.tree.spans(), result.scores, strict=True))[1:]:
         assert found[span] >= np.exp(-score) - 1e-5
-    (beliefs,) = parser.beliefs([(words, tags)])
+    (beliefs,) = parser.marginals([(words, tags)])
     spans = [tuple(span) for span in beliefs.spans.tolist()]
     assert spans == sorted(set(spans)) and {span[:2] for span in result.tree.spans()[1:]} <= set(spans)
-    assert (beliefs.masses >= 0.002).all() and (beliefs.chances[:, 0] <= beliefs.masses + 1e-9).all()
+    assert (beliefs.span_probs >= 0.002).all() and (beliefs.chain_probs[:, 0] <= beliefs.span_probs + 1e-9).all()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spacy_dtparse.model.span.model import BareTables
-from spacy_dtparse.parsers.span import whole
-from spacy_dtparse.parsers.span.whole import take_up_in_pieces
+from spacy_dtparse.model.span.model import AttachTables
+from spacy_dtparse.parsers.span import attach
+from spacy_dtparse.parsers.span.attach import attach_in_pieces
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
 from tests.unit.kernels.span import test_whole as kernel_cases
 
@@ -15,7 +15,7 @@ pytestmark = KERNEL_MARKS
 
 
 def pieces_of(items, costs, tags, never, one_root: bool, candidates):
-    """(Items, costs) of `take_up_in_pieces`."""
+    """(Items, costs) of `attach_in_pieces`."""
     n_chains = len(kernel_cases.NUMBERS)
     spans = np.array([candidate[:2] for candidate in candidates], dtype=np.int32).reshape(-1, 2)
     posteriors = np.array([candidate[2] for candidate in candidates], dtype=np.float64)
@@ -24,9 +24,9 @@ def pieces_of(items, costs, tags, never, one_root: bool, candidates):
         for chain, log in told.items():
             logs[row, kernel_cases.NUMBERS.index(chain)] = log
     rows = np.array(items, dtype=np.int32).reshape(-1, 3)
-    found, found_costs = take_up_in_pieces(
+    found, found_costs = attach_in_pieces(
         rows, np.array(costs, dtype=np.float64)[: len(rows)], np.array(tags, dtype=np.int32),
-        BareTables(never, one_root), (spans, posteriors, logs), kernel_cases.CHAIN_FROM, kernel_cases.CHAIN_LABELS,
+        AttachTables(never, one_root), (spans, posteriors, logs), kernel_cases.CHAIN_FROM, kernel_cases.CHAIN_LABELS,
     )  # fmt: skip
     return [tuple(item) for item in found], found_costs
 
@@ -45,12 +45,12 @@ def test_a_sentence_of_one_piece_is_the_kernel_s() -> None:
 
 def test_pieces_are_whole_children_and_short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every token is in one piece, all constituents that are not longer than a piece are too, with those below them."""
-    monkeypatch.setattr(whole, "PIECE", 4)
+    monkeypatch.setattr(attach, "PIECE", 4)
     rng = np.random.default_rng(0)
     for _ in range(60):
         n = int(rng.integers(1, 30))
         items = [list(item) for item in kernel_cases.random_items(rng, n)]
-        pieces = list(whole._pieces(items, n))
+        pieces = list(attach._pieces(items, n))
         assert [token for piece in pieces for token in range(piece.start, piece.end)] == [*range(n)]
         inside = [c for piece in pieces for c in range(piece.first, piece.last)]
         assert inside == [c for c, (start, end, _) in enumerate(items) if end - start <= 4]
@@ -64,7 +64,7 @@ def test_pieces_are_whole_children_and_short(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_what_pieces_take_up_nests_and_crosses_no_piece(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(whole, "PIECE", 3)
+    monkeypatch.setattr(attach, "PIECE", 3)
     added = 0
     for seed in range(10 if SLOW else 100):
         items, costs, tags, never, one_root, candidates = kernel_cases.random_case(seed)

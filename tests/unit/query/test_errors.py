@@ -7,7 +7,7 @@ import pytest
 from spacy_dtparse.errors import PatternError
 from spacy_dtparse.query import compile_pattern
 from spacy_dtparse.query.lexer import RELATION_ALLOWED
-from spacy_dtparse.query.parser import DEEPEST
+from spacy_dtparse.query.parser import MAX_DEPTH
 from spacy_dtparse.query.syntax import SYMBOLS
 from spacy_dtparse.trees.brackets import parse_tree
 
@@ -62,7 +62,7 @@ TEXTS = [
     ("NP=y < ~x", 8, "those given before it are y"),
     ("NP < =x < NN=x", 6, "refers to a node that has no name yet"),
     ("NP\n< NN\n< ", 11, "the pattern ends here"),
-    ("(" * (DEEPEST + 1) + "NP" + ")" * (DEEPEST + 1), DEEPEST + 1, "brackets are open"),
+    ("(" * (MAX_DEPTH + 1) + "NP" + ")" * (MAX_DEPTH + 1), MAX_DEPTH + 1, "brackets are open"),
 ]  # fmt: skip
 
 

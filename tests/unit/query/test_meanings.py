@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from spacy_dtparse.query import Forest, Matching, Node, compile_pattern
-from spacy_dtparse.query.relations import WITHIN
-from spacy_dtparse.query.syntax import TOKEN_ATTRIBUTES, Related
+from spacy_dtparse.query.relations import RELATION_MASKS
+from spacy_dtparse.query.syntax import TOKEN_ATTRIBUTES, Relation
 from spacy_dtparse.trees.brackets import parse_tree
 
 from .meanings import CASES, NAMED, TREES
@@ -61,12 +61,12 @@ def test_the_document_lists_what_is_taken():
     named = "S=subject : "
     compiled = [compile_pattern((named if text in ("=subject", "~subject") else "") + text) for text in texts]
     relations = {related.relation for pattern in compiled for related in conditions(pattern.parsed)}
-    assert relations == set(WITHIN)
+    assert relations == set(RELATION_MASKS)
 
 
 def conditions(part):
     """All relations of a pattern."""
-    if isinstance(part, Related):
+    if isinstance(part, Relation):
         yield part
         part = part.node
     for inner in getattr(part, "parts", ()) or [getattr(part, "part", None) or getattr(part, "condition", None)]:

@@ -13,28 +13,28 @@ from spacy_dtparse.query.matching import Matching
 from spacy_dtparse.query.syntax import (
     CHAINED,
     NUMBERED,
-    Alike,
     All,
     Condition,
-    Described,
+    Description,
     Either,
     Maybe,
     NodePattern,
     Not,
     Regex,
-    Related,
-    Same,
+    Relation,
+    SameLabel,
+    SameNode,
     names_of,
     refers,
 )
-from spacy_dtparse.query.targets import OF
+from spacy_dtparse.query.targets import RELATED_NODES
 
 from .naive import NaiveTree, Path
 from .test_relations import random_tree
 
 TREES = [random_tree(random.Random(seed)) for seed in range(100, 125)]
 NAIVE = [NaiveTree(tree) for tree in TREES]
-RELATIONS = sorted(OF)
+RELATIONS = sorted(RELATED_NODES)
 
 
 class Writer:
@@ -44,19 +44,19 @@ class Writer:
         self.rng = rng
         self.names: list[str] = []
 
-    def described(self) -> Described:
+    def described(self) -> Description:
         rng = self.rng
         if rng.random() < 0.25:
-            return Described(anything=True)
+            return Description(anything=True)
         literals = tuple(rng.sample(["NP", "VP", "S", "NN", "VB", ",", "a", "b"], rng.randint(1, 3)))
         regexes = (Regex("^[NS]"),) if rng.random() < 0.2 else ()
-        return Described(literals, regexes, negated=rng.random() < 0.3)
+        return Description(literals, regexes, negated=rng.random() < 0.3)
 
     def node(self, depth: int, negated: bool) -> NodePattern:
         rng = self.rng
         if self.names and rng.random() < 0.3:
             name = rng.choice(self.names)
-            return NodePattern(Same(name) if rng.random() < 0.5 else Alike(name), None, self.maybe(depth, negated))
+            return NodePattern(SameNode(name) if rng.random() < 0.5 else SameLabel(name), None, self.maybe(depth, negated))
         name = f"n{len(self.names)}" if not negated and rng.random() < 0.4 else None
         what = self.described()
         if name is not None:
@@ -80,16 +80,16 @@ class Writer:
         relation = rng.choice(RELATIONS)
         number = rng.choice((1, 2, -1, -2)) if relation in NUMBERED else 0
         between = self.described() if relation in CHAINED else None
-        return Related(relation, self.node(depth, negated), number, between)
+        return Relation(relation, self.node(depth, negated), number, between)
 
 
 def ways(tree: NaiveTree, part: NodePattern | Condition, x: Path, names: dict[str, Path]) -> Iterator[dict[str, Path]]:
     """All ways in which a part holds of a node, by the definitions."""
     if isinstance(part, NodePattern):
         what, label = part.what, tree.labels[x]
-        if isinstance(what, Same):
+        if isinstance(what, SameNode):
             fits = names.get(what.name) == x
-        elif isinstance(what, Alike):
+        elif isinstance(what, SameLabel):
             fits = what.name in names and tree.labels[names[what.name]] == label
         else:
             fits = what.anything or label in what.literals or any(label[0] in "NS" for _ in what.regexes)
@@ -97,7 +97,7 @@ def ways(tree: NaiveTree, part: NodePattern | Condition, x: Path, names: dict[st
         if fits:
             names = names if part.name is None else {**names, part.name: x}
             yield from [names] if part.condition is None else ways(tree, part.condition, x, names)
-    elif isinstance(part, Related):
+    elif isinstance(part, Relation):
         for y in sorted(tree.labels):
             if tree.related(x, y, part.relation, part.number, lambda z: passes(tree, part.between, z)):
                 yield from ways(tree, part.node, y, names)
@@ -114,7 +114,7 @@ def ways(tree: NaiveTree, part: NodePattern | Condition, x: Path, names: dict[st
         yield from list(ways(tree, part.part, x, names)) or [names]
 
 
-def passes(tree: NaiveTree, between: Described | None, z: Path) -> bool:
+def passes(tree: NaiveTree, between: Description | None, z: Path) -> bool:
     return between is not None and bool(list(ways(tree, NodePattern(between), z, {})))
 
 

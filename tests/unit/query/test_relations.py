@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.query.forest import Forest
-from spacy_dtparse.query.relations import WITHIN
-from spacy_dtparse.query.syntax import ANYTHING, NodePattern, Related
-from spacy_dtparse.query.targets import OF, Columns
+from spacy_dtparse.query.relations import RELATION_MASKS
+from spacy_dtparse.query.syntax import ANYTHING, NodePattern, Relation
+from spacy_dtparse.query.targets import RELATED_NODES, Columns
 from spacy_dtparse.trees.tree import Tree
 
 from .naive import NaiveTree
@@ -35,7 +35,7 @@ NUMBERS = {"<i": (1, 2, -1, -2), ">i": (1, 2, -1, -2), "<<<i": (1, 2, -1, -2)}
 
 
 def test_all_relations_are_known():
-    assert set(WITHIN) == set(OF)
+    assert set(RELATION_MASKS) == set(RELATED_NODES)
 
 
 def test_nodes_are_those_of_the_trees():
@@ -54,7 +54,7 @@ def test_nodes_are_those_of_the_trees():
     assert found == [[naive.labels[path] for path in sorted(naive.labels)] for naive in NAIVE]
 
 
-@pytest.mark.parametrize("relation", sorted(WITHIN))
+@pytest.mark.parametrize("relation", sorted(RELATION_MASKS))
 def test_relation_equals_its_definition(relation):
     rng = np.random.default_rng(7)
     forest = Forest(TREES)
@@ -72,18 +72,18 @@ def test_relation_equals_its_definition(relation):
                     pairs[a, b] = naive.related(paths[a], paths[b], relation, number, may_pass.__contains__)
         assert pairs.any() or relation == "<<<i"
         for a in range(len(forest)):
-            near = sorted(OF[relation](lists, a, number, passes.__contains__))
+            near = sorted(RELATED_NODES[relation](lists, a, number, passes.__contains__))
             assert near == np.flatnonzero(pairs[a]).tolist(), (relation, number, a)
-        how = Related(relation, NodePattern(ANYTHING), number)
+        how = Relation(relation, NodePattern(ANYTHING), number)
         for share_a, share_b in ((1, 1), (1, 0.05), (0.3, 0.3), (1, 0), (0, 1)):
             a = np.flatnonzero(rng.random(len(forest)) < share_a)
             b = np.flatnonzero(rng.random(len(forest)) < share_b)
-            found = WITHIN[relation](forest, a, b, how, passing)
+            found = RELATION_MASKS[relation](forest, a, b, how, passing)
             assert found.dtype == bool and found.tolist() == pairs[np.ix_(a, b)].any(axis=1).tolist()
 
 
 def test_an_empty_forest():
     forest = Forest([])
     nothing = forest.all
-    for relation, within in WITHIN.items():
-        assert not len(within(forest, nothing, nothing, Related(relation, NodePattern(ANYTHING), 1), nothing))
+    for relation, within in RELATION_MASKS.items():
+        assert not len(within(forest, nothing, nothing, Relation(relation, NodePattern(ANYTHING), 1), nothing))

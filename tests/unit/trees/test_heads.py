@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import ConfigError
-from spacy_dtparse.kernels.jit import from_python
+from spacy_dtparse.kernels.jit import callable_from_python
 from spacy_dtparse.kernels.trees import heads as head_kernels
-from spacy_dtparse.kernels.trees.heads import NOT_WANTED
+from spacy_dtparse.kernels.trees.heads import EXCLUDED
 from spacy_dtparse.symbols import SymbolTable
 from spacy_dtparse.trees import CANDIDATE, COLLINS, HeadRules, Tree, head_rules, parse_tree
 from spacy_dtparse.trees.heads_compiled import compile_head_rules
 
 from . import naive
 
-HEAD_POSITION = from_python(head_kernels.head_position)
+HEAD_POSITION = callable_from_python(head_kernels.head_position)
 
 
 @pytest.mark.parametrize(
@@ -289,7 +289,7 @@ def test_kernel_agrees_with_twin(rules, extra):
         children = [rng.choice(names + extra + ["not in the table"] * 3) for _ in range(rng.randint(1, 6))]
         label = rng.choice([*names, CANDIDATE, CANDIDATE, CANDIDATE])
         ids = symbols.encode([*children, "NP"])  # one more than n: it must not be read
-        found = HEAD_POSITION(table, symbols.number(label), ids, len(children))
+        found = HEAD_POSITION(table, symbols.id_of(label), ids, len(children))
         assert found == rules.head_child(label, children), (label, children)
         seen.add(int(found))
     assert seen == set(range(6))
@@ -301,4 +301,4 @@ def test_compiled_table_is_int32_in_c_order():
     assert table.symbol.shape == (4, 3)
     assert table.scan.shape == (table.rule[-1, 0], 5)
     last_scans = table.scan[table.rule[1:, 0] - 1, 1:]
-    assert (last_scans < NOT_WANTED).all()  # so every rule finds a head
+    assert (last_scans < EXCLUDED).all()  # so every rule finds a head

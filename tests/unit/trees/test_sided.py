@@ -12,21 +12,21 @@ import pytest
 from spacy_dtparse.errors import TreeError
 from spacy_dtparse.trees import (
     COLLINS,
+    DirectionalSpine,
     HeadRules,
     Recipe,
-    SidedSpine,
     Tree,
+    directional_spines,
+    format_directional,
+    format_spine,
+    parse_directional,
+    parse_spine,
     parse_tree,
-    read_sided,
-    read_spine,
     read_trees,
     round_trip_problem,
-    sided_spines,
-    tree_from_sided,
-    write_sided,
-    write_spine,
+    tree_from_directional,
 )
-from spacy_dtparse.trees.sided import FIRST, INNER, LAST, LEFT, RIGHT, ROOT, is_sided
+from spacy_dtparse.trees.directional import FIRST, INNER, LAST, LEFT, RIGHT, ROOT, is_directional
 
 from . import naive
 from .test_spines import CAT, LEFTMOST, SAMPLE
@@ -35,27 +35,27 @@ Heads = Callable[[list], list[int]]
 """The places of the children of a nested constituent that may be its head."""
 
 
-def analyses(node, heads: Heads, top: bool = True) -> list[tuple[list[SidedSpine], int]]:
+def analyses(node, heads: Heads, top: bool = True) -> list[tuple[list[DirectionalSpine], int]]:
     """Sided spines of a nested tree for each choice of heads, with the place of the head among them, by recursion.
 
     The place of what has no parent yet is that of an only child of the root.
     """
     if isinstance(node, tuple):
-        return [([SidedSpine((), (), ROOT)], 0)]
+        return [([DirectionalSpine((), (), ROOT)], 0)]
     found = []
     for parts in product(*(analyses(child, heads, False) for child in node[1:])):
         for chosen in [-1] if top else heads(node):
-            spines: list[SidedSpine] = []
+            spines: list[DirectionalSpine] = []
             head = 0
             for number, (below, own) in enumerate(parts):
                 below, last = list(below), len(parts) - 1
                 if number == chosen:
                     labels, sides, _ = below[own]
                     side = LEFT * (number > 0) + RIGHT * (number < last)
-                    below[own] = SidedSpine((*labels, node[0]), (*sides, side), ROOT)
+                    below[own] = DirectionalSpine((*labels, node[0]), (*sides, side), ROOT)
                     head = len(spines) + own
                 elif last:
-                    below[own] = below[own]._replace(place={0: FIRST, last: LAST}.get(number, INNER))
+                    below[own] = below[own]._replace(position={0: FIRST, last: LAST}.get(number, INNER))
                 spines += below
             found.append((spines, head))
     return found
@@ -98,7 +98,7 @@ def trees_over(n: int, chain: int) -> Iterator[list]:
 
 def back(words, tags, spines) -> Tree | None:
     try:
-        return tree_from_sided(words, tags, spines)
+        return tree_from_directional(words, tags, spines)
     except TreeError:
         return None
 
@@ -112,7 +112,7 @@ def test_no_two_trees_have_the_same_sided_spines(n, chain):
         tree = naive.to_tree(one)
         for spines, _ in analyses(one, any_child):
             assert trees.setdefault(tuple(spines), tree) == tree
-            assert tree_from_sided(tree.words, tree.tags, spines) == tree
+            assert tree_from_directional(tree.words, tree.tags, spines) == tree
     assert len(set(trees.values())) == len(nested) > 2 and len(trees) >= len(nested)
     assert n < 3 or len(trees) > 2 * len(nested), "most trees have several choices of heads"
 
@@ -127,7 +127,7 @@ def test_nothing_else_is_taken_for_sided_spines(n, longest):
             if all(len(spine.labels) <= longest for spine in spines):
                 trees[tuple(spines)] = naive.to_tree(one)
     possible = [
-        SidedSpine(("X",) * length, sides, place)
+        DirectionalSpine(("X",) * length, sides, place)
         for length in range(longest + 1)
         for sides in product(range(4), repeat=length)
         for place in range(4)
@@ -154,8 +154,8 @@ def test_nothing_else_is_taken_for_sided_spines(n, longest):
 def test_sided_spines_of_a_tree(text, expected):
     tree = parse_tree(text)
     expected = {CAT: "(- (NP< .VP>+S<> )PP> )NP )-"}.get(text, expected)
-    assert " ".join(map(write_sided, sided_spines(tree))) == expected
-    assert tree_from_sided(tree.words, tree.tags, sided_spines(tree)) == tree
+    assert " ".join(map(format_directional, directional_spines(tree))) == expected
+    assert tree_from_directional(tree.words, tree.tags, directional_spines(tree)) == tree
 
 
 @pytest.mark.parametrize("rules", [COLLINS, LEFTMOST], ids=["collins", "leftmost"])
@@ -165,8 +165,8 @@ def test_random_trees(rules):
     for _ in range(400):
         nested = naive.random_nested(rng, rng.randint(1, 12))
         tree = naive.to_tree(nested)
-        assert [sided_spines(tree, rules)] == [spines for spines, _ in analyses(nested, by_rules(rules))]
-        assert round_trip_problem(tree, rules, sided=True) == ""
+        assert [directional_spines(tree, rules)] == [spines for spines, _ in analyses(nested, by_rules(rules))]
+        assert round_trip_problem(tree, rules, directional=True) == ""
         several += len(nested) > 2
     assert several > 50
 
@@ -175,7 +175,7 @@ def test_the_sample_treebank():
     for part in ("train", "dev"):
         for tree in read_trees(Path(SAMPLE) / f"{part}.mrg"):
             for one in (tree, Recipe.PLAIN.apply(tree), Recipe.TM2006.apply(tree)):
-                assert round_trip_problem(one, sided=True) == "" == round_trip_problem(one, LEFTMOST, sided=True)
+                assert round_trip_problem(one, directional=True) == "" == round_trip_problem(one, LEFTMOST, directional=True)
 
 
 def test_deep_trees():
@@ -184,13 +184,13 @@ def test_deep_trees():
         "(TOP " + "(S (NN a) " * 5000 + "(NN a)" + ")" * 5001,
         "(TOP " + "(S " * 5000 + "(NN a)" + " (NN a))" * 5000 + ")",
     ):
-        assert round_trip_problem(parse_tree(text), sided=True) == ""
+        assert round_trip_problem(parse_tree(text), directional=True) == ""
 
 
 def test_another_root():
     tree = parse_tree("(S (NP (NN a)) (VP (VB b)))", top=None)
-    assert round_trip_problem(tree, sided=True) == ""
-    assert tree_from_sided(tree.words, tree.tags, sided_spines(tree)).labels == ("TOP", "NP", "VP")
+    assert round_trip_problem(tree, directional=True) == ""
+    assert tree_from_directional(tree.words, tree.tags, directional_spines(tree)).labels == ("TOP", "NP", "VP")
 
 
 @pytest.mark.parametrize(
@@ -210,44 +210,44 @@ def test_another_root():
     ],
 )
 def test_what_is_no_tree(given, message):
-    spines = [read_sided(text) for text in given.split()]
+    spines = [parse_directional(text) for text in given.split()]
     if message is None:
-        assert sided_spines(tree_from_sided("ab", "XY", spines), LEFTMOST) == spines
+        assert directional_spines(tree_from_directional("ab", "XY", spines), LEFTMOST) == spines
     else:
         with pytest.raises(TreeError, match=message):
-            tree_from_sided("ab", "XY", spines)
+            tree_from_directional("ab", "XY", spines)
 
 
 @pytest.mark.parametrize("wrong", [(("A",), (), ROOT), (("A",), (4,), ROOT), ((), (), 4), ((), (), -1), ((), (0,), 0)])
 def test_what_is_no_sided_spine(wrong):
-    for use in (write_sided, lambda spine: tree_from_sided("a", "X", [spine])):
+    for use in (format_directional, lambda spine: tree_from_directional("a", "X", [spine])):
         message = "is not a directional spine; give labels, as many sides from 0 to 3, and a po"
         with pytest.raises(TreeError, match=message):
-            use(SidedSpine(*wrong))
+            use(DirectionalSpine(*wrong))
 
 
 def test_no_token():
     with pytest.raises(TreeError, match="0 directional spines for 0 tokens; give one for each of at least one token"):
-        tree_from_sided([], [], [])
+        tree_from_directional([], [], [])
 
 
 def test_written_sided_spines():
     for spine in (
-        SidedSpine((), (), INNER),
-        SidedSpine(("NP",), (0,), FIRST),
-        SidedSpine(("-NONE-", "NP-SBJ=1", "=S|X"), (LEFT, RIGHT, LEFT | RIGHT), LAST),
+        DirectionalSpine((), (), INNER),
+        DirectionalSpine(("NP",), (0,), FIRST),
+        DirectionalSpine(("-NONE-", "NP-SBJ=1", "=S|X"), (LEFT, RIGHT, LEFT | RIGHT), LAST),
     ):
-        assert read_sided(write_sided(spine)) == spine
-        assert is_sided(write_sided(spine)) and not is_sided(write_spine(spine.labels))
-    assert write_sided(SidedSpine(("VP", "S"), (RIGHT, 3), ROOT)) == ".VP>+S<>"
+        assert parse_directional(format_directional(spine)) == spine
+        assert is_directional(format_directional(spine)) and not is_directional(format_spine(spine.labels))
+    assert format_directional(DirectionalSpine(("VP", "S"), (RIGHT, 3), ROOT)) == ".VP>+S<>"
     for label in ("", "-", "A+B", "A B", "(A", "|A", ")", ".", "A<", ">"):
         with pytest.raises(TreeError, match="cannot be written in a spine"):
-            write_sided(SidedSpine((label,), (0,), ROOT))
+            format_directional(DirectionalSpine((label,), (0,), ROOT))
         with pytest.raises(TreeError, match="cannot be written in a spine"):
-            write_spine((label,))
+            format_spine((label,))
     for text in ("", ".", "NP", ".NP+", ".+NP", ".NP><", ".NP<<", ".N P", "..NP", ".-<", ".-+NP", "=o", "-"):
         with pytest.raises(TreeError, match=r"is not a directional spine; give one of \(\|\)\."):
-            read_sided(text)
+            parse_directional(text)
     for text in (".NP", "NP<"):
         with pytest.raises(TreeError, match="is not a spine"):
-            read_spine(text)
+            parse_spine(text)

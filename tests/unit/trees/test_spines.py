@@ -15,13 +15,13 @@ from spacy_dtparse.trees import (
     HeadRules,
     Recipe,
     Tree,
+    format_spine,
+    parse_spine,
     parse_tree,
-    read_spine,
     read_trees,
     round_trip_problem,
     spines,
     tree_from_spines,
-    write_spine,
 )
 
 from . import naive
@@ -38,7 +38,7 @@ def again(tree: Tree, rules: HeadRules = COLLINS) -> Tree:
 
 
 def written(tree: Tree, rules: HeadRules = COLLINS) -> str:
-    return " ".join(map(write_spine, spines(tree, rules)))
+    return " ".join(map(format_spine, spines(tree, rules)))
 
 
 def naive_spines(node, rules: HeadRules, top: bool = True) -> tuple[list[list[str]], int]:
@@ -199,15 +199,15 @@ def test_crossing_brackets():
 
 def test_written_spines():
     for spine in ((), ("NP",), ("VP", "S"), ("-LRB-",), ("NP-SBJ=1", "S|X"), ("-NONE-", "NP")):
-        assert read_spine(write_spine(spine)) == spine
-    assert write_spine(()) == "-" and write_spine(("VP", "S")) == "VP+S"
+        assert parse_spine(format_spine(spine)) == spine
+    assert format_spine(()) == "-" and format_spine(("VP", "S")) == "VP+S"
     for label in ("", "-", "A+B", "A B", "\u00a0", "A\n"):
         for spine in ((label,), ("NP", label)):
             with pytest.raises(TreeError, match="cannot be written in a spine"):
-                write_spine(spine)
+                format_spine(spine)
     for text in ("", "+", "NP+", "NP++S", "-+NP", "NP S"):
         with pytest.raises(TreeError, match="is not a spine"):
-            read_spine(text)
+            parse_spine(text)
 
 
 class Mistaken(HeadRules):

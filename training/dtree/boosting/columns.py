@@ -42,13 +42,13 @@ def count_atoms(atoms, counts):
 def fill_columns(indptr, atoms, slot, starts, first, last, first_slot, bits, postings):
     """Write the columns of the atoms in [first, last). `bits` (0 on entry) begins with slot `first_slot`, `postings`
     with the posting list of atom `first`."""
-    place_of = starts[first : last + 1] - starts[first]
+    next_position = starts[first : last + 1] - starts[first]
     span = np.uint64(last - first)
     for row in range(len(indptr) - 1):
         word = np.uint64(row >> 6)
         mask = ONE << np.uint64(row & 63)
-        for place in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
-            atom = atoms[np.uint64(place)]
+        for position in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
+            atom = atoms[np.uint64(position)]
             inside = np.uint64(np.int64(atom) - first)
             if atom < first or inside >= span:
                 continue
@@ -56,8 +56,8 @@ def fill_columns(indptr, atoms, slot, starts, first, last, first_slot, bits, pos
             if where >= 0:
                 bits[np.uint64(where - first_slot), word] |= mask
             else:
-                postings[np.uint64(place_of[inside])] = row
-                place_of[inside] += 1
+                postings[np.uint64(next_position[inside])] = row
+                next_position[inside] += 1
 
 
 @kernel
@@ -76,11 +76,11 @@ def gather_rows(indptr, atoms, ids, out_indptr, out_atoms):
 
 
 @kernel
-def _mark(word, base, number, out):
+def _set_marked(word, base, value, out):
     """Set out[base + b] = number for every bit b of `word`."""
     start = np.uint64(base)
     while word != ZERO:
-        out[start + lowest_bit(word)] = number
+        out[start + lowest_bit(word)] = value
         word &= word - ONE
 
 
@@ -104,8 +104,8 @@ def _split_list(columns, test, arena, start, end):
     column, first, last = slot[test], starts[test], starts[test + 1]
     spare = np.empty(end - start, np.int32)
     middle, n_spare = start, 0
-    for place in range(start, end):
-        example = arena[place]
+    for position in range(start, end):
+        example = arena[position]
         if column >= 0:
             has = (bits[column, example >> 6] >> np.uint64(example & 63)) & ONE != ZERO
         else:
@@ -122,11 +122,11 @@ def _split_list(columns, test, arena, start, end):
 
 
 @kernel
-def _take_rare(members, postings, first, last, leaf, arena, used, out):
+def _move_listed(members, postings, first, last, leaf, arena, used, out):
     """Move the members in a posting list from their bitset to `leaf` of `out`, or (leaf < 0) to the arena. Returns the
     new end of the arena."""
-    for place in range(first, last):
-        rare = np.uint64(postings[place])
+    for position in range(first, last):
+        rare = np.uint64(postings[position])
         mask = ONE << (rare & LOW6)
         if members[rare >> SIX] & mask != ZERO:
             members[rare >> SIX] ^= mask
@@ -139,14 +139,14 @@ def _take_rare(members, postings, first, last, leaf, arena, used, out):
 
 
 @kernel
-def _take_to_leaf(members, column, leaf, out):
+def _move_to_leaf(members, column, leaf, out):
     """Move the members in the bitset `column` to `leaf` of `out`."""
     for k in range(len(column)):
         at = np.uint64(k)
         both = members[at] & column[at]
         if both != ZERO:
             members[at] ^= both
-            _mark(both, k << 6, leaf, out)
+            _set_marked(both, k << 6, leaf, out)
 
 
 @kernel
@@ -182,8 +182,8 @@ def percolate(columns, atom, yes, no, pool, arena, out):
             middle = _split_list(columns, test, arena, start, end)
             for child, first, last in ((left, start, middle), (right, middle, end)):
                 if atom[child] < 0:
-                    for place in range(first, last):
-                        out[arena[place]] = child
+                    for position in range(first, last):
+                        out[arena[position]] = child
                 else:
                     where[child], stop[child] = -1 - first, last
                     stack[depth] = child
@@ -193,12 +193,12 @@ def percolate(columns, atom, yes, no, pool, arena, out):
         column, left_leaf = slot[test], atom[left] < 0
         if column < 0:  # a rare atom: its members become a list, the others keep the bitset
             where[left] = -1 - used
-            used = _take_rare(
+            used = _move_listed(
                 members, postings, starts[test], starts[test + 1], left if left_leaf else -1, arena, used, out
             )
             stop[left] = used
         elif left_leaf:
-            _take_to_leaf(members, bits[column], left, out)
+            _move_to_leaf(members, bits[column], left, out)
         else:  # in the next row: all below it is done before the right child's row is used again
             where[left] = where[node] + 1
             taken, present = pool[where[left]], bits[column]
@@ -212,7 +212,7 @@ def percolate(columns, atom, yes, no, pool, arena, out):
         elif right != default:
             for word in range(n_words):
                 if members[word] != ZERO:
-                    _mark(members[word], word << 6, right, out)
+                    _set_marked(members[word], word << 6, right, out)
         if not left_leaf:
             stack[depth] = left
             depth += 1

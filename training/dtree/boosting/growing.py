@@ -72,12 +72,12 @@ class Nodes(NamedTuple):
 
 
 @kernel
-def _take_slot(held):
+def _reserve_slot(reserved):
     """Reserve a free row of the pool; returns its index."""
     slot = 0
-    while held[slot]:
+    while reserved[slot]:
         slot += 1
-    held[slot] = True
+    reserved[slot] = True
     return slot
 
 
@@ -97,8 +97,8 @@ def _split_rows(matrix, nodes, node, left, right, penalty, cut, tag_of, found):
     _, _, best_atom, positive, negative, rows, tag, _ = nodes
     tag[left], tag[right] = (left + 1) >> 1, tag[node]
     n_found = find_rows(matrix, best_atom[node], tag_of, tag[node], found)
-    for place in range(n_found):
-        tag_of[np.uint64(found[place])] = tag[left]
+    for position in range(n_found):
+        tag_of[np.uint64(found[position])] = tag[left]
     rows[left], rows[right] = n_found, rows[node] - n_found
     positive[left], negative[left] = sum_rows(matrix.gradient, found, n_found)
     positive[right], negative[right] = positive[node] - positive[left], negative[node] - negative[left]
@@ -109,12 +109,14 @@ def _split_rows(matrix, nodes, node, left, right, penalty, cut, tag_of, found):
 @kernel
 def _may_split(nodes, node, penalty, cut, split_ratio):
     """Whether a split could gain enough: at most, it separates all positives from all negatives."""
-    most = gain_of(nodes.positive[node], penalty, cut) + gain_of(nodes.negative[node], penalty, cut)
-    return most > split_ratio * nodes.gain[node]
+    max_gain = gain_of(nodes.positive[node], penalty, cut) + gain_of(nodes.negative[node], penalty, cut)
+    return max_gain > split_ratio * nodes.gain[node]
 
 
 @kernel
-def _split_histogram(matrix, nodes, node, small, large, small_open, large_open, subtraction, pool, held, tag_of, found):
+def _split_histogram(
+    matrix, nodes, node, small, large, small_open, large_open, subtraction, pool, reserved, tag_of, found
+):
     """Compute the histograms of the open children; the larger one's replaces the parent's. `found` holds the left
     child's rows. With `subtraction` only the smaller child's rows are summed up."""
     indptr, atoms, gradient = matrix.indptr, matrix.atoms, matrix.gradient
@@ -123,7 +125,7 @@ def _split_histogram(matrix, nodes, node, small, large, small_open, large_open, 
     if small > large and (small_open or large_open):
         _tagged_rows(tag_of, nodes.tag[small], found)
     if small_open:
-        slot[small] = _take_slot(held)
+        slot[small] = _reserve_slot(reserved)
         histogram = pool[slot[small]]
         histogram[:] = 0.0
         add_rows(indptr, atoms, gradient, found, n_found, 1.0, histogram)
@@ -139,7 +141,7 @@ def _split_histogram(matrix, nodes, node, small, large, small_open, large_open, 
     if large_open:
         slot[large] = slot[node]
     else:
-        held[slot[node]] = False
+        reserved[slot[node]] = False
     slot[node] = -1
 
 
@@ -154,11 +156,11 @@ def grow(matrix, penalty, cut, split_ratio, root_slack, max_splits, subtraction,
     Returns (number of nodes, largest |g| of a child of the root).
     """
     k = len(matrix.gradient)
-    real, whole, tag = np.zeros((4, len(atom))), np.full((3, len(atom)), -1), np.zeros(len(atom), np.int16)
+    real, integers, tag = np.zeros((4, len(atom))), np.full((3, len(atom)), -1), np.zeros(len(atom), np.int16)
     gain, best, positive, negative = real[0], real[1], real[2], real[3]
-    best_atom, rows, slot = whole[0], whole[1], whole[2]
+    best_atom, rows, slot = integers[0], integers[1], integers[2]
     nodes = Nodes(gain, best, best_atom, positive, negative, rows, tag, slot)
-    held = np.zeros(len(pool), np.bool_)
+    reserved = np.zeros(len(pool), np.bool_)
     for column in (atom, yes, no):
         column[:] = -1
     tag_of[:] = 0
@@ -172,13 +174,13 @@ def grow(matrix, penalty, cut, split_ratio, root_slack, max_splits, subtraction,
     n_nodes = 1
     if best_atom[0] < 0 or not best[0] > gain[0] + root_slack * penalty:
         return n_nodes, steepest
-    slot[0] = _take_slot(held)
+    slot[0] = _reserve_slot(reserved)
     pool[slot[0], :] = matrix.histogram
     for _ in range(max_splits):
-        node, most = -1, 0.0
+        node, best_gain = -1, 0.0
         for leaf in range(n_nodes):
-            if slot[leaf] >= 0 and best[leaf] - gain[leaf] > most:
-                node, most = leaf, best[leaf] - gain[leaf]
+            if slot[leaf] >= 0 and best[leaf] - gain[leaf] > best_gain:
+                node, best_gain = leaf, best[leaf] - gain[leaf]
         if node < 0:
             break
         left, right = n_nodes, n_nodes + 1
@@ -189,7 +191,7 @@ def grow(matrix, penalty, cut, split_ratio, root_slack, max_splits, subtraction,
         small_open = _may_split(nodes, small, penalty, cut, split_ratio)
         large_open = _may_split(nodes, large, penalty, cut, split_ratio)
         _split_histogram(
-            matrix, nodes, node, small, large, small_open, large_open, subtraction, pool, held, tag_of, found
+            matrix, nodes, node, small, large, small_open, large_open, subtraction, pool, reserved, tag_of, found
         )
         for child in (left, right):
             if slot[child] < 0:
@@ -197,20 +199,20 @@ def grow(matrix, penalty, cut, split_ratio, root_slack, max_splits, subtraction,
             total = positive[child] - negative[child]
             best[child], best_atom[child] = best_split(pool[slot[child]], total, penalty, cut)
             if not best[child] > split_ratio * gain[child]:
-                held[slot[child]] = False
+                reserved[slot[child]] = False
                 slot[child] = -1
     return n_nodes, steepest
 
 
 def grow_tree(matrix: Matrix, penalty: float, config: LearnerConfig, space: Workspace) -> tuple[Tree, float]:
     """Return (tree, largest |g| of a child of the root); the tree is a single leaf if the root cannot be split."""
-    k, n_atoms, most = len(matrix.gradient), len(matrix.histogram), config.max_splits
-    tree = Tree(*(np.empty(2 * most + 1, dtype=INDEX) for _ in range(3)))
-    pool = space.take("pool", (most + 2) * n_atoms, SCORE).reshape(most + 2, n_atoms)
+    k, n_atoms, max_splits = len(matrix.gradient), len(matrix.histogram), config.max_splits
+    tree = Tree(*(np.empty(2 * max_splits + 1, dtype=INDEX) for _ in range(3)))
+    pool = space.take("pool", (max_splits + 2) * n_atoms, SCORE).reshape(max_splits + 2, n_atoms)
     tag_of, found = space.take("tag_of", k, np.int16), space.take("found", k + 1, INDEX)
     cut = 0.0 if config.gain == "hard" else float(penalty)
     n_nodes, steepest = grow(
-        matrix, float(penalty), cut, float(config.split_ratio), float(config.root_slack), most, config.subtraction,
+        matrix, float(penalty), cut, float(config.split_ratio), float(config.root_slack), max_splits, config.subtraction,
         pool, tag_of, found, *tree,
     )  # fmt: skip
     return Tree(*(column[:n_nodes].copy() for column in tree)), float(steepest)

@@ -12,7 +12,7 @@ from spacy_dtparse.dtypes import WEIGHT
 from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.stored_names import stored_as, stored_names
 
-from .store import STORE_FILE, mapped, open_store
+from .store import STORE_FILE, map_array, open_store
 
 GOLD = np.int16
 """Type of label ids: a treebank has far fewer than 32,767 labels."""
@@ -34,7 +34,7 @@ class Label(NamedTuple):
     """A classifier to train: its name, its id in `gold`, and the name of its store."""
 
     name: str
-    number: int
+    label_id: int
     store: str = "main"
 
 
@@ -53,7 +53,7 @@ def check_biases(data: LabelData) -> None:
 def open_label_data(path: str | os.PathLike) -> LabelData:
     """Open the arrays of a store's folder, memory-mapped."""
     try:
-        return LabelData(*(mapped(Path(path) / f"{name}.npy") for name in stored_names(LabelData)))
+        return LabelData(*(map_array(Path(path) / f"{name}.npy") for name in stored_names(LabelData)))
     except (OSError, ValueError) as error:
         raise TrainingDataError(f"{path} has no readable label data ({error}); build the store again.") from error
 
@@ -67,7 +67,7 @@ def survey_data(
     of the time that each label takes, in any unit, and a digest of each store's data.
     """
     notes, expected, digests = [], {}, {}
-    trained = sorted({label.number for label in labels})  # anywhere: the store of TOP holds rows of other labels too
+    trained = sorted({label.label_id for label in labels})  # anywhere: the store of TOP holds rows of other labels too
     for store_name in sorted({label.store for label in labels}):
         folder = stores[store_name]
         store, data = open_store(folder), open_label_data(folder)
@@ -78,7 +78,7 @@ def survey_data(
         for label in labels:
             if label.store != store_name:
                 continue
-            seen = int(counts[label.number])
+            seen = int(counts[label.label_id])
             expected[label.name] = float(min(seen, store.n_examples - seen))
             if seen == 0:
                 notes.append(f"label {label.name} has no positive example: its classifier always says no")

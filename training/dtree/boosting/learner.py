@@ -25,7 +25,7 @@ from .tree import concat, single_leaf, tree_at
 
 STEPS = ("sample", "extract", "build", "percolate", "leaves")
 """Steps of one tree, as in Table 2 of Turian & Melamed 2006b."""
-_LONE_LEAF_SWEEPS = 50  # a single leaf is optimised to convergence, as no later tree will correct it
+_SINGLE_LEAF_SWEEPS = 50  # a single leaf is optimised to convergence, as no later tree will correct it
 
 
 @stored_as("draws", "empty", "gradient")
@@ -55,7 +55,7 @@ class LabelLearner:
         self,
         store: Store,
         data: LabelData,
-        number: int,
+        label_id: int,
         name: str,
         config: LearnerConfig,
         ensemble: LabelEnsemble | None = None,
@@ -63,7 +63,7 @@ class LabelLearner:
         progress: Progress | None = None,
     ):
         self.store, self.config, self.progress = store, config, progress or Progress()
-        positive = data.gold == number
+        positive = data.gold == label_id
         self.bias = np.where(positive, data.b_pos, -data.b_neg)
         self.n_positive = int(np.count_nonzero(positive))
         self._base, self._new = ensemble or empty_ensemble(), list[LabelEnsemble]()
@@ -130,25 +130,25 @@ class LabelLearner:
         elif len(tree.atom) == 1 and (self.n_positive or not steepest > penalty):
             self.progress = Progress(draws, 0, steepest)
             return None
-        kept_weight = float(np.abs(self.weight[matrix.ids]).sum(dtype=SCORE))
+        sampled_weight = float(np.abs(self.weight[matrix.ids]).sum(dtype=SCORE))
         leaf = self.store.percolate(tree)
         clock = self._tick("percolate", clock)
         units, total = self._set_leaves(leaf, len(tree.atom), penalty)
         self._tick("leaves", clock)
-        lost = max(0.0, 1.0 - kept_weight / total) if total else 0.0
+        lost = max(0.0, 1.0 - sampled_weight / total) if total else 0.0
         self.n_grown += 1
         self.lost_weight += lost
-        kept = bool(units.any())
-        if kept:
+        added = bool(units.any())
+        if added:
             self._new.append(LabelEnsemble(np.zeros(1, dtype=INDEX), *tree, units * CONFIDENCE_GRID))
-        self.progress = Progress(draws, 0 if kept else self.progress.empty + 1)
+        self.progress = Progress(draws, 0 if added else self.progress.empty + 1)
         return lost
 
     def _set_leaves(self, leaf: np.ndarray, n_nodes: int, penalty: float) -> tuple[np.ndarray, float]:
         """Set the leaf values, and update scores and weights. Returns (node values int64 in units, weight of all
         examples before the update)."""
         units, sums, total = np.zeros(n_nodes, dtype=np.int64), np.empty((n_nodes, 3), dtype=SCORE), 0.0
-        for sweep in range(self.config.sweeps if n_nodes > 1 else _LONE_LEAF_SWEEPS):
+        for sweep in range(self.config.sweeps if n_nodes > 1 else _SINGLE_LEAF_SWEEPS):
             leaf_sums(leaf, self.weight, self.bias, self.config.solver == "newton", sums)
             step = step_units(sums, penalty, units)
             if self.config.shrinkage < 1:

@@ -38,10 +38,10 @@ class Workspace:
 
     def take(self, name: str, size: int, dtype: type) -> np.ndarray:
         """Return an array of `size` with undefined contents."""
-        have = self._arrays.get(name)
-        if have is None or len(have) < size:
-            have = self._arrays[name] = np.empty(size + size // 8, dtype=dtype)
-        return have[:size]
+        array = self._arrays.get(name)
+        if array is None or len(array) < size:
+            array = self._arrays[name] = np.empty(size + size // 8, dtype=dtype)
+        return array[:size]
 
 
 def on_grid(gradient: np.ndarray) -> np.ndarray:
@@ -58,14 +58,14 @@ def on_grid(gradient: np.ndarray) -> np.ndarray:
 def list_columns(indptr, atoms, starts, postings):
     """Write the posting lists of a sample's rows; `starts` int64 (n_atoms + 1,) must be 0 on entry."""
     n_atoms = len(starts) - 1
-    for place in range(np.uint64(indptr[len(indptr) - 1])):
-        starts[np.uint64(atoms[np.uint64(place)]) + ONE] += 1
+    for position in range(np.uint64(indptr[len(indptr) - 1])):
+        starts[np.uint64(atoms[np.uint64(position)]) + ONE] += 1
     for atom in range(n_atoms):
         starts[atom + 1] += starts[atom]
     ends = starts[:-1].copy()
     for row in range(len(indptr) - 1):
-        for place in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
-            column = np.uint64(atoms[np.uint64(place)])
+        for position in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
+            column = np.uint64(atoms[np.uint64(position)])
             postings[np.uint64(ends[column])] = row
             ends[column] += 1
 
@@ -76,8 +76,8 @@ def add_rows(indptr, atoms, gradient, rows, count, sign, histogram):
     for k in range(count):
         row = np.uint64(rows[k])
         g = sign * gradient[row]
-        for place in range(np.uint64(indptr[row]), np.uint64(indptr[row + ONE])):
-            histogram[np.uint64(atoms[np.uint64(place)])] += g
+        for position in range(np.uint64(indptr[row]), np.uint64(indptr[row + ONE])):
+            histogram[np.uint64(atoms[np.uint64(position)])] += g
 
 
 @kernel
@@ -107,7 +107,7 @@ def make_matrix(
     if columns is not None:
         present = space.take("present", columns.bits.shape[1], BITS)
         present[:] = 0
-        mark_present(ids, present)
+        set_present(ids, present)
         return Matrix(ids, gradient, indptr, atoms, histogram, columns, False, present)
     starts, postings = space.take("starts", n_atoms + 1, OFFSET), space.take("postings", len(atoms), INDEX)
     starts[:] = 0
@@ -132,15 +132,15 @@ def find_rows(matrix, test, tag_of, tag, found):
         return n_found
     start, end, postings = columns.starts[test], columns.starts[test + 1], columns.postings
     if matrix.own_columns:
-        for place in range(start, end):
-            member = np.uint64(postings[place])
+        for position in range(start, end):
+            member = np.uint64(postings[position])
             found[np.uint64(n_found)] = member
             n_found += int(tag_of[member] == tag)
         return n_found
     # few members of the posting list are in the sample; their rows are then looked up in order
     hits = row = 0
-    for place in range(np.uint64(start), np.uint64(end)):
-        example = np.uint64(postings[np.uint64(place)])
+    for position in range(np.uint64(start), np.uint64(end)):
+        example = np.uint64(postings[np.uint64(position)])
         found[np.uint64(hits)] = example
         hits += int((matrix.present[example >> SIX] >> (example & LOW6)) & ONE)
     for hit in range(hits):
@@ -151,7 +151,7 @@ def find_rows(matrix, test, tag_of, tag, found):
 
 
 @kernel
-def mark_present(ids, present):
+def set_present(ids, present):
     """Set the bits of the examples `ids` in the bitset `present`."""
     for k in range(len(ids)):
         example = np.uint64(ids[k])

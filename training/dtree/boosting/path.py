@@ -19,13 +19,13 @@ from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.model.trees.ensemble import LabelEnsemble
 from spacy_dtparse.stored_names import from_stored, to_stored
 
-from ...runs.alone import alone_in
-from ...runs.files import append_line, keep_json, kept_json, read_lines
-from ...runs.resuming import check_facts
+from ...runs.files import append_line, load_checkpoint, read_lines, save_checkpoint
+from ...runs.lock import lock_dir
+from ...runs.resuming import check_conditions
 from ..recipe import LearnerConfig, PathConfig
 from .labels import Label, survey_data
 from .learner import STEPS
-from .rows import LOG_FILE, best_row, waited
+from .path_log import LOG_FILE, best_row, levels_since_best
 from .task import STOP_FILE, LevelReport, LevelTask, load_state, root_gradient, run_level
 from .tree import first_trees, n_leaves, n_parameters
 
@@ -52,7 +52,7 @@ class PathResult(NamedTuple):
     stopped: str
 
 
-@alone_in("workdir")
+@lock_dir("workdir")
 def train_path(
     stores: Mapping[str, str | os.PathLike],
     labels: Sequence[Label],
@@ -73,10 +73,10 @@ def train_path(
     TrainingDataError for unusable data.
     """
     folders = {name: str(Path(path).resolve()) for name, path in stores.items()}
-    return _Path(folders, labels, config, executor or _Here(), Path(workdir), evaluate).run()
+    return _Path(folders, labels, config, executor or _InlineExecutor(), Path(workdir), evaluate).run()
 
 
-class _Here(Executor):
+class _InlineExecutor(Executor):
     """Runs a task in the submitting thread, before `submit` returns."""
 
     def submit(self, function: Callable, /, *args: Any, **kwargs: Any) -> Future:
@@ -102,11 +102,11 @@ class _Path:
         if not labels or len(self.labels) < len(labels):
             names = [label.name for label in labels]
             raise ConfigError(f"labels are {names}; they must be at least one, all different")
-        self.begin = time.time()
-        self.deadline = math.inf if config.budget_seconds is None else self.begin + config.budget_seconds
+        self.began = time.time()
+        self.deadline = math.inf if config.budget_seconds is None else self.began + config.budget_seconds
         n_workers = config.n_workers or getattr(self.executor, "_max_workers", None) or os.cpu_count() or 1
-        self.depth = 1 if isinstance(self.executor, _Here) else n_workers * (2 if config.lookahead else 1)
-        self.flying: dict[Future, str] = {}
+        self.depth = 1 if isinstance(self.executor, _InlineExecutor) else n_workers * (2 if config.lookahead else 1)
+        self.running: dict[Future, str] = {}
         workdir.mkdir(parents=True, exist_ok=True)
         (workdir / STOP_FILE).unlink(missing_ok=True)
         self.notes, self.expected, digests = survey_data(self.stores, labels)
@@ -115,7 +115,7 @@ class _Path:
         self.levels_done = {name: len(load_state(workdir, name).counts) for name in self.labels}
         self.start = math.nan
         self.start = self._start({
-            "labels": {label.name: [label.number, label.store] for label in labels},
+            "labels": {label.name: [label.label_id, label.store] for label in labels},
             "data": digests,
             "learner": to_stored(config.learner),
             "decay": config.decay,
@@ -129,20 +129,20 @@ class _Path:
         ]
         self.expected |= {report.name: report.seconds for report in self.reports}
 
-    def _start(self, facts: dict[str, Any]) -> float:
+    def _start(self, conditions: dict[str, Any]) -> float:
         """λ of level 0: the setting, that of the run that is resumed, or computed from the largest root gradient."""
         path = self.workdir / RUN_FILE
         try:
-            have = kept_json(path)
+            saved = load_checkpoint(path)
         except TrainingDataError as error:  # the run cannot be resumed without its λ
             raise ConfigError(
                 f"{path} is damaged ({error.__cause__}); give another folder to start a new run."
             ) from error
-        if have is not None:
-            if isinstance(have.get("learner"), dict):  # settings added later had their defaults
-                have["learner"] = {**to_stored(LearnerConfig()), **have["learner"]}
-            check_facts(self.workdir, have, facts, ConfigError)
-            return float(have["start"])
+        if saved is not None:
+            if isinstance(saved.get("learner"), dict):  # settings added later had their defaults
+                saved["learner"] = {**to_stored(LearnerConfig()), **saved["learner"]}
+            check_conditions(self.workdir, saved, conditions, ConfigError)
+            return float(saved["start"])
         start = self.config.lambda_start
         if start is None:
             futures = [self.executor.submit(root_gradient, self._task(name)) for name in self.labels]
@@ -152,7 +152,7 @@ class _Path:
                     "every example has bias 0, so there is nothing to learn; check how the weight of the states is "
                     "divided."
                 )
-        keep_json(path, {**facts, "start": start, "notes": self.notes})
+        save_checkpoint(path, {**conditions, "start": start, "notes": self.notes})
         return start
 
     def penalty(self, level: int) -> float:
@@ -163,19 +163,19 @@ class _Path:
         """The task of training the next level of a label."""
         label, level = self.labels[name], self.levels_done[name]
         folders = str(self.workdir.resolve()), self.stores[label.store]
-        return LevelTask(*folders, name, label.number, level, self.penalty(level), self.config, self.deadline)
+        return LevelTask(*folders, name, label.label_id, level, self.penalty(level), self.config, self.deadline)
 
     def run(self) -> PathResult:
         """Train until the path ends."""
         try:
-            off = True if self.config.quiet else None  # None: off if there is no terminal
-            with tqdm(unit=" trees", desc="boosting", dynamic_ncols=True, disable=off) as self.bar:
+            disabled = True if self.config.quiet else None  # None: off if there is no terminal
+            with tqdm(unit=" trees", desc="boosting", dynamic_ncols=True, disable=disabled) as self.bar:
                 stopped = self._loop()
         except BaseException:
             (self.workdir / STOP_FILE).touch()  # running tasks end after their tree
-            for future in self.flying:
+            for future in self.running:
                 future.cancel()
-            wait(self.flying)
+            wait(self.running)
             raise
         best = best_row(self.rows)
         trees_of = best["trees_of"] if best else dict.fromkeys(self.labels, 0)
@@ -187,18 +187,18 @@ class _Path:
             while min(self.levels_done.values()) > evaluated:
                 self._finish_level(evaluated)
                 evaluated += 1
-            out_of_patience = self.config.patience is not None and waited(self.rows) >= self.config.patience
+            out_of_patience = self.config.patience is not None and levels_since_best(self.rows) >= self.config.patience
             over_time = time.time() > self.deadline
             if out_of_patience:
                 (self.workdir / STOP_FILE).touch()
             elif not over_time:
-                for name in self._ready(evaluated)[: self.depth - len(self.flying)]:
-                    self.flying[self.executor.submit(run_level, self._task(name))] = name
-            if not self.flying:
+                for name in self._ready(evaluated)[: self.depth - len(self.running)]:
+                    self.running[self.executor.submit(run_level, self._task(name))] = name
+            if not self.running:
                 break
-            for future in wait(self.flying, return_when=FIRST_COMPLETED).done:
-                del self.flying[future]
-                self._take_report(future.result())
+            for future in wait(self.running, return_when=FIRST_COMPLETED).done:
+                del self.running[future]
+                self._add_report(future.result())
         (self.workdir / STOP_FILE).unlink(missing_ok=True)
         if over_time and not out_of_patience:
             self._finish_level(None)
@@ -206,15 +206,17 @@ class _Path:
 
     def _ready(self, evaluated: int) -> list[str]:
         """Labels whose next level may start: the lowest level first, then the longest expected time."""
-        config, done, busy = self.config, self.levels_done, set(self.flying.values())
+        config, done, busy = self.config, self.levels_done, set(self.running.values())
         floor = max(config.lambda_floor, 1e-300)
-        most = evaluated + config.lookahead
+        max_level = evaluated + config.lookahead
         if config.max_levels is not None:
-            most = min(most, config.max_levels - 1)
-        ready = [name for name in done if name not in busy and done[name] <= most and self.penalty(done[name]) >= floor]
+            max_level = min(max_level, config.max_levels - 1)
+        ready = [
+            name for name in done if name not in busy and done[name] <= max_level and self.penalty(done[name]) >= floor
+        ]
         return sorted(ready, key=lambda name: (done[name], -self.expected[name], name))
 
-    def _take_report(self, report: LevelReport) -> None:
+    def _add_report(self, report: LevelReport) -> None:
         append_line(self.workdir / REPORTS_FILE, to_stored(report))
         self.reports.append(report)
         self.expected[report.name] = report.seconds
@@ -257,26 +259,26 @@ class _Path:
         ensemble that were evaluated.
         """
         reports = [report for report in self.reports if report.level == level]
-        by_label = {name: _figures([one], [r for r in reports if r.name == name]) for name, one in ensembles.items()}
-        whole = _figures(list(ensembles.values()), reports)
+        by_label = {name: _sizes([one], [r for r in reports if r.name == name]) for name, one in ensembles.items()}
+        total = _sizes(list(ensembles.values()), reports)
         seconds = {step: sum(report.steps[k] for report in reports) for k, step in enumerate(STEPS)}
         return {
             "level": level,
             "partial": partial,
             "lambda": self.penalty(level),
-            **{key: whole[key] for key in ("parameters", "leaves", "trees")},
+            **{key: total[key] for key in ("parameters", "leaves", "trees")},
             "f1": scores.get("f1"),
             "scores": dict(scores),
-            "seconds": round(time.time() - self.begin, 3),
-            "train_seconds": whole["seconds"],
-            "ms_per_tree": {step: round(1e3 * taken / max(1, whole["grown"]), 3) for step, taken in seconds.items()},
-            "weight_lost": whole["weight_lost"],
+            "seconds": round(time.time() - self.began, 3),
+            "train_seconds": total["seconds"],
+            "ms_per_tree": {step: round(1e3 * taken / max(1, total["grown"]), 3) for step, taken in seconds.items()},
+            "weight_lost": total["weight_lost"],
             "labels": by_label,
-            "trees_of": {name: figures["trees"] for name, figures in by_label.items()},
+            "trees_of": {name: sizes["trees"] for name, sizes in by_label.items()},
         }
 
 
-def _figures(ensembles: Sequence[LabelEnsemble], reports: Sequence[LevelReport]) -> dict[str, Any]:
+def _sizes(ensembles: Sequence[LabelEnsemble], reports: Sequence[LevelReport]) -> dict[str, Any]:
     """Sizes of some labels' ensembles, and sums over the reports of their tasks."""
     grown = sum(report.grown for report in reports)
     return {

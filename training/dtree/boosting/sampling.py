@@ -46,7 +46,7 @@ def stream_keys(seed: int, key: int, draw: int) -> tuple[int, int]:
 
 
 @kernel
-def _mixed(x):
+def _mix(x):
     """Compute one round of a 32-bit multiply-xorshift hash (constants: Wellons, "hash prospector", lowbias32)."""
     x ^= x >> _S16
     x = (x * _M1) & _MASK
@@ -59,7 +59,7 @@ def _mixed(x):
 def uniforms(first, count, key0, key1, out):
     """Set out float32 [j] to a number in (0, 1) of 23 bits that depends only on example first + j and the keys."""
     for j in range(count):
-        x = _mixed(_mixed(np.uint64(first + j) ^ key0) ^ key1)
+        x = _mix(_mix(np.uint64(first + j) ^ key0) ^ key1)
         out[j] = (np.float32(np.int32(x >> _S9)) + _HALF) * _STEP
 
 
@@ -91,9 +91,9 @@ class PrioritySampler:
 
     def __init__(self, size: int | None):
         self.size, self._guess = size, 0.0
-        self._make_room(3 * (size or 0) + 1024)
+        self._allocate(3 * (size or 0) + 1024)
 
-    def _make_room(self, n: int) -> None:
+    def _allocate(self, n: int) -> None:
         self._ids, self._priority = np.empty(n, dtype=INDEX), np.empty(n, dtype=SCORE)
 
     def draw(self, signed_weight: np.ndarray, keys: tuple[int, int]) -> Sample:
@@ -107,7 +107,7 @@ class PrioritySampler:
         while True:
             found = collect_candidates(signed_weight, key0, key1, np.float32(guess), self._ids, self._priority)
             if found > len(self._ids):
-                self._make_room(found)
+                self._allocate(found)
                 continue
             ids, priority, threshold = self._ids[:found], self._priority[:found], 0.0
             if found > size:
@@ -116,11 +116,11 @@ class PrioritySampler:
                 break
             guess = guess * 0.7 if guess > 1e-30 else 0.0
         self._guess = threshold
-        kept = priority > threshold
-        missing = size - int(kept.sum())
+        sampled = priority > threshold
+        missing = size - int(sampled.sum())
         if missing:  # examples whose priority equals the threshold: the lowest indices
-            kept[np.flatnonzero(priority == threshold)[:missing]] = True
-        ids = ids[kept]
+            sampled[np.flatnonzero(priority == threshold)[:missing]] = True
+        ids = ids[sampled]
         return Sample(ids, np.maximum(np.abs(signed_weight[ids]).astype(SCORE), threshold), threshold)
 
 

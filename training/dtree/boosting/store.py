@@ -18,13 +18,13 @@ from spacy_dtparse.dtypes import BITS, INDEX, OFFSET
 from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.stored_names import stored_names
 
-from ...runs.files import keep_json, kept_json
+from ...runs.files import load_checkpoint, save_checkpoint
 from .columns import Columns, count_atoms, fill_columns, gather_rows, percolate
 from .matrix import Workspace
 from .tree import NODE, Tree
 
 STORE_FILE = "store.json"
-BITSET_SHARE = 1 / 48
+BITSET_FRACTION = 1 / 48
 """An atom of more than this fraction of the examples has a bitset: 1/8 byte per example instead of 4 per posting."""
 PART_BYTES = 2**29
 """Bytes of the column index that are filled in memory at a time while a store is built on disk."""
@@ -80,13 +80,13 @@ class DirectStore:
     def build(cls, folder: Path, n_atoms: int) -> DirectStore:
         """Write the column index of the rows in `folder` (`indptr.npy`, `atoms.npy`), 0.5 GiB of it in memory at a
         time, and open the store. Raises TrainingDataError for too many rows."""
-        indptr, atoms = (mapped(folder / f"{name}.npy") for name in ("indptr", "atoms"))
+        indptr, atoms = (map_array(folder / f"{name}.npy") for name in ("indptr", "atoms"))
         n = len(indptr) - 1
         if n >= np.iinfo(INDEX).max:
             raise TrainingDataError(f"{n} examples are too many; allowed are {np.iinfo(INDEX).max - 1}.")
         counts = np.zeros(n_atoms, dtype=OFFSET)
         count_atoms(atoms, counts)
-        frequent = counts > n * BITSET_SHARE
+        frequent = counts > n * BITSET_FRACTION
         slot = np.where(frequent, np.cumsum(frequent) - 1, -1).astype(INDEX)
         starts = np.concatenate([[0], np.cumsum(np.where(frequent, 0, counts))]).astype(OFFSET)
         np.save(folder / "slot.npy", slot)
@@ -111,7 +111,7 @@ class DirectStore:
     def open(cls, path: str | os.PathLike) -> DirectStore:
         """Open the store of the folder `path`, memory-mapped: processes that open it share the memory."""
         indptr, atoms, *columns = (
-            mapped(Path(path) / f"{name}.npy") for name in ("indptr", "atoms", *stored_names(Columns))
+            map_array(Path(path) / f"{name}.npy") for name in ("indptr", "atoms", *stored_names(Columns))
         )
         return cls(indptr, atoms, Columns(*columns))
 
@@ -125,7 +125,7 @@ def check_atoms(tree: Tree, n_atoms: int) -> None:
         )
 
 
-def mapped(path: Path) -> np.ndarray:
+def map_array(path: Path) -> np.ndarray:
     """Map the array of a file privately: it has one (writable) type for numba, and the file is not written."""
     return np.asarray(np.load(path, mmap_mode="c"))
 
@@ -168,23 +168,23 @@ def array_files(folder: Path, types: Mapping[str, Any]) -> Iterator[dict[str, Ar
         }
 
 
-def write_store_file(folder: Path, opener: type, **facts: int | str) -> None:
-    """Mark `folder` as a store that `opener.open(folder)` opens; `facts` are stored with it."""
-    keep_json(folder / STORE_FILE, {"opener": f"{opener.__module__}:{opener.__qualname__}", **facts})
+def write_store_file(folder: Path, opener: type, **metadata: int | str) -> None:
+    """Mark `folder` as a store that `opener.open(folder)` opens; `metadata` are stored with it."""
+    save_checkpoint(folder / STORE_FILE, {"opener": f"{opener.__module__}:{opener.__qualname__}", **metadata})
 
 
 def read_store_file(folder: Path) -> dict:
     """Read the file of `write_store_file`. Raises TrainingDataError if the folder is no finished store."""
     try:
-        facts = kept_json(folder / STORE_FILE)
+        metadata = load_checkpoint(folder / STORE_FILE)
     except TrainingDataError as error:
         raise TrainingDataError(f"{error}, with the store: give another working folder, or delete this one") from error
-    if facts is None:
+    if metadata is None:
         raise TrainingDataError(
             f"{folder} is not a finished store of examples (no {STORE_FILE}); give the folder a store was built in, or "
             "build it again."
         )
-    return facts
+    return metadata
 
 
 @lru_cache(maxsize=8)

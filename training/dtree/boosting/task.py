@@ -13,7 +13,7 @@ import numpy as np
 from spacy_dtparse.model.trees.ensemble import LabelEnsemble, empty_ensemble
 from spacy_dtparse.stored_names import from_stored, stored_as, stored_names, to_stored
 
-from ...runs.resuming import as_array, as_facts, kept_arrays, save_arrays, saved_arrays
+from ...runs.resuming import array_to_data, as_array, load_arrays, open_arrays, save_arrays
 from ..recipe import PathConfig
 from .labels import open_label_data
 from .learner import STEPS, LabelLearner, Progress
@@ -49,8 +49,8 @@ def _score_file(workdir: str | os.PathLike, name: str, ensemble: LabelEnsemble) 
 
 def save_state(workdir: str | os.PathLike, name: str, state: LabelState) -> None:
     """Write the label's state; the old file stays until the new one is complete."""
-    facts = {"progress": to_stored(state.progress), "counts": state.counts, "grown": state.grown}
-    save_arrays(_state_file(workdir, name), {"state": as_array(facts), **to_stored(state.ensemble)})
+    state_data = {"progress": to_stored(state.progress), "counts": state.counts, "grown": state.grown}
+    save_arrays(_state_file(workdir, name), {"state": as_array(state_data), **to_stored(state.ensemble)})
 
 
 def load_state(workdir: str | os.PathLike, name: str) -> LabelState:
@@ -58,11 +58,14 @@ def load_state(workdir: str | os.PathLike, name: str) -> LabelState:
     source = _state_file(workdir, name)
     if not source.exists():
         return LabelState(empty_ensemble(), Progress())
-    with saved_arrays(source) as arrays:
-        facts = as_facts(arrays["state"])
+    with open_arrays(source) as arrays:
+        state_data = array_to_data(arrays["state"])
         ensemble = LabelEnsemble(*(arrays[name] for name in stored_names(LabelEnsemble)))
         return LabelState(
-            ensemble, Progress(**from_stored(Progress, facts["progress"])), tuple(facts["counts"]), facts["grown"]
+            ensemble,
+            Progress(**from_stored(Progress, state_data["progress"])),
+            tuple(state_data["counts"]),
+            state_data["grown"],
         )
 
 
@@ -79,21 +82,21 @@ def save_scores(workdir: str | os.PathLike, name: str, ensemble: LabelEnsemble, 
 
 def load_scores(workdir: str | os.PathLike, name: str, ensemble: LabelEnsemble, n_examples: int) -> np.ndarray | None:
     """Load the scores that `save_scores` saved for exactly this ensemble, int32 (n_examples,), or None."""
-    held = kept_arrays(_score_file(workdir, name, ensemble))
-    score = None if held is None else held["score"]
+    saved = load_arrays(_score_file(workdir, name, ensemble))
+    score = None if saved is None else saved["score"]
     if score is None:
         return None
     return score if score.shape == (n_examples,) and score.dtype == np.int32 else None
 
 
 class LevelTask(NamedTuple):
-    """Train label `name` (id `number` in the store's gold) at λ = `penalty`, level `level` of the path. `deadline`:
+    """Train label `name` (id `label_id` in the store's gold) at λ = `penalty`, level `level` of the path. `deadline`:
     time.time() after which the task saves and ends; infinite for none."""
 
     workdir: str
     store: str
     name: str
-    number: int
+    label_id: int
     level: int
     penalty: float
     config: PathConfig
@@ -124,7 +127,7 @@ class LevelReport(NamedTuple):
 def run_level(task: LevelTask) -> LevelReport:
     """Continue training the label at the task's level, save its state, and return a report. The result depends only on
     the saved state, so an interrupted or killed task can be run again."""
-    begin = time.perf_counter()
+    began = time.perf_counter()
     state, config, stop_file = load_state(task.workdir, task.name), task.config, Path(task.workdir) / STOP_FILE
     if len(state.counts) == task.level and state.progress.gradient <= task.penalty:
         # the root could not be split, and nothing has changed
@@ -135,11 +138,11 @@ def run_level(task: LevelTask) -> LevelReport:
     if not finished:
         learner, at_level, pause = _learner(task, state), state.grown, 0.0
 
-        def over() -> bool:
+        def interrupted() -> bool:
             return time.time() > task.deadline or stop_file.exists()
 
         def stop() -> bool:
-            return time.perf_counter() > pause or over()
+            return time.perf_counter() > pause or interrupted()
 
         while not finished:
             pause = time.perf_counter() + config.save_seconds
@@ -149,12 +152,12 @@ def run_level(task: LevelTask) -> LevelReport:
             if config.keep_scores:
                 save_scores(task.workdir, task.name, state.ensemble, learner.score)
             save_state(task.workdir, task.name, state)
-            if over():
+            if interrupted():
                 break
         grown, lost, seconds = learner.n_grown, float(learner.lost_weight), learner.seconds
     return LevelReport(
         task.name, task.level, finished, len(state.ensemble.roots), n_parameters(state.ensemble), grown, lost,
-        time.perf_counter() - begin, tuple(seconds[step] for step in STEPS), float(state.progress.gradient),
+        time.perf_counter() - began, tuple(seconds[step] for step in STEPS), float(state.progress.gradient),
     )  # fmt: skip
 
 
@@ -162,7 +165,7 @@ def _learner(task: LevelTask, state: LabelState) -> LabelLearner:
     """Restore the label's learner from `state`."""
     store = open_store(task.store)
     score = load_scores(task.workdir, task.name, state.ensemble, store.n_examples)
-    what = (store, open_label_data(task.store), task.number, task.name, task.config.learner)
+    what = (store, open_label_data(task.store), task.label_id, task.name, task.config.learner)
     return LabelLearner(*what, state.ensemble, score, state.progress)
 
 

@@ -24,9 +24,9 @@ from spacy_dtparse.kernels.trees.state import Grammar
 from spacy_dtparse.model.trees.model import hash_table, make_feature_scratch
 from spacy_dtparse.stored_names import stored_names, to_stored
 
-from ...dtree.boosting.store import array_files, check_atoms, mapped, read_store_file, write_store_file
+from ...dtree.boosting.store import array_files, check_atoms, map_array, read_store_file, write_store_file
 from ...dtree.boosting.tree import NODE, Tree
-from ...dtree.examples import STORES, Derivation, Replayer, example_rows, example_types, state_buffers
+from ...dtree.examples import STORES, Derivation, Replayer, example_types, labelled_rows, state_buffers
 from .indirect_kernels import Derivations, Stages, extract_rows, percolate_rows
 
 SOURCE = "derivations"  # folder next to those of the stores, shared by all of them
@@ -142,7 +142,7 @@ class IndirectStore:
                     file = files[f"{SOURCE}/{name}s"]
                     file.append(array.ravel())
                     files[f"{SOURCE}/{name}_starts"].append([file.count // array.shape[1]])
-                for store, rows, data in example_rows(replayer, derivation, len(lexicon.labels)):
+                for store, rows, data in labelled_rows(replayer, derivation, len(lexicon.labels)):
                     totals[store]["rows"] += len(rows)
                     totals[store]["postings"] += replayer.n_atoms_of(rows)
                     for name, array in to_stored(data).items():
@@ -169,7 +169,7 @@ class IndirectStore:
         facts = read_store_file(folder)
         source = folder.absolute().parent / facts["source"]
         try:
-            return cls(open_source(str(source)), mapped(folder / "row_starts.npy"), folder.absolute().name)
+            return cls(open_source(str(source)), map_array(folder / "row_starts.npy"), folder.absolute().name)
         except (OSError, ValueError) as error:
             raise TrainingDataError(
                 f"{folder} has its derivations in {source}, which cannot be read ({error}); move the "
@@ -182,16 +182,18 @@ def open_source(path: str) -> Source:
     """Open the source of stores in the folder `path`, once per process."""
     folder = Path(path)
     bundles: dict[str, Any] = {
-        name: kind(*(mapped(folder / f"{name}.{part}.npy") for part in stored_names(kind)))
+        name: kind(*(map_array(folder / f"{name}.{part}.npy") for part in stored_names(kind)))
         for name, kind in BUNDLES.items()
     }
     names = ("tokens", "token_starts", "actions", "action_starts", "template", "entry")
-    tokens, token_starts, actions, action_starts, template, entry = (mapped(folder / f"{name}.npy") for name in names)
+    tokens, token_starts, actions, action_starts, template, entry = (
+        map_array(folder / f"{name}.npy") for name in names
+    )
     derivations = Derivations(tokens.reshape(-1, k.TOKEN_COLUMNS), token_starts, actions.reshape(-1, 3), action_starts)
     return Source(**bundles, derivations=derivations, template=template, entry=entry)
 
 
-_PACKED = ("places", "slots", "unary", "unary_base", "tuples", "grouped", "grouped_base")
+_PACKED = ("positions", "slots", "unary", "unary_base", "tuples", "grouped", "grouped_base")
 _HEAD_GROUPS = (k.HEAD_LEFT, k.HEAD_RIGHT, k.NON_HEAD)
 
 
@@ -235,17 +237,17 @@ def reduce_table(table: k.TemplateTable, templates: np.ndarray) -> k.TemplateTab
     unary, tuples, grouped = np.split(wanted[:sequence], [n_unary, n_unary + len(table.tuples)])
     new_tuples = table.tuples[tuples]
     members = new_tuples[:, :3]
-    slot_used, place_used = np.zeros(len(table.slots), dtype=bool), np.zeros(len(table.places), dtype=bool)
+    slot_used, place_used = np.zeros(len(table.slots), dtype=bool), np.zeros(len(table.positions), dtype=bool)
     slot_used[table.unary[unary]] = True
     slot_used[members[members >= 0]] = True
     slots = table.slots[slot_used]
     place_used[slots[:, 0]] = True
-    is_child = table.places[:, 0] == k.CHILD
+    is_child = table.positions[:, 0] == k.CHILD
     for place in np.flatnonzero(is_child)[::-1]:  # children are after their parents
-        place_used[table.places[place, 2]] |= place_used[place]
+        place_used[table.positions[place, 2]] |= place_used[place]
     new_place = np.cumsum(place_used) - 1
     new_slot = np.append(np.cumsum(slot_used) - 1, -1)  # the last entry is for an unused member, -1
-    places = table.places[place_used]
+    places = table.positions[place_used]
     is_child = is_child[place_used]
     places[is_child, 2] = new_place[places[is_child, 2]]
     slots[:, 0] = new_place[slots[:, 0]]
@@ -268,17 +270,17 @@ def make_stages(table: k.TemplateTable, templates: np.ndarray) -> Stages:
     bounds = np.zeros((len(singles), 2, 8), dtype=INDEX)
     flags = np.zeros((len(singles), 3), dtype=INDEX)
     for s, one in enumerate(singles):
-        one.places[one.places[:, 0] == k.CHILD, 2] += sizes[0]
+        one.positions[one.positions[:, 0] == k.CHILD, 2] += sizes[0]
         one.slots[:, 0] += sizes[0]
         one.tuples[:, :3] += np.where(one.tuples[:, :3] >= 0, sizes[1], 0).astype(INDEX)
         one.unary[:] += sizes[1]
         bounds[s] = one.bounds + np.repeat(sizes, 2)
-        sizes += np.array([len(one.places), len(one.slots), len(one.unary), len(one.tuples)], dtype=INDEX)
+        sizes += np.array([len(one.positions), len(one.slots), len(one.unary), len(one.tuples)], dtype=INDEX)
         shared = np.diff(one.bounds[k.SHARED].reshape(4, 2), axis=1)[:, 0]
         groups = one.groups[one.grouped[:, 1]]
         flags[s, 0] = shared[2] + shared[3] > 0
         flags[s, 1] = shared[1] > 0 and not flags[s, 0]
-        flags[s, 2] = one.places[:, 3].any() or np.isin(groups[:, 0], _HEAD_GROUPS).any() or groups[:, 2].any()
+        flags[s, 2] = one.positions[:, 3].any() or np.isin(groups[:, 0], _HEAD_GROUPS).any() or groups[:, 2].any()
     empty = reduce_table(table, np.zeros(0, dtype=np.int64))
     packed = {name: np.concatenate([getattr(one, name) for one in (empty, *singles)]) for name in _PACKED}
     grouped_at = np.cumsum([0, *(len(one.grouped) for one in singles)], dtype=INDEX)

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from spacy_dtparse.kernels.jit import kernel
-from spacy_dtparse.kernels.trees.features import OWN, SHARED, TAG, TemplateTable, extract, window_head
-from spacy_dtparse.kernels.trees.state import SHIFT_REDUCE, infer, label_allowed, list_windows, start_sentence
+from spacy_dtparse.kernels.trees.features import SHARED, TAG, UNSHARED, TemplateTable, extract, window_head
+from spacy_dtparse.kernels.trees.state import SHIFT_REDUCE, infer, is_label_legal, list_windows, start_sentence
 
 WINDOW, SHIFT, TOP = 0, 1, 2  # rows of a store: all windows, shift candidates, windows that TOP may cover
-bare = partial(kernel, _nrt=False)
+noalloc = partial(kernel, _nrt=False)
 """Decorator for kernels that allocate nothing: numba then omits reference counting of array arguments, atomic
 operations on every call that take several times as long as extracting one template."""
 
@@ -29,8 +29,8 @@ class Derivations(NamedTuple):
     action_starts: np.ndarray
 
 
-@bare
-def _begin(grammar, derivations, d, buffers, scratch):
+@noalloc
+def _start_derivation(grammar, derivations, d, buffers, scratch):
     """Set up the first state of derivation d; returns (tokens, actions, low, cursor, size)."""
     tokens = derivations.tokens[derivations.token_starts[d] : derivations.token_starts[d + 1]]
     actions = derivations.actions[derivations.action_starts[d] : derivations.action_starts[d + 1]]
@@ -44,7 +44,7 @@ def _begin(grammar, derivations, d, buffers, scratch):
     return tokens, actions, np.int64(0), n if grammar.options[0] == SHIFT_REDUCE else np.int64(0), n
 
 
-@bare
+@noalloc
 def _list_rows(store, grammar, tokens, low, cursor, size, buffers):
     """Write the windows of a state's rows in `store` to windows_i, windows_j; returns their number."""
     windows_i, windows_j = buffers.windows_i, buffers.windows_j
@@ -60,13 +60,13 @@ def _list_rows(store, grammar, tokens, low, cursor, size, buffers):
     top, kept = np.int64(grammar.options[4]), np.int64(0)
     for w in range(count):
         i, j = np.int64(windows_i[w]), np.int64(windows_j[w])
-        if label_allowed(grammar, nodes, frontier, low, size, i, j, top):
+        if is_label_legal(grammar, nodes, frontier, low, size, i, j, top):
             windows_i[kept], windows_j[kept] = i, j
             kept += 1
     return kept
 
 
-@bare
+@noalloc
 def _atoms(part, table, atoms, buffers, low, size, tokens, i, j, h, scratch, count):
     """Append the atoms of a part of the table to the `count` atoms in scratch.atoms; returns the new number."""
     nodes, frontier, n = buffers.nodes, buffers.frontier, tokens.shape[0]
@@ -74,7 +74,7 @@ def _atoms(part, table, atoms, buffers, low, size, tokens, i, j, h, scratch, cou
     return np.int64(extract(table, atoms, part, nodes, frontier, low, size, tokens, n, i, j, h, scratch, count))
 
 
-@bare
+@noalloc
 def extract_rows(
     store, grammar, heads, table, atoms, derivations, row_starts, buffers, scratch, ids, done, out_indptr, out_atoms
 ):
@@ -88,7 +88,7 @@ def extract_rows(
         if ids[done] >= row_starts[d + 1]:
             continue
         row, end = row_starts[d], row_starts[d + 1]
-        tokens, actions, low, cursor, size = _begin(grammar, derivations, d, buffers, scratch)
+        tokens, actions, low, cursor, size = _start_derivation(grammar, derivations, d, buffers, scratch)
         for step in range(actions.shape[0]):
             count = _list_rows(store, grammar, tokens, low, cursor, size, buffers)
             start, shared = np.int64(-1), np.int64(0)
@@ -99,7 +99,7 @@ def extract_rows(
                     start = i
                     shared = _atoms(SHARED, table, atoms, buffers, low, size, tokens, i, j, i, scratch, np.int64(0))
                 h = np.int64(window_head(heads, nodes, frontier, i, j, scratch.children))
-                found = _atoms(OWN, table, atoms, buffers, low, size, tokens, i, j, h, scratch, shared)
+                found = _atoms(UNSHARED, table, atoms, buffers, low, size, tokens, i, j, h, scratch, shared)
                 at = out_indptr[done]
                 if at + found > out_atoms.shape[0]:
                     return done
@@ -127,18 +127,18 @@ class Stages(NamedTuple):
     flags: np.ndarray
 
 
-@bare
+@noalloc
 def _stage_table(stages, s):
     """The table of template s alone, as views."""
     t = stages.table
     low, high = stages.grouped_at[s], stages.grouped_at[s + 1]
     return TemplateTable(
-        t.places, t.slots, t.unary, t.unary_base, t.ordered, t.ordered_base, t.tuples, t.groups,
+        t.positions, t.slots, t.unary, t.unary_base, t.ordered, t.ordered_base, t.tuples, t.groups,
         t.grouped[low:high], t.grouped_base[low:high], stages.sequence[s], stages.bounds[s],
     )  # fmt: skip
 
 
-@bare
+@noalloc
 def percolate_rows(
     store, grammar, heads, stages, atoms, derivations, row_starts, buffers, scratch, seen, ready,
     atom, stage, yes, no, out,
@@ -153,7 +153,7 @@ def percolate_rows(
         row, end = row_starts[d], row_starts[d + 1]
         if row == end:
             continue
-        tokens, actions, low, cursor, size = _begin(grammar, derivations, d, buffers, scratch)
+        tokens, actions, low, cursor, size = _start_derivation(grammar, derivations, d, buffers, scratch)
         for step in range(actions.shape[0]):
             count = _list_rows(store, grammar, tokens, low, cursor, size, buffers)
             start, common = np.int64(-1), np.int64(-1)
@@ -179,7 +179,9 @@ def percolate_rows(
                             if stages.flags[s, 2] == 1 and h < 0:
                                 h = np.int64(window_head(heads, nodes, frontier, i, j, scratch.children))
                             h_or_i = max(h, i)
-                            found = _atoms(OWN, table, atoms, buffers, low, size, tokens, i, j, h_or_i, scratch, found)
+                            found = _atoms(
+                                UNSHARED, table, atoms, buffers, low, size, tokens, i, j, h_or_i, scratch, found
+                            )
                         for a in range(found):
                             seen[scratch.atoms[a]] = stamp
                         ready[s] = stamp

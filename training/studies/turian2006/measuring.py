@@ -25,9 +25,9 @@ from ...dtree.boosting.path import RUN_FILE
 from ...dtree.boosting.store import Store, open_store
 from ...dtree.boosting.task import load_scores, load_state
 from ...dtree.boosting.tree import first_trees, n_leaves, n_parameters
-from ...dtree.fit import Fit
+from ...dtree.fit import BoostingRun
 from ...dtree.recipe import FitRecipe
-from ...runs.files import kept_json, read_lines
+from ...runs.files import load_checkpoint, read_lines
 from .indirect import IndirectStore
 
 LABEL = "NP"  # the classifier that is analysed: the papers' bottleneck
@@ -36,12 +36,14 @@ OTHER_DRAWS = Progress(draws=1_000_000)  # sample draws that training does not r
 MAX_RELAXED, RELAX = 40, 0.9  # if the root cannot be split, lower λ by this factor, at most so many times
 
 
-def judge(parser: ConstituentParser, sentences: Sequence[Sentence], budget: int | None) -> dict[str, Any]:
+def evaluate_with_search(
+    parser: ConstituentParser, sentences: Sequence[Sentence], budget: int | None
+) -> dict[str, Any]:
     """`evaluate.score_parser` with the sentences' tags, and `optimal`, `cut_short`: fractions of the sentences whose
     search ended with a proof of optimality, or because the budget was used up. All shifts are scored. `budget` None:
     the parser's default settings."""
     if isinstance(parser, DtreeParser):
-        parser = parser.with_settings(budget=budget, confident=float("inf"), gate=0)
+        parser = parser.with_settings(budget=budget, shift_threshold=float("inf"), window_filter=0)
     record = score_parser(parser, sentences, [sentence.tags for sentence in sentences])
     optimal, cut_short = (record["status"].get(status, 0) / len(sentences) for status in ("optimal", "complete"))
     return {**record, "budget": budget, "optimal": optimal, "cut_short": cut_short}
@@ -53,21 +55,21 @@ def open_window(folder: Path) -> tuple[Store, LabelData]:
     return open_store(str(path)), open_label_data(path)
 
 
-def stores_facts(folder: Path) -> dict[str, Any]:
+def stores_record(folder: Path) -> dict[str, Any]:
     """Read the record of the stores in a working folder. Raises TrainingDataError if there is none."""
-    facts = kept_json(folder / "stores.json")
-    if facts is None:
+    record = load_checkpoint(folder / "stores.json")
+    if record is None:
         raise TrainingDataError(
             f"{folder} has no finished stores of examples; make them: python -m training train-boosted …"
         )
-    return facts
+    return record
 
 
 def example_counts(folder: Path, sentences: int, labels: Sequence[str] | None = None) -> dict[str, Any]:
     """Numbers of rows and postings of the stores in a working folder, and of positive examples by label (`labels`: all
     of them; default: the trained ones). `per_sentence`: rows of the window store per sentence; each is an example of
     every label except TOP."""
-    totals = stores_facts(folder)["totals"]
+    totals = stores_record(folder)["totals"]
     numbers = _trained_labels(folder) if labels is None else {name: number for number, name in enumerate(labels)}
     gold = open_window(folder)[1].gold
     counts = np.bincount(gold[gold >= 0].astype(np.int64), minlength=max(numbers.values(), default=0) + 1)
@@ -113,16 +115,16 @@ def label_statistics(folder: Path, best: dict[str, Any]) -> dict[str, Any] | Non
 def measure_scale(recipe: FitRecipe, sentences: Sequence[Sentence], folder: Path, minutes: float) -> dict[str, Any]:
     """Build the stores of the sentences and grow a few LABEL trees; returns sizes, seconds, and the peak memory of this
     process. `minutes` limits the growing, not the building. Stores of a killed run are reused."""
-    began = time.perf_counter()
-    fit = Fit(recipe, sentences, [], folder, large=IndirectStore.build_all)
+    started = time.perf_counter()
+    fit = BoostingRun(recipe, sentences, [], folder, large=IndirectStore.build_all)
     fit.prepare()
-    prepared = time.perf_counter() - began
+    prepared = time.perf_counter() - started
     store, data = open_window(folder)
     names = list(fit.lexicon.labels)
     found: dict[str, Any] = {
         "corpus": fit.report,
         "examples": example_counts(folder, fit.report["sentences"], names),
-        "direct": stores_facts(folder)["direct"],
+        "direct": stores_record(folder)["direct"],
         "prepare_seconds": round(prepared, 1),
     }
     if LABEL in names:
@@ -138,12 +140,12 @@ def peak_memory() -> int | None:
     return int(found[1]) * 1024 if found else None
 
 
-def spread(values: np.ndarray) -> dict[str, float] | None:
+def mean_and_sd(values: np.ndarray) -> dict[str, float] | None:
     """Mean and standard deviation; None if there are no values."""
     return {"mean": float(np.mean(values)), "sd": float(np.std(values))} if len(values) else None
 
 
-def above_nodes(ensemble: LabelEnsemble) -> tuple[np.ndarray, np.ndarray]:
+def count_splits_above(ensemble: LabelEnsemble) -> tuple[np.ndarray, np.ndarray]:
     """(Number of splits above each node, number of them answered "no"), int64 (N,). A child's index is above its
     parent's, so one pass in order suffices."""
     splits, negated = np.zeros((2, len(ensemble.atom)), dtype=OFFSET)
@@ -159,7 +161,7 @@ def ensemble_statistics(ensemble: LabelEnsemble) -> dict[str, Any]:
     `splits_above`: between the root and a non-zero leaf. `negated`: fraction of the tests above non-zero leaves that
     are negated; `all_negated`: fraction of non-zero leaves above which all tests are. `confidence`: |value| of the
     non-zero leaves. Means are None if there are no values."""
-    splits, negated = above_nodes(ensemble)
+    splits, negated = count_splits_above(ensemble)
     live = np.flatnonzero(ensemble.value)
     ends = np.append(ensemble.roots[1:], len(ensemble.atom))
     inner = np.concatenate([[0], np.cumsum(ensemble.atom >= 0)])
@@ -167,11 +169,11 @@ def ensemble_statistics(ensemble: LabelEnsemble) -> dict[str, Any]:
     sizes = {"trees": len(ensemble.roots), "leaves": n_leaves(ensemble), "nonzero_leaves": n_parameters(ensemble)}
     return {
         **sizes,
-        "splits": spread(inner[ends] - inner[ensemble.roots]),
-        "splits_above": spread(splits[live]),
+        "splits": mean_and_sd(inner[ends] - inner[ensemble.roots]),
+        "splits_above": mean_and_sd(splits[live]),
         "negated": int(negated[live].sum()) / total if total else None,
         "all_negated": float(np.mean(negated[live] == splits[live])) if len(live) else None,
-        "confidence": spread(np.abs(ensemble.value[live])),
+        "confidence": mean_and_sd(np.abs(ensemble.value[live])),
     }
 
 
@@ -181,7 +183,7 @@ def margin_statistics(score: np.ndarray, positive: np.ndarray) -> dict[str, Any]
     h = score * CONFIDENCE_GRID
     counts = {"n_correct": int(positive.sum()), "n_incorrect": int((~positive).sum())}
     wrong = float(np.mean((h > 0) != positive))
-    return {"correct": spread(h[positive]), "incorrect": spread(-h[~positive]), **counts, "wrong_sign": wrong}
+    return {"correct": mean_and_sd(h[positive]), "incorrect": mean_and_sd(-h[~positive]), **counts, "wrong_sign": wrong}
 
 
 def profile_trees(
@@ -209,6 +211,6 @@ def profile_trees(
             break
     counted, ms = np.array(times[1:] or times), None
     if times:
-        ms = {**dict(zip(STEPS, map(spread, counted.T), strict=True)), "total": spread(counted.sum(axis=1))}
-    sizes_and_lost = {"splits": spread(np.array(sizes)), "weight_lost": spread(np.array(lost))}
+        ms = {**dict(zip(STEPS, map(mean_and_sd, counted.T), strict=True)), "total": mean_and_sd(counted.sum(axis=1))}
+    sizes_and_lost = {"splits": mean_and_sd(np.array(sizes)), "weight_lost": mean_and_sd(np.array(lost))}
     return {"trees": len(counted), "lambda": penalty, "ms": ms, **sizes_and_lost}

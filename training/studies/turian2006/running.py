@@ -18,15 +18,15 @@ from spacy_dtparse.stored_names import to_stored
 from ...data.corpus import Sentence
 from ...data.treebanks import provenance
 from ...dtree.boosting.learner import LabelLearner, ensemble_scores
-from ...dtree.boosting.rows import LOG_FILE, best_row, seconds_used
-from ...dtree.fit import Fit
+from ...dtree.boosting.path_log import LOG_FILE, best_row, seconds_used
+from ...dtree.fit import BoostingRun
 from ...dtree.recipe import FitRecipe
 from ...pcfg import PcfgOptions, train_pcfg
 from ...pcfg.latent_training import LatentOptions, train_latent
-from ...runs.files import keep_json, read_lines, read_result, write_atomically
+from ...runs.files import read_lines, read_result, save_checkpoint, write_atomically
 from ...runs.processes import worker_pool
-from ...runs.settings import changed
-from ..plans import RESULT, Named, origin
+from ...runs.settings import apply_settings
+from ..plans import RESULT, PlanItem, origin
 from ..sources import Sources
 from . import measuring
 from .indirect import IndirectStore
@@ -43,9 +43,9 @@ VARIANTS: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Run(Named):
+class Run(PlanItem):
     """One run. `changes`: settings that differ from the recipe 2006, by dotted name. `kind`: "fit" trains and
-    evaluates; "profile" grows more trees on the stores of run `of`; "scale" builds the stores of sentences of any
+    evaluates; "profile" grows more trees on the stores of run `base_run`; "scale" builds the stores of sentences of any
     length and grows a few trees; "pcfg" and "pcfgla" are baselines. `minutes`: wall-clock limit of training (after it
     the run ends within its λ level; evaluation is not included)."""
 
@@ -53,7 +53,7 @@ class Run(Named):
     about: str
     minutes: float
     changes: Mapping[str, Any] = field(default_factory=dict)
-    of: str | None = None
+    base_run: str | None = None
 
 
 PLAN = (  # in the order of execution; the minutes add up to less than 6 hours
@@ -64,8 +64,8 @@ PLAN = (  # in the order of execution; the minutes add up to less than 6 hours
     Run("hard", "fit", "gain with a hard threshold", 25, {"learner.gain": "hard"}),
     Run("stumps", "fit", "one split per tree", 25, {"learner.max_splits": 1}),
     Run("uniform", "fit", "every example weighs 1", 25, {"example_weights": "uniform"}),
-    Run("profile", "profile", "NP trees on the run r2l's", 10, of="r2l"),
-    Run("profile_kitchen_sink", "profile", "NP trees on the run kitchen_sink's", 15, of="kitchen_sink"),
+    Run("profile", "profile", "NP trees on the run r2l's", 10, base_run="r2l"),
+    Run("profile_kitchen_sink", "profile", "NP trees on the run kitchen_sink's", 15, base_run="kitchen_sink"),
     Run("full_length", "scale", "sentences of any length, indirect storage", 40,
         {"max_words": None, "memory_gib": 0, "atom_sentences": 4000}),
     Run("pcfg", "pcfg", "PCFG with parent annotation, same sentences", 5),
@@ -76,9 +76,9 @@ PLAN = (  # in the order of execution; the minutes add up to less than 6 hours
 def run_recipe(run: Run, settings: Sequence[str] = ()) -> FitRecipe:
     """The recipe 2006 with the run's changes and `settings` (NAME=VALUE). Raises ConfigError for unknown settings. A
     run that builds on another run has that run's recipe."""
-    owner = next((other for other in PLAN if other.name == run.of), run)
+    owner = next((other for other in PLAN if other.name == run.base_run), run)
     changes = [f"{name}={json.dumps(value)}" for name, value in owner.changes.items()]
-    return FitRecipe.from_dict(changed(FitRecipe.from_json(RECIPE).to_dict(), [*changes, *settings]))
+    return FitRecipe.from_dict(apply_settings(FitRecipe.from_json(RECIPE).to_dict(), [*changes, *settings]))
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Job:
     baseline: Path | None = None
     command: tuple[str, ...] = ()
 
-    def held_out(self, part: str) -> list[Sentence]:
+    def short_sentences(self, part: str) -> list[Sentence]:
         """The short sentences of "dev" or "test". Raises TrainingDataError if there are none in dev."""
         every: Sequence[Sentence] = getattr(self.sources, part)
         short = [sentence for sentence in every if 0 < len(sentence.tags) <= DEV_WORDS]
@@ -113,31 +113,31 @@ def execute(run: Run, job: Job) -> tuple[dict[str, Any], bool]:
     repeated. Raises TrainingDataError and ConfigError for unusable input, such as the folder of another run."""
     recipe = run_recipe(run, job.settings)
     trained = {
-        "run": run.name, "recipe": recipe.facts(), "minutes": job.minutes or run.minutes, "data": job.sources.facts(),
+        "run": run.name, "recipe": recipe.facts(), "minutes": job.minutes or run.minutes, "data": job.sources.describe(),
     }  # fmt: skip
-    facts = {**trained, "budget": job.budget, "dev_words": DEV_WORDS, "of": run.of}
+    conditions = {**trained, "budget": job.budget, "dev_words": DEV_WORDS, "of": run.base_run}
     if run.kind in ("pcfg", "pcfgla"):
-        del facts["recipe"], facts["minutes"]
-        facts["baseline"] = job.baseline.name if run.kind == "pcfg" and job.baseline else None
-    facts = json.loads(json.dumps(facts))
+        del conditions["recipe"], conditions["minutes"]
+        conditions["baseline"] = job.baseline.name if run.kind == "pcfg" and job.baseline else None
+    conditions = json.loads(json.dumps(conditions))
     path = job.out / run.name / RESULT
-    held = read_result(path)
-    if held is not None and held["facts"] == facts:
-        return held, False
+    stored = read_result(path)
+    if stored is not None and stored["facts"] == conditions:
+        return stored, False
     path.parent.mkdir(parents=True, exist_ok=True)
-    began = time.perf_counter()
+    started = time.perf_counter()
     found = MAKERS[run.kind](run, job, recipe, json.loads(json.dumps(trained)))
-    made = {"about": run.about, "seed": recipe.seed, "seconds_now": round(time.perf_counter() - began, 1)}
-    result = {"facts": facts, **made, **origin(job.command), **found}
-    keep_json(path, result)
+    info = {"about": run.about, "seed": recipe.seed, "seconds_now": round(time.perf_counter() - started, 1)}
+    result = {"facts": conditions, **info, **origin(job.command), **found}
+    save_checkpoint(path, result)
     return result, True
 
 
-def _fit(run: Run, job: Job, recipe: FitRecipe, facts: dict[str, Any]) -> dict[str, Any]:
+def _fit(run: Run, job: Job, recipe: FitRecipe, conditions: dict[str, Any]) -> dict[str, Any]:
     folder, model_file = job.out / run.name, job.out / f"{run.name}.model"
-    dev, done, log = job.held_out("dev"), folder / "trained.json", folder / "path" / LOG_FILE
+    dev, done, log = job.short_sentences("dev"), folder / "trained.json", folder / "path" / LOG_FILE
     trained = read_result(done) if model_file.is_file() else None
-    if trained is None or trained["facts"] != facts:
+    if trained is None or trained["facts"] != conditions:
         left, limit = (
             max(1.0, 60 * (job.minutes or run.minutes) - seconds_used(read_lines(log))),
             recipe.path.budget_seconds,
@@ -146,11 +146,11 @@ def _fit(run: Run, job: Job, recipe: FitRecipe, facts: dict[str, Any]) -> dict[s
         names = [sentence.source for sentence in job.sources.train]
         meta = {"name": f"2006-{run.name}", "lang": "en", "version": __version__, **provenance(names)}
         meta.pop("notices")
-        fit = Fit(timed, job.sources.train, dev, folder, meta=meta, large=IndirectStore.build_all)
+        fit = BoostingRun(timed, job.sources.train, dev, folder, meta=meta, large=IndirectStore.build_all)
         model, result = fit.run()
         write_atomically(model_file, DtreeParser(model).to_bytes())
-        trained = {"facts": facts, "stopped": result.stopped, "corpus": fit.report, "notes": result.notes}
-        keep_json(done, trained)
+        trained = {"facts": conditions, "stopped": result.stopped, "corpus": fit.report, "notes": result.notes}
+        save_checkpoint(done, trained)
     parser = load_parser(model_file)
     rows = read_lines(log)
     best = best_row(rows)
@@ -161,8 +161,8 @@ def _fit(run: Run, job: Job, recipe: FitRecipe, facts: dict[str, Any]) -> dict[s
         "train_seconds": round(seconds_used(rows), 1),
         "best": _short(best),
         "rows": [_short(row) for row in rows],
-        **_judged(parser, job, job.budget),
-        "dev_greedy": measuring.judge(parser, dev, 0),
+        **_evaluate_parts(parser, job, job.budget),
+        "dev_greedy": measuring.evaluate_with_search(parser, dev, 0),
         "examples": measuring.example_counts(folder, trained["corpus"]["sentences"]),
         "ensemble": measuring.label_statistics(folder, best),
     }
@@ -171,29 +171,31 @@ def _fit(run: Run, job: Job, recipe: FitRecipe, facts: dict[str, Any]) -> dict[s
 def _short(row: dict[str, Any]) -> dict[str, Any]:
     """A line of the λ path's log, without the data of labels other than LABEL."""
     mine = row["labels"].get(measuring.LABEL, {})
-    kept = ("level", "partial", "lambda", "parameters", "leaves", "trees", "f1", "seconds", "weight_lost")
+    keys = ("level", "partial", "lambda", "parameters", "leaves", "trees", "f1", "seconds", "weight_lost")
     label = {key: mine.get(key) for key in ("trees", "parameters", "leaves")}
     label["weight_lost"] = mine.get("weight_lost") if mine.get("grown") else None
-    return {**{key: row[key] for key in kept}, "f1_evalb": row["scores"].get("f1_evalb"), measuring.LABEL: label}
+    return {**{key: row[key] for key in keys}, "f1_evalb": row["scores"].get("f1_evalb"), measuring.LABEL: label}
 
 
 def _profile(run: Run, job: Job, recipe: FitRecipe, _: dict[str, Any]) -> dict[str, Any]:
-    folder = job.out / str(run.of)
-    held = read_result(folder / RESULT)
-    if held is None:
-        raise TrainingDataError(f"run {run.name!r} needs the stores of run {run.of!r}; do that one first (--runs)")
-    at = measuring.label_at(folder, held["best"])
+    folder = job.out / str(run.base_run)
+    stored = read_result(folder / RESULT)
+    if stored is None:
+        raise TrainingDataError(
+            f"run {run.name!r} needs the stores of run {run.base_run!r}; do that one first (--runs)"
+        )
+    at = measuring.label_at(folder, stored["best"])
     if at is None:
-        raise TrainingDataError(f"run {run.of!r} has no label {measuring.LABEL}, so there is nothing to profile")
+        raise TrainingDataError(f"run {run.base_run!r} has no label {measuring.LABEL}, so there is nothing to profile")
     ensemble, number = at
     store, data = measuring.open_window(folder)
-    penalty, score = held["best"]["lambda"] * recipe.path.decay, ensemble_scores(store, ensemble)
+    penalty, score = stored["best"]["lambda"] * recipe.path.decay, ensemble_scores(store, ensemble)
     seconds, grown = 20 * (job.minutes or run.minutes), {}  # a third of the minutes for each variant
     for name, changes in VARIANTS.items():
         given = replace(recipe.learner, **changes), ensemble, score.copy(), measuring.OTHER_DRAWS
         learner = LabelLearner(store, data, number, measuring.LABEL, *given)
         grown[name] = measuring.profile_trees(learner, penalty, PROFILED, seconds, 2)
-    length = held["examples"]["atoms_per_example"]
+    length = stored["examples"]["atoms_per_example"]
     return {"examples": store.n_examples, "atoms": store.n_atoms, "atoms_per_example": length, "variants": grown}
 
 
@@ -203,10 +205,10 @@ def _scale(run: Run, job: Job, recipe: FitRecipe, _: dict[str, Any]) -> dict[str
         return pool.submit(measuring.measure_scale, *given).result()
 
 
-def _pcfg(run: Run, job: Job, recipe: FitRecipe, facts: dict[str, Any]) -> dict[str, Any]:
+def _pcfg(run: Run, job: Job, recipe: FitRecipe, conditions: dict[str, Any]) -> dict[str, Any]:
     """Train a PCFG of either kind on the short sentences; `recipe` and the plan's minutes are ignored."""
-    job.held_out("dev")  # raises if there is none
-    began, found = time.perf_counter(), dict[str, Any](options=None)
+    job.short_sentences("dev")  # raises if there is none
+    started, found = time.perf_counter(), dict[str, Any](options=None)
     if run.kind == "pcfg" and job.baseline is not None:
         parser = load_parser(job.baseline)
     else:
@@ -218,17 +220,21 @@ def _pcfg(run: Run, job: Job, recipe: FitRecipe, facts: dict[str, Any]) -> dict[
         else:
             chosen = PcfgOptions()
             model = train_pcfg(train, chosen, meta)
-            kept = {"smoothing": chosen.smoothing, "given_tags": chosen.given_tags}
-            found["options"] = {"markov": to_stored(chosen.markov), **kept}
+            extra_options = {"smoothing": chosen.smoothing, "given_tags": chosen.given_tags}
+            found["options"] = {"markov": to_stored(chosen.markov), **extra_options}
         parser = PcfgParser(model)
         write_atomically(job.out / f"{run.name}.model", parser.to_bytes())
-    return {**found, "train_seconds": round(time.perf_counter() - began, 1), **_judged(parser, job, None)}
+    return {**found, "train_seconds": round(time.perf_counter() - started, 1), **_evaluate_parts(parser, job, None)}
 
 
-def _judged(parser: ConstituentParser, job: Job, budget: int | None) -> dict[str, Any]:
+def _evaluate_parts(parser: ConstituentParser, job: Job, budget: int | None) -> dict[str, Any]:
     """Score a parser on dev, and on test if there is any."""
-    parts = {part: job.held_out(part) for part in ("dev", "test")}
-    return {part: measuring.judge(parser, sentences, budget) for part, sentences in parts.items() if sentences}
+    parts = {part: job.short_sentences(part) for part in ("dev", "test")}
+    return {
+        part: measuring.evaluate_with_search(parser, sentences, budget)
+        for part, sentences in parts.items()
+        if sentences
+    }
 
 
 Maker = Callable[[Run, Job, FitRecipe, dict[str, Any]], dict[str, Any]]  # the last argument: conditions of the training

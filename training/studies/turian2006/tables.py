@@ -8,7 +8,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from ...dtree.boosting.rows import plot_path
+from ...dtree.boosting.path_log import plot_path
 from ..plans import NO, Results, Tables, markdown, percent
 
 PAPER: dict[str, Any] = {
@@ -73,19 +73,19 @@ def strategies(results: Results) -> str:
     head = (
         "strategy, λ, parameters, recall, precision, F1, F1 evalb, F1 greedy, greedy optimal %, cut short %, tokens/s"
     )
-    said = []
+    notes = []
     if len(have) == len(NAMES):
         order = sorted(have, key=lambda name: -have[name]["dev"]["all"]["f1"])
-        said.append("Best to worst by F1: " + ", ".join(NAMES[n] for n in order) + " (paper: r2l, b.u., l2r).")
+        notes.append("Best to worst by F1: " + ", ".join(NAMES[n] for n in order) + " (paper: r2l, b.u., l2r).")
     if "bottom_up" in have:
         budget, cut_short = have["bottom_up"]["dev"]["budget"], percent(have["bottom_up"]["dev"]["cut_short"], 1)
-        said.append(
+        notes.append(
             f"With {budget:,} scored inferences the b.u. search was cut short in {cut_short} % of the sentences."
         )
     stops = ", ".join(f"{NAMES[name]} {_stop(found)}" for name, found in have.items())
     sizes = ", ".join(f"{size:,}" for size in sorted({found["dev"]["sentences"] for found in have.values()}))
-    said.append(f"Dev: {sizes} sentences. Training ended: {stops}.")
-    return markdown(head.split(", "), rows) + "\n\n" + " ".join(said)
+    notes.append(f"Dev: {sizes} sentences. Training ended: {stops}.")
+    return markdown(head.split(", "), rows) + "\n\n" + " ".join(notes)
 
 
 def _stop(found: dict[str, Any]) -> str:
@@ -100,9 +100,9 @@ def curves(results: Results, titles: Mapping[str, str] = NAMES) -> str:
         if name in results:
             levels, cells = results[name]["rows"], [title]
             for count in COUNTS:
-                held = [row["f1"] for row in levels if row["parameters"] <= count and row["f1"] is not None]
+                stored = [row["f1"] for row in levels if row["parameters"] <= count and row["f1"] is not None]
                 reached = any(row["parameters"] > 0.8 * count for row in levels)
-                cells.append(percent(held[-1]) if held and reached else NO)
+                cells.append(percent(stored[-1]) if stored and reached else NO)
             rows.append(cells)
     return markdown(("greedy F1 with at most", *(f"{count / 1000:g} K" for count in COUNTS)), rows)
 
@@ -165,13 +165,13 @@ def ensemble(results: Results) -> str:
     }  # fmt: skip
     columns = {}
     for name, title in ATOMS.items():
-        held = results.get(name, {}).get("ensemble")
-        if held is not None:
+        stored = results.get(name, {}).get("ensemble")
+        if stored is not None:
             lost = [row["NP"]["weight_lost"] for row in results[name]["rows"] if row["NP"]["weight_lost"] is not None]
             columns[title] = (
-                *(f"{held[count]:,}" for count in ("trees", "leaves", "nonzero_leaves")), pair(held["splits"]),
-                pair(held["splits_above"]), percent(held["negated"], 1), percent(held["all_negated"], 1),
-                pair(held["confidence"], 3), pair(held["margins"]["correct"]), pair(held["margins"]["incorrect"]),
+                *(f"{stored[count]:,}" for count in ("trees", "leaves", "nonzero_leaves")), pair(stored["splits"]),
+                pair(stored["splits_above"]), percent(stored["negated"], 1), percent(stored["all_negated"], 1),
+                pair(stored["confidence"], 3), pair(stored["margins"]["correct"]), pair(stored["margins"]["incorrect"]),
                 percent(min(lost, default=None)),
             )  # fmt: skip
     rows = list(zip(paper, *columns.values(), paper.values(), strict=True))
@@ -208,7 +208,7 @@ def at_lambda(found: dict[str, Any], value: float | None) -> str:
 
 def scale(results: Results) -> str:
     """2006b, section 5: sentences of any length."""
-    rows, said = [], []
+    rows, notes = [], []
     if "r2l" in results:
         rows.append(("≤ 15 words", *_sizes(results["r2l"]), NO, NO, NO))
     if "full_length" in results:
@@ -220,19 +220,19 @@ def scale(results: Results) -> str:
         seconds = NO if ms is None else f"{ms['total']['mean'] / 1000:.1f} s"
         rows.append(("any length", *_sizes(found), storage, size, seconds))
         if ms is not None:
-            steps = ", ".join(f"{step} {spread['mean'] / 1000:.1f}" for step, spread in ms.items())
-            said.append(
+            steps = ", ".join(f"{step} {values['mean'] / 1000:.1f}" for step, values in ms.items())
+            notes.append(
                 f"\n\nSeconds of a tree by step: {steps} ({measured['trees']} NP trees of {pair(measured['splits'])} "
                 f"splits at λ {measured['lambda']:g}); the stores took {found['prepare_seconds'] / 60:.0f} min."
             )
         counts = sorted(found["examples"]["positives"].items(), key=lambda item: -item[1])
-        said.append("\n\nCorrect inferences by label: " + ", ".join(f"{name} {n:,}" for name, n in counts) + ".")
+        notes.append("\n\nCorrect inferences by label: " + ", ".join(f"{name} {n:,}" for name, n in counts) + ".")
     rows += [
         ("≤ 15 words, paper", "9,753", "1,650,000", "168.8", NO, "indirect", "0.4 GB", "204.9 s"),
         ("any length, paper", "39,832", "41,700,000", "1,050", NO, NO, NO, "940 s or more, estimated"),
     ]
     head = "sentences, number, examples of each label, per sentence, right for NP, storage, memory, per tree"
-    return markdown(head.split(", "), rows) + "".join(said)
+    return markdown(head.split(", "), rows) + "".join(notes)
 
 
 def _sizes(found: dict[str, Any]) -> tuple[str, ...]:

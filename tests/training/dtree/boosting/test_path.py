@@ -17,12 +17,12 @@ from tests.reference.boosting import to_csr
 from training.dtree.boosting.labels import Label, LabelData
 from training.dtree.boosting.learner import ensemble_scores
 from training.dtree.boosting.path import train_path
-from training.dtree.boosting.rows import plot_path
+from training.dtree.boosting.path_log import plot_path
 from training.dtree.boosting.store import open_store
 from training.dtree.boosting.task import ensemble_digest, load_scores, load_state
 from training.dtree.boosting.tree import n_parameters
 from training.dtree.recipe import LearnerConfig, PathConfig
-from training.runs.files import keep_json, kept_json, read_lines
+from training.runs.files import load_checkpoint, read_lines, save_checkpoint
 
 from .conftest import make_data, make_store, save_labels
 
@@ -247,9 +247,9 @@ def test_a_clock_that_is_set_back_changes_nothing(serial, store_folder, tmp_path
 def test_a_run_of_an_earlier_version_is_resumed(serial, store_folder, tmp_path):
     """Its settings do not name those that came later; they had their defaults."""
     path = tmp_path / "serial" / "run.json"
-    facts = kept_json(path)
+    facts = load_checkpoint(path)
     del facts["learner"]["subtraction"]
-    keep_json(path, facts)
+    save_checkpoint(path, facts)
     again = train_path({"main": store_folder}, LABELS, settings(), None, tmp_path / "serial", count_f1)
     assert digests(again) == digests(serial)
     other = settings(learner={"subtraction": False})

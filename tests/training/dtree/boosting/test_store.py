@@ -7,9 +7,9 @@ import pytest
 
 from spacy_dtparse.errors import TrainingDataError
 from tests.reference import boosting as naive
-from training.dtree.boosting.store import BITSET_SHARE, Store, open_store, read_store_file
+from training.dtree.boosting.store import BITSET_FRACTION, Store, open_store, read_store_file
 from training.dtree.boosting.tree import Tree, single_leaf
-from training.runs.files import keep_json
+from training.runs.files import save_checkpoint
 
 from .conftest import make_store
 
@@ -57,7 +57,7 @@ def test_rows_gathers_in_order_and_counts_decide_the_kind_of_column():
     for atom in range(50):
         members = [i for i, row in enumerate(rows) if atom in row]
         slot = store.columns.slot[atom]
-        assert (slot >= 0) == (len(members) > 500 * BITSET_SHARE)
+        assert (slot >= 0) == (len(members) > 500 * BITSET_FRACTION)
         if slot < 0:
             start, end = store.columns.starts[atom : atom + 2]
             assert store.columns.postings[start:end].tolist() == members
@@ -87,7 +87,7 @@ def test_a_store_is_opened_once(tmp_path):
 def test_a_store_that_is_not_ours_is_refused(tmp_path):
     with pytest.raises(TrainingDataError, match="not a finished store"):
         read_store_file(tmp_path)
-    keep_json(tmp_path / "store.json", {"opener": "os:system", "n_atoms": 3})
+    save_checkpoint(tmp_path / "store.json", {"opener": "os:system", "n_atoms": 3})
     with pytest.raises(TrainingDataError, match="allowed are classes below `training`"):
         open_store(str(tmp_path))
 

@@ -44,18 +44,18 @@ def test_atoms() -> None:
     assert atoms.shape == (8, 12) and atoms.dtype == np.int32
     assert atoms[[0, 1, 6, 7], :2].tolist() == [[1, 1], [1, 1], [2, 2], [2, 2]] and not atoms[[0, 7], 2:].any()
     the, unknown, number, cats = atoms[2:6]
-    assert the[WORD] == 3 and the[TAG] == 3 + parts.tags.number("DT") and not the[PREFIX:].any(), "a frequent word"
-    assert unknown[WORD] == 0 and cats[TAG] == 0 and cats[WORD] == 3 + parts.words.number("cats")
+    assert the[WORD] == 3 and the[TAG] == 3 + parts.tags.id_of("DT") and not the[PREFIX:].any(), "a frequent word"
+    assert unknown[WORD] == 0 and cats[TAG] == 0 and cats[WORD] == 3 + parts.words.id_of("cats")
     assert [parts.prefixes[k - 1] for k in unknown[PREFIX:SUFFIX]] == ["c", "ca", "cat", "cats"]
     assert parts.suffixes[unknown[SUFFIX] - 1] == "s" and unknown[SUFFIX + 1] == 0, "'es' is not listed"
-    assert number[WORD] == 3 + parts.words.number("00") and number[PREFIX + 2 : SUFFIX].tolist() == [0, 0]
-    shapes = [1 + SHAPES.number(name) for name in ("Capital", "lower", "number")]
+    assert number[WORD] == 3 + parts.words.id_of("00") and number[PREFIX + 2 : SUFFIX].tolist() == [0, 0]
+    shapes = [1 + SHAPES.id_of(name) for name in ("Capital", "lower", "number")]
     assert [the[SHAPE], unknown[SHAPE], number[SHAPE]] == shapes
 
 
 @pytest.mark.parametrize(
     ("option", "value", "table", "size"),
-    [("least_word", 3, "words", 2), ("least_affix", 99, "suffixes", 0), ("plain", 1, "prefixes", 0)],
+    [("min_word_count", 3, "words", 2), ("min_affix_count", 99, "suffixes", 0), ("plain", 1, "prefixes", 0)],
 )
 def test_limits_shorten_the_lists(option: str, value: int, table: str, size: int) -> None:
     assert len(getattr(small_parts(), table)) > size == len(getattr(small_parts(**{option: value}), table))
@@ -65,6 +65,6 @@ def test_what_is_remembered_stays_behind() -> None:
     parts = small_parts()
     wanted = [parts.encode(words, tags).tolist() for words, tags, _ in SENTENCES]
     again = pickle.loads(pickle.dumps(parts))
-    assert not again._of_token and parts._of_token
+    assert not again._row_of_token and parts._row_of_token
     assert [again.encode(words, tags).tolist() for words, tags, _ in SENTENCES] == wanted
     assert [parts.encode(words, tags).tolist() for words, tags, _ in SENTENCES] == wanted, "from what is remembered"

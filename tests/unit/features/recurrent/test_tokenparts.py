@@ -49,10 +49,10 @@ def test_parts() -> None:
 
 
 def test_lists_have_what_occurs_often_enough() -> None:
-    parts = TokenParts.build({"cat": 3, "Cat": 2, "cats": 2, "\n": 5}, least=3)
+    parts = TokenParts.build({"cat": 3, "Cat": 2, "cats": 2, "\n": 5}, min_count=3)
     assert list(parts.tables[0]) == ["\n", "cat"] and list(parts.tables[2]) == ["\n", "cat"]
     assert list(parts.tables[4]) == ["cat", "\n"], "prefixes of three words"
-    assert [len(table) for table in TokenParts.build({"cat": 3, "Cat": 2, "cats": 2}, 1, most=1).tables] == [1] * 6
+    assert [len(table) for table in TokenParts.build({"cat": 3, "Cat": 2, "cats": 2}, 1, max_size=1).tables] == [1] * 6
 
 
 def test_every_kind_has_rows_of_its_own() -> None:

@@ -59,7 +59,7 @@ def test_no_more_than_the_most_frequent_are_listed() -> None:
     counts = parts_of(
         Counter({("dog", "NN"): 9, ("cat", "NN"): 5, ("ant", "NN"): 5, ("ran", "VBD"): 9, ("up", "RP"): 1})
     )
-    words = WordParts.build(counts, 2, 2, most=3)
+    words = WordParts.build(counts, 2, 2, max_size=3)
     listed = ["dog", "ran", "ant"]
     assert [list(table) for table in words.tables[:4]] == [listed, ["NN", "VBD"], listed, listed]
     assert words.tables[4] == SHAPES, "shapes are the package's own"
@@ -69,12 +69,12 @@ def test_no_more_than_the_most_frequent_are_listed() -> None:
     assert everything[0] == [*listed, "cat"]
     for most in (4, 100, None):
         assert [list(table) for table in WordParts.build(counts, 2, 2, most).tables] == everything
-    assert list(WordParts.build(counts, 6, 2, most=3).tables[0]) == ["dog", "ran"], "nor what is too rare"
+    assert list(WordParts.build(counts, 6, 2, max_size=3).tables[0]) == ["dog", "ran"], "nor what is too rare"
 
 
 def test_tags_are_told_from_rows() -> None:
     words, tags = ("the", "dog", "barks"), ("DT", "NN", "VBZ")
     parts = WordParts.build(count_parts([(words, tags)] * 3), 1, 1)
-    assert parts.tags_of(parts.encode(words, tags)[1:-1]).tolist() == [parts.tables[1].number(tag) for tag in tags]
+    assert parts.tags_of(parts.encode(words, tags)[1:-1]).tolist() == [parts.tables[1].id_of(tag) for tag in tags]
     unknown = parts.tags_of(parts.encode(("x", "dog"), ("QQ", "NN"))[1:-1])
-    assert unknown.tolist() == [3, parts.tables[1].number("NN")] and unknown.dtype == np.int32
+    assert unknown.tolist() == [3, parts.tables[1].id_of("NN")] and unknown.dtype == np.int32

@@ -22,7 +22,7 @@ from spacy_dtparse.features.trees.lexicon import (
 from spacy_dtparse.features.trees.tables import TABLES, get_templates
 from spacy_dtparse.features.trees.templates import Sizes, Templates, compile_templates, is_shared
 from spacy_dtparse.kernels.trees import features as k
-from spacy_dtparse.kernels.trees.beliefs import N_BINS
+from spacy_dtparse.kernels.trees.marginals import N_BINS
 
 ITEM = ("item", "start", 0)
 
@@ -161,7 +161,7 @@ def test_tokens_are_encoded_by_column():
     assert [classes[c] for c in tokens[:, k.CLASS]] == ["D", "N", "XX", "CJ"]
     assert [SHAPES[s] for s in tokens[:, k.SHAPE]] == ["Capital", "number", "lower", "symbol"]
     assert tokens[:, k.PUNCT].tolist() == [0, 0, 0, 1]
-    assert lexicon().encode(["a"], ["NP"])[0, k.TAG] == symbols.number("XX")  # a label is no tag
+    assert lexicon().encode(["a"], ["NP"])[0, k.TAG] == symbols.id_of("XX")  # a label is no tag
     assert lexicon().encode([], []).shape == (0, k.TOKEN_COLUMNS)
     with pytest.raises(ValueError, match=r"shorter|longer"):
         lexicon().encode(["a"], [])

@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.jit import from_python
+from spacy_dtparse.kernels.jit import callable_from_python
 from spacy_dtparse.kernels.linear import feature_table
 from spacy_dtparse.kernels.linear.feature_table import make_families, make_slots
 from tests.unit.kernels.harness import KERNEL_MARKS
 
 pytestmark = KERNEL_MARKS
 
-find_slot = from_python(feature_table.find_slot)
-find_families = from_python(feature_table.find_families)
-find_features = from_python(feature_table.find_features)
-first_place = from_python(feature_table.first_place)
-bin_place = from_python(feature_table.bin_place)
+find_slot = callable_from_python(feature_table.find_slot)
+find_families = callable_from_python(feature_table.find_families)
+find_features = callable_from_python(feature_table.find_features)
+first_position = callable_from_python(feature_table.first_position)
+bin_position = callable_from_python(feature_table.bin_position)
 MOST = 2**64 - 1
 
 
@@ -75,7 +75,7 @@ def test_families_are_found_with_all_their_bins(count: int) -> None:
     bins = [firsts[rng.random(len(firsts)) < share] | which << 56 for which, share in enumerate((0.8, *[0.3] * 15))]
     keys = rng.permutation(np.unique(np.concatenate(bins))).astype(np.uint64)
     table = make_families(keys)
-    assert table.rows.dtype == np.uint64 and table.numbers.dtype == np.int32 and len(table.numbers) == len(keys) + 1
+    assert table.rows.dtype == np.uint64 and table.ids.dtype == np.int32 and len(table.ids) == len(keys) + 1
     wanted = np.concatenate([firsts, rng.integers(1, 2**55, 50)]).astype(np.uint64)
     families, room = np.full(len(wanted) + 1, 7, np.uint64), np.empty((2, len(wanted)), np.uint64)
     find_families(table.rows, wanted, len(wanted), room, families)
@@ -85,8 +85,8 @@ def test_families_are_found_with_all_their_bins(count: int) -> None:
     without_first = 0
     for key, family in zip(wanted.tolist(), families, strict=False):
         twin = family_twin(keys, key)
-        places = [first_place(family), *(bin_place(family, which) for which in range(1, 16))]
-        assert {b: int(table.numbers[place]) for b, place in enumerate(places) if place > 0} == twin
+        places = [first_position(family), *(bin_position(family, which) for which in range(1, 16))]
+        assert {b: int(table.ids[place]) for b, place in enumerate(places) if place > 0} == twin
         assert [weights[place] for place in places] == [twin.get(b, -1) + 1 for b in range(16)]
         without_first += not twin and any(key | which << 56 in keys.tolist() for which in range(16))
     assert without_first > 0 or count < 40, "a family without a first is not found"
@@ -106,4 +106,4 @@ def test_families_that_want_the_same_row_stand_side_by_side() -> None:
     assert used.tolist() == [0, 1, 2, 3, rows - 1], "past the end it goes on at the start"
     families = np.empty(5, np.uint64)
     find_families(table.rows, keys, 5, np.empty((2, 5), np.uint64), families)
-    assert [int(table.numbers[first_place(family)]) for family in families] == [0, 1, 2, 3, 4]
+    assert [int(table.ids[first_position(family)]) for family in families] == [0, 1, 2, 3, 4]

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.jit import from_python
+from spacy_dtparse.kernels.jit import callable_from_python
 from spacy_dtparse.kernels.linear.feature_table import WITHOUT_BIN, FamilyTable, make_families
 from spacy_dtparse.kernels.linear.links import (
     ALL_LINKS,
@@ -20,10 +20,10 @@ from spacy_dtparse.kernels.linear.links import (
     UNLIKELY,
     head_keys,
     label_atoms,
-    likely_heads,
     list_features,
     make_guide,
     score_links,
+    select_heads,
     tree_keys,
 )
 from tests.reference.dependencies import BETWEEN, GUIDED, LABELS, LINKS, Atoms, Link, label_features, tokens, trees
@@ -121,7 +121,7 @@ def test_a_tree_has_the_keys_of_its_links() -> None:
 
 @pytest.mark.parametrize("guided", [False, True], ids=["alone", "guided"])
 def test_what_was_in_the_room_before_does_not_matter(guided: bool) -> None:
-    of_head = from_python(head_keys)
+    of_head = callable_from_python(head_keys)
     for case in cases(guided, 4):
         n, found = len(case.tree) - 1, []
         for left_over in (0, 1, 3):
@@ -159,14 +159,14 @@ def test_scores_are_sums_over_the_twins_features(guided: bool) -> None:
         scores = np.full((n + 1, n + 1), 77.0)
         score_links(case.atoms, guide_of(case), table.rows, by_place, ALL_LINKS, scores)
         ends, listed = np.zeros((n + 1) * n, np.int32), np.full(40_000, -1, np.int32)
-        count = list_features(case.atoms, guide_of(case), table.rows, table.numbers, ends, listed)
+        count = list_features(case.atoms, guide_of(case), table.rows, table.ids, ends, listed)
         assert count == ends[-1] and (listed[:count] >= 0).all() and (listed[count:] == -1).all()
         if count > 4:
             few = np.full(4, -1, np.int32)
-            assert list_features(case.atoms, guide_of(case), table.rows, table.numbers, ends.copy(), few) == count
+            assert list_features(case.atoms, guide_of(case), table.rows, table.ids, ends.copy(), few) == count
         starts = np.concatenate([[0], ends[:-1]])
         values = np.zeros(len(weights))
-        values[table.numbers[1:]] = by_place[1:]
+        values[table.ids[1:]] = by_place[1:]
         for head in range(n + 1):
             for d in range(1, n + 1):
                 link = head * n + d - 1
@@ -265,7 +265,7 @@ def test_links_that_are_not_likely_are_not_looked_at(guided: bool) -> None:
         scores, some = np.full((n + 1, n + 1), 77.0), np.full((n + 1, n + 1), 77.0)
         score_links(case.atoms, guide_of(case), table.rows, by_place, ALL_LINKS, scores)
         for most in (1, 2, n + 5):
-            allowed = likely_heads(scores, most)
+            allowed = select_heads(scores, most)
             score_links(case.atoms, guide_of(case), table.rows, by_place, allowed, some)
             for d in range(1, n + 1):
                 heads = [head for head in range(n + 1) if head != d]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.jit import from_python
+from spacy_dtparse.kernels.jit import callable_from_python
 from spacy_dtparse.kernels.linear import spanning
 from spacy_dtparse.kernels.linear.spanning import projective_tree, spanning_tree, tree_score
 from tests.reference.dependencies import best_trees, is_projective, is_tree, link_tie, tie_sum, trees
@@ -78,7 +78,7 @@ def test_no_tree_is_said(projective: bool) -> None:
 
 
 def test_numbers_that_decide_among_equals_decide_always() -> None:
-    tie = from_python(spanning.link_tie)
+    tie = callable_from_python(spanning.link_tie)
     for head in range(12):
         for dependent in range(1, 12):
             number = int(tie(head, dependent))

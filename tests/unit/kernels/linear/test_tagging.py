@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.jit import from_python
+from spacy_dtparse.kernels.jit import callable_from_python
 from spacy_dtparse.kernels.linear import tagging
 from spacy_dtparse.kernels.linear.feature_table import pack_pair
-from spacy_dtparse.kernels.linear.tagging import COLUMNS, MAX_HISTORY_KEYS, MAX_TOKEN_KEYS, offer_labels, tag_sentence
+from spacy_dtparse.kernels.linear.tagging import COLUMNS, MAX_HISTORY_KEYS, MAX_TOKEN_KEYS, select_labels, tag_sentence
 from spacy_dtparse.model.linear.tagger import TaggerModel
 from tests.reference import tagging as slow
 from tests.tagger_models import SENTENCES, allowed_labels, random_tagger, weights_by_key
@@ -16,8 +16,8 @@ from tests.unit.kernels.harness import KERNEL_MARKS
 
 pytestmark = KERNEL_MARKS
 
-token_keys = from_python(tagging.token_keys)
-history_keys = from_python(tagging.history_keys)
+token_keys = callable_from_python(tagging.token_keys)
+history_keys = callable_from_python(tagging.history_keys)
 EVERYTHING = 1000
 
 
@@ -111,7 +111,7 @@ def test_multitags(beta: float) -> None:
             for labels, start, end in zip(allowed_labels(parts, atoms), [0, *ends], ends, strict=False)
         ]
         labels, chances, until = np.zeros(len(marginals), np.int32), np.zeros(len(marginals)), np.zeros_like(ends)
-        count = offer_labels(atoms, parts.allowed_from, parts.allowed, marginals, beta, labels, chances, until)
+        count = select_labels(atoms, parts.allowed_from, parts.allowed, marginals, beta, labels, chances, until)
         assert count == until[-1] == sum(map(len, wanted))
         assert labels[:count].tolist() == [label for offer in wanted for label in offer]
         for start, end in zip([0, *until], until, strict=False):

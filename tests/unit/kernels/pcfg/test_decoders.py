@@ -15,9 +15,9 @@ from spacy_dtparse.kernels.pcfg.latent import BEST, UNARY, WORD, latent_inside, 
 from spacy_dtparse.model.pcfg.latent_part import Emissions, LatentPart
 from spacy_dtparse.model.pcfg.model import PART, PHRASE, TAG, PcfgGrammar
 from spacy_dtparse.parsers.pcfg.chart import EVERYTHING, NO_GROUPS, Buffers
-from spacy_dtparse.parsers.pcfg.decoders import Candidate, Observed, distinct, rerank, viterbi
+from spacy_dtparse.parsers.pcfg.decoders import Candidate, TreeScorer, distinct, rerank, viterbi
 from spacy_dtparse.parsers.pcfg.kbest import chart_trees
-from spacy_dtparse.parsers.pcfg.latent import chart_of, leaves_of, posteriors, shares, spans_of_cells
+from spacy_dtparse.parsers.pcfg.latent import allocate_chart, expansion_probs, leaves_of, posteriors, spans_of_cells
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
 from tests.unit.kernels.pcfg.test_latent import (
     LENGTHS,
@@ -89,7 +89,7 @@ def test_room_that_just_fits_a_viterbi_tree():
     part = random_part(0, 2)
     for n in LENGTHS:
         words, allowed = leaves_of(vectors(part, n, 0)), everything(n)
-        chart = chart_of(part.kernel, allowed)
+        chart = allocate_chart(part.kernel, allowed)
         step = np.empty((len(chart.whole), 2), dtype=INDEX)
         latent_inside(part.kernel, words, chart, chart.whole, step)
 
@@ -179,7 +179,7 @@ def test_q_is_where_gradient_descent_ends(seed):
     anchors, _ = posteriors(part.kernel, words, everything(n), 0, 1e-14)
     number, cells = number_in_kernel(part), spans_of_cells(n)
     closed = np.full(len(names), -np.inf)
-    for anchor in shares(part.kernel, anchors, 5):
+    for anchor in expansion_probs(part.kernel, anchors, 5):
         start, end = cells[anchor["cell"]].tolist()
         for key in names:
             rule = key[3] if key[2] == WORD else number[RULES[key[3]]]
@@ -232,7 +232,7 @@ def test_reranking_goes_by_the_sum_over_all_annotations(n, seeds):
     every = {tuple(spans_of(tree)): tree for tree in trees(0, 0, n)}
     found = distinct(chart_trees(chart, *leaves, 0), grammar, 50)
     assert len(found) == min(50, len(every)) and [c.log for c in found] == sorted((c.log for c in found), reverse=True)
-    observed = [Observed(part.kernel, grammar) for part in parts]
+    observed = [TreeScorer(part.kernel, grammar) for part in parts]
     ranked = list(rerank(found, grammar, observed, words))
     scores = []
     for made in ranked:
@@ -250,14 +250,14 @@ def test_candidates_of_no_probability_come_last():
     found = distinct(chart_trees(chart, *leaves, 0), grammar, 50)
     lame = [word for word in vectors(part, 2, 0)]
     lame[1] = [entry for entry in lame[1] if entry[0] != 4]  # the second word is no d
-    ranked = list(rerank(found, grammar, [Observed(part.kernel, grammar)], [lame]))
+    ranked = list(rerank(found, grammar, [TreeScorer(part.kernel, grammar)], [lame]))
     has_d = [any((s.start, s.symbol) == (1, 4) for s in made.steps) for made in ranked]
     assert any(has_d) and not all(has_d) and has_d == sorted(has_d)
     tail = [made.score for made, lame_one in zip(ranked, has_d, strict=True) if lame_one]
     assert tail == sorted(tail, reverse=True)
     without = LatentPart(part.sizes, part.rules[1:], part.values[part.starts[1] :], part.emissions)  # no root over A
     assert all(
-        Observed(without.kernel, grammar).log(c.steps, Observed(without.kernel, grammar).words(vectors(part, 2, 0)))
+        TreeScorer(without.kernel, grammar).log(c.steps, TreeScorer(without.kernel, grammar).words(vectors(part, 2, 0)))
         == -math.inf
         for c in found
         if (0, 2, 1) in zip(c.steps["start"].tolist(), c.steps["end"].tolist(), c.steps["symbol"].tolist(), strict=True)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.jit import from_python
+from spacy_dtparse.kernels.jit import callable_from_python
 from spacy_dtparse.kernels.pcfg import posterior as kernels
 from spacy_dtparse.kernels.pcfg.posterior import EMPTY, FEW, inside
 from spacy_dtparse.parsers.pcfg.chart import EVERYTHING
@@ -15,8 +15,8 @@ from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
 from tests.unit.kernels.pcfg.test_cky import SEEDS, Toy, derivations, tables
 
 pytestmark = KERNEL_MARKS
-add_pairs, normalise = from_python(kernels.add_pairs), from_python(kernels.normalise)
-is_empty, above_zero = from_python(kernels.is_empty), from_python(kernels._above_zero)
+add_pairs, normalise = callable_from_python(kernels.add_pairs), callable_from_python(kernels.normalise)
+is_empty, above_zero = callable_from_python(kernels.is_empty), callable_from_python(kernels._above_zero)
 SPARE = (0, 2 * FEW, 6 * FEW)
 """Symbols that no rule has: without them no cell counts as having few of all symbols, with many of them each one."""
 
@@ -107,18 +107,18 @@ def test_a_threshold_is_of_the_share_of_all_derivations(seed):
         whole = math.fsum(p for p, _ in all_found)
         if not whole:
             continue
-        shares: dict[tuple[int, int, int], float] = {}
+        expansion_probs: dict[tuple[int, int, int], float] = {}
         for p, found in all_found:
             for symbol in found:
-                shares[symbol] = shares.get(symbol, 0.0) + p / whole
+                expansion_probs[symbol] = expansion_probs.get(symbol, 0.0) + p / whole
         for threshold in (0.02, 0.1, 0.3, 0.45, 0.6, 0.9):
             _, allowed = toy.posterior(classes, threshold)
-            followed = dict.fromkeys(shares, 0.0)
+            followed = dict.fromkeys(expansion_probs, 0.0)
             for p, found in all_found:
-                if all(shares[symbol] >= threshold for symbol in found):
+                if all(expansion_probs[symbol] >= threshold for symbol in found):
                     for symbol in found:
                         followed[symbol] += p / whole
-            for (i, j, symbol), share in shares.items():
+            for (i, j, symbol), share in expansion_probs.items():
                 there = allowed[j * (j - 1) // 2 + i, symbol]
                 if share < threshold * (1 - 1e-9):
                     assert not there

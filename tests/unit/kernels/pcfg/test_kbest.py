@@ -15,8 +15,8 @@ from spacy_dtparse.parsers.kbest import Edges, KBest
 from spacy_dtparse.parsers.pcfg.chart import EVERYTHING, NO_GROUPS, Buffers
 from spacy_dtparse.parsers.pcfg.decoders import viterbi
 from spacy_dtparse.parsers.pcfg.kbest import chart_trees, forest_trees
-from spacy_dtparse.parsers.pcfg.latent import LEAST, best, forest, posteriors, shares
-from spacy_dtparse.parsers.pcfg.spine_masks import label_posteriors, plain_mass
+from spacy_dtparse.parsers.pcfg.latent import MIN_POSTERIOR, best, expansion_probs, forest, posteriors
+from spacy_dtparse.parsers.pcfg.spine_masks import label_posteriors, plain_expected_counts
 from tests.unit.kernels.harness import KERNEL_MARKS
 from tests.unit.kernels.pcfg.test_decoders import plain, q_of, spans, spans_of
 from tests.unit.kernels.pcfg.test_latent import LENGTHS, everything, probability, random_part, trees, vectors
@@ -40,7 +40,7 @@ def test_the_k_best_trees_of_a_forest_are_all_trees_in_order(n, decoder, seeds):
         for tree, value in zip(every, p, strict=True):
             for anchor in tree:
                 met[anchor] = met.get(anchor, 0.0) + value / sum(p)
-        logs += [sum(min(math.log(max(met[anchor], LEAST)), 0.0) for anchor in tree) for tree in every]
+        logs += [sum(min(math.log(max(met[anchor], MIN_POSTERIOR)), 0.0) for anchor in tree) for tree in every]
     made = forest([(part.kernel, of) for part, of in zip(parts, words, strict=True)], everything(n), 0, decoder=decoder)
     assert made is not None
     found = list(itertools.islice(forest_trees(made), 3000))
@@ -71,7 +71,7 @@ def test_the_k_best_trees_of_a_chart_are_all_trees_in_order(n, seed):
     assert [log for log, _ in found] == pytest.approx(sorted(every.values(), reverse=True))
     assert [log for log, _ in found] == pytest.approx([every[key] for key in shown])
     assert found[0][1].tolist() == chart.derivation(0, n, 0).tolist()
-    mass = plain_mass(grammar, leaves, everything(n), 0)
+    mass = plain_expected_counts(grammar, leaves, everything(n), 0)
     assert mass is not None
     spans_found = label_posteriors(mass, grammar, ("TOP", "A", "B"), n)
     total = sum(math.exp(log) for log in every.values())
@@ -88,7 +88,7 @@ def test_a_chart_without_a_tree_has_no_list():
     nothing = np.zeros((3, 5), dtype=np.uint8)
     chart = Buffers().fill(grammar.kernel, *leaves, nothing, np.arange(6, dtype=np.int32))
     assert list(chart_trees(chart, *leaves, 0)) == []
-    assert plain_mass(grammar, leaves, nothing, 0) is None
+    assert plain_expected_counts(grammar, leaves, nothing, 0) is None
 
 
 def test_a_cycle_of_unary_rules_goes_around_as_often_as_is_asked():
@@ -129,7 +129,7 @@ def test_a_grammar_with_a_cycle():
     turn = 0.4 * 0.3
     anchors, log = posteriors(part.kernel, words, allowed, 0, 1e-12)
     assert math.exp(log) == pytest.approx((0.6 + 0.4 * 0.7) / (1.0 - turn), rel=1e-2)
-    found = {(int(a["split"]), int(a["rule"])): math.exp(a["posterior"]) for a in shares(part.kernel, anchors, 3)}
+    found = {(int(a["split"]), int(a["rule"])): math.exp(a["posterior"]) for a in expansion_probs(part.kernel, anchors, 3)}
     number = {(0, 1): 0, (1, 2): 1, (2, 1): 2}
     k = part.kernel
     at = {number[int(p), int(c)]: n for n, (p, c) in enumerate(zip(k.parent, k.left, strict=True))}

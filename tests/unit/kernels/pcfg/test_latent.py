@@ -13,15 +13,15 @@ from spacy_dtparse.errors import ModelFormatError
 from spacy_dtparse.kernels.pcfg.latent import ANCHOR, UNARY, WORD, best_tree, read_tree
 from spacy_dtparse.model.pcfg.latent_part import Emissions, LatentPart
 from spacy_dtparse.parsers.pcfg.latent import (
-    LEAST,
+    MIN_POSTERIOR,
     Forest,
     Leaves,
+    allocate_chart,
     best,
-    chart_of,
     flatten,
     forest,
     join,
-    narrowed,
+    narrow_allowed,
     pack,
     posteriors,
     spans_of_cells,
@@ -167,12 +167,12 @@ def test_the_best_tree_has_the_greatest_product_of_posteriors(n, seeds):
     logs = [0.0] * len(every)
     for part, of_part in zip(parts, words, strict=True):
         p = [probability(part, of_part, tree) for tree in every]
-        shares: dict = {}
+        expansion_probs: dict = {}
         for tree, value in zip(every, p, strict=True):
             for anchor in tree:
-                shares[anchor] = shares.get(anchor, 0.0) + value / sum(p)
+                expansion_probs[anchor] = expansion_probs.get(anchor, 0.0) + value / sum(p)
         for k, tree in enumerate(every):
-            logs[k] += sum(min(math.log(max(shares[anchor], LEAST)), 0.0) for anchor in tree)
+            logs[k] += sum(min(math.log(max(expansion_probs[anchor], MIN_POSTERIOR)), 0.0) for anchor in tree)
     best = int(np.argmax(logs))
     found = decode([(part.kernel, of) for part, of in zip(parts, words, strict=True)], everything(n), 0)
     assert found is not None and found.score == pytest.approx(logs[best], rel=1e-9, abs=1e-12)
@@ -206,11 +206,11 @@ def test_narrowing_keeps_what_has_a_posterior():
         for start, end, _, rule in anchored(tree):
             mass[end * (end - 1) // 2 + start, rule[0]] += p / total
     for least in (1e-9, 0.05, 0.3, 0.9):
-        kept = narrowed(part.kernel, anchors, everything(3), least)
+        kept = narrow_allowed(part.kernel, anchors, everything(3), least)
         assert kept.tolist() == (mass >= least).astype(int).tolist()
     some = everything(3)
     some[:, 1] = 0
-    assert not narrowed(part.kernel, anchors, some, 1e-9)[:, 1].any()
+    assert not narrow_allowed(part.kernel, anchors, some, 1e-9)[:, 1].any()
 
 
 def test_a_pruner_that_leaves_everything_changes_nothing():
@@ -312,7 +312,7 @@ def test_vectors_stand_one_behind_the_other():
     part = random_part(3)
     allowed = (np.random.default_rng(1).random((6, 5)) < 0.6).astype(np.uint8)
     allowed[2] = 0
-    chart, at = chart_of(part.kernel, allowed), 0
+    chart, at = allocate_chart(part.kernel, allowed), 0
     for cell, symbol in np.ndindex(allowed.shape):
         assert chart.where[cell, symbol] == (at if allowed[cell, symbol] else -1)
         at += int(part.sizes[symbol]) if allowed[cell, symbol] else 0

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spacy_dtparse.features.offers import Offered, OfferReader
+from spacy_dtparse.features.supertags import SupertagCandidates, SupertagIndex
 from spacy_dtparse.kernels.pcfg.spine_cells import spine_cells
 from spacy_dtparse.model.pcfg.model import PART, PcfgModel, part_side
 from spacy_dtparse.parsers.pcfg.spine_masks import SpineMasks
-from spacy_dtparse.trees import Tree, sided_spines, spines, write_sided, write_spine
-from tests.reference.spine_cells import PLACES, SIDES, Spine, cells
+from spacy_dtparse.trees import Tree, directional_spines, format_directional, format_spine, spines
+from tests.reference.spine_cells import POSITIONS, SIDES, Spine, cells
 from tests.reference.states import random_tree
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
 from training.data.corpus import Sentence, read_treebank, training_tree
@@ -25,20 +25,20 @@ LABELS = ("NP", "VP", "S", "TOP")
 TAGS = ("DT", "NN", "VBD", "IN", ",")
 SAMPLE = Path(__file__).resolve().parents[4] / "assets" / "sample" / "train.mrg"
 KINDS = {
-    "sided": lambda tree: [write_sided(spine) for spine in sided_spines(tree)],
-    "plain": lambda tree: [write_spine(spine) for spine in spines(tree)],
+    "sided": lambda tree: [format_directional(spine) for spine in directional_spines(tree)],
+    "plain": lambda tree: [format_spine(spine) for spine in spines(tree)],
 }
 
 
 def random_spine(rng: random.Random, kind: str) -> Spine:
     labels = tuple(rng.choice(LABELS[:-1]) for _ in range(rng.randint(0, 3)))
     if kind == "plain" or (kind == "mixed" and rng.random() < 0.3):
-        return Spine(labels, (SIDES,) * len(labels), PLACES)
-    return Spine(labels, tuple((rng.choice(SIDES),) for _ in labels), rng.choice(PLACES))
+        return Spine(labels, (SIDES,) * len(labels), POSITIONS)
+    return Spine(labels, tuple((rng.choice(SIDES),) for _ in labels), rng.choice(POSITIONS))
 
 
 def text_of(spine: Spine) -> str:
-    if spine.places == PLACES:
+    if spine.places == POSITIONS:
         return "+".join(spine.labels) or "-"
     return spine.places + ("+".join(a + b for a, (b,) in zip(spine.labels, spine.sides, strict=True)) or "-")
 
@@ -46,7 +46,7 @@ def text_of(spine: Spine) -> str:
 @pytest.mark.parametrize("with_root", [False, True])
 @pytest.mark.parametrize("kind", ["plain", "sided", "mixed"])
 def test_cells_are_those_of_all_constituents_that_spines_can_head(kind, with_root):
-    rng, reader = random.Random(kind), OfferReader([*LABELS[:-1], None])
+    rng, reader = random.Random(kind), SupertagIndex([*LABELS[:-1], None])
     left = 0
     for n in range(1, 5 if SLOW else 8):
         for _ in range(3 if SLOW else 40):
@@ -105,7 +105,7 @@ def name(symbol: Symbol) -> str:
     return f"{symbol}.tag" if symbol.kind == "tag" else str(symbol)
 
 
-def offers(tree: Tree, kind: str) -> Offered:
+def offers(tree: Tree, kind: str) -> SupertagCandidates:
     return [[(text, 1.0)] for text in KINDS[kind](tree)]
 
 
@@ -126,7 +126,7 @@ def test_a_trees_own_categories_leave_all_its_nodes(source, kind, binarisation):
     phrases_left_out = parts_left_out = n_parts = 0
     for tree in trees:
         mask = masks.mask(offers(tree, kind), 1.0)
-        assert mask is not None and mask.number == len(tree.words)
+        assert mask is not None and mask.n_supertags == len(tree.words)
         binary = binarise(tree, markov)
         for symbol, (i, j) in zip(binary.symbols, node_spans(binary), strict=True):
             assert mask.allowed[j * (j - 1) // 2 + i, number[name(symbol)]], (str(tree), str(symbol), i, j)
@@ -144,7 +144,7 @@ def test_lower_betas_and_weaker_categories_leave_more():
         more = [[one, (text_of(random_spine(rng, "sided")), 0.1)] for one in own]
         narrow, wide, plain = masks.mask(more, 0.5), masks.mask(more, 0.1), masks.mask(offers(tree, "plain"), 1.0)
         assert narrow is not None and wide is not None and plain is not None
-        assert (narrow.number, wide.number) == (len(own), 2 * len(own))
+        assert (narrow.n_supertags, wide.n_supertags) == (len(own), 2 * len(own))
         assert np.all(narrow.allowed <= wide.allowed) and np.all(narrow.allowed <= plain.allowed)
         wider += int(wide.allowed.sum() - narrow.allowed.sum())
     assert wider

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.span.batch import BARE, DONE, MORE_ROOM, Batch, Chart, parse_each
-from spacy_dtparse.kernels.span.network import decode, read_gaps
-from spacy_dtparse.parsers.span import SpanParser, SpanSettings, together, whole
+from spacy_dtparse.kernels.span.batch import DONE, OUT_OF_SPACE, UNATTACHED, Batch, Chart, parse_from
+from spacy_dtparse.kernels.span.network import decode, encode_gaps
+from spacy_dtparse.parsers.span import SpanParser, SpanSettings, attach, single_network
 from spacy_dtparse.parsers.span import parser as span_parser
+from spacy_dtparse.parsers.span.attach import PIECE
 from spacy_dtparse.parsers.span.kbest import CANDIDATE
-from spacy_dtparse.parsers.span.whole import PIECE
 from tests.span_models import CHAINS, SENTENCES, random_model, with_bare
 from tests.unit.kernels.harness import KERNEL_MARKS
 
@@ -22,7 +22,7 @@ SHORTER = [(words[:n], tags[:n]) for words, tags in SENTENCES for n in range(1, 
 
 
 def chart_of(parser: SpanParser) -> Chart:
-    return Chart(*parser._chain_table, parser._least(), 0.0, CANDIDATE, 0)
+    return Chart(*parser._chain_table, parser._min_posterior(), 0.0, CANDIDATE, 0)
 
 
 def batch_of(parser: SpanParser, sentences, together: int, room: int) -> Batch:
@@ -40,7 +40,7 @@ def alone(parser: SpanParser, words, tags):
     """(items, costs, spans that were labelled) of a sentence, by the kernels of one."""
     n, m, numbers = len(words), parser._weights.shape[1], parser.model.words.encode(words, tags)
     gaps, own = np.empty(4 * m * (n + 1), np.float32), np.empty(n + 1, np.float32)
-    read_gaps(parser._networks[0], numbers, np.array([0, n + 2], np.int32), gaps, own)
+    encode_gaps(parser._networks[0], numbers, np.array([0, n + 2], np.int32), gaps, own)
     items, costs = np.empty((3 * SIZE * (n + 1), 3), np.int32), np.empty(3 * SIZE * (n + 1))
     gaps, own = gaps.reshape((1, 4, n + 1, m)), own.reshape((1, n + 1))
     count, tried = decode(
@@ -55,17 +55,17 @@ def test_a_batch_is_its_sentences(together: int, room: int) -> None:
     parser = SpanParser(random_model(1, seed=4))
     batch, done, whys = batch_of(parser, SHORTER, together, room), 0, []
     while not whys or whys[-1] != DONE:
-        done, why = parse_each(
+        done, why = parse_from(
             parser._networks[0], parser._weights, parser._bias, batch, together, done, chart_of(parser), NO_TABLE,
             False, 3 * SIZE,
         )  # fmt: skip
         whys.append(why)
-        if why == MORE_ROOM:
+        if why == OUT_OF_SPACE:
             n = len(SHORTER[done][0])
             assert batch.ends[done] + 3 * SIZE * (n + 1) > len(batch.items), "there was too little for the next one"
             more = np.concatenate([batch.items, np.empty((100, 3), np.int32)])
             batch = batch._replace(items=more, costs=np.concatenate([batch.costs, np.empty(100)]))
-    assert done == len(SHORTER) and (MORE_ROOM in whys) == (room < 4000)
+    assert done == len(SHORTER) and (OUT_OF_SPACE in whys) == (room < 4000)
     ends, found = batch.ends.tolist(), []
     for s, (words, tags) in enumerate(SHORTER):
         here = slice(ends[s], ends[s + 1])
@@ -78,28 +78,28 @@ def test_a_batch_is_its_sentences(together: int, room: int) -> None:
 def test_it_ends_after_a_sentence_with_bare_tokens(one_root: bool) -> None:
     """If it is too long for these to be taken up at once, as all are here; what was read of it is still there, so it
     need not be read again."""
-    parser = SpanParser(with_bare(random_model(1, seed=4), share=0.3, one_root=one_root), SpanSettings(whole=False))
+    parser = SpanParser(with_bare(random_model(1, seed=4), share=0.3, one_root=one_root), SpanSettings(attach_unattached=False))
     whole = SpanParser(parser.model)
-    m, bare, seen = parser._weights.shape[1], whole._bare, []
+    m, bare, seen = parser._weights.shape[1], whole._attach_tables, []
     batch, done, why = batch_of(parser, SHORTER, 17, 4000), 0, -1
     while why != DONE:
-        done, why = parse_each(
+        done, why = parse_from(
             parser._networks[0], parser._weights, parser._bias, batch, 17, done, chart_of(parser), *bare, 3 * SIZE
         )
-        if why == BARE:
+        if why == UNATTACHED:
             s, (words, tags) = done - 1, SHORTER[done - 1]
             seen.append(s)
-            gaps, own, *_ = parser._read(parser.model.words.encode(words, tags), 1)
-            gap = batch.firsts[s] - batch.firsts[batch.read[0]] - (s - batch.read[0])
-            assert np.array_equal(batch.own[gap : gap + len(words) + 1], own[0])
+            gaps, own, *_ = parser._run_networks(parser.model.words.encode(words, tags), 1)
+            gap = batch.offsets[s] - batch.offsets[batch.encoded[0]] - (s - batch.encoded[0])
+            assert np.array_equal(batch.left_scores[gap : gap + len(words) + 1], own[0])
             assert np.array_equal(batch.gaps[4 * m * gap : 4 * m * (gap + len(words) + 1)], gaps.reshape(-1))
     hangs = []
     for words, tags in SHORTER:
         items, *_ = alone(parser, words, tags)
-        room = whole._room(len(words))
+        room = whole._workspace(len(words))
         room[0][: len(items)] = np.array(items, np.int32).reshape(-1, 3)
-        kinds = parser.model.words.tag_numbers(tags)
-        hangs.append(whole._hangs_together(len(items), len(words), kinds, bare))
+        kinds = parser.model.words.tag_ids(tags)
+        hangs.append(whole._is_fully_attached(len(items), len(words), kinds, bare))
     assert seen == [s for s, fine in enumerate(hangs) if not fine] and 0 < len(seen) < len(SHORTER)
 
 
@@ -107,11 +107,11 @@ def test_it_ends_after_a_sentence_with_bare_tokens(one_root: bool) -> None:
 @pytest.mark.parametrize("piece", [3, PIECE])
 def test_parses_are_those_of_the_long_way(share: float, piece: int, monkeypatch) -> None:
     """Sentence by sentence, each read by itself, as several networks do it; tokens are taken up at once or later."""
-    for module in (whole, together):
+    for module in (attach, single_network):
         monkeypatch.setattr(module, "PIECE", piece)
     monkeypatch.setattr(span_parser, "PIECE", piece)
     parser = SpanParser(with_bare(random_model(1, seed=4), share))
     found = parser.parse_batch(SHORTER)
     for (words, tags), result in zip(SHORTER, found, strict=True):
         numbers = parser.model.words.encode(words, tags)
-        assert result == parser._parse(words, tags, numbers, parser._read(numbers, 1))
+        assert result == parser._parse(words, tags, numbers, parser._run_networks(numbers, 1))

@@ -7,11 +7,11 @@ import pytest
 
 from spacy_dtparse.kernels.span.network import (
     LEFT,
-    constituent_beliefs,
+    constituent_marginals,
     decode,
+    encode_gaps,
     label_spans,
     probable_spans,
-    read_gaps,
     score_spans,
     span_probabilities,
 )
@@ -36,7 +36,7 @@ def read(model, sentence: int = 0):
     gaps = np.zeros((len(networks), 4, n + 1, len(networks[0].from_left)), dtype=np.float32)
     own = np.zeros((len(networks), n + 1), dtype=np.float32)
     for q, network in enumerate(networks):
-        read_gaps(network, numbers, np.array([0, n + 2], dtype=np.int32), gaps[q].reshape(-1), own[q])
+        encode_gaps(network, numbers, np.array([0, n + 2], dtype=np.int32), gaps[q].reshape(-1), own[q])
     parts = gaps, own, np.stack([x.labels for x in networks]), np.stack([x.label_bias for x in networks])
     return parts, [reference.read(network, numbers) for network in networks]
 
@@ -49,12 +49,12 @@ def test_sentences_are_read_alike_in_any_company() -> None:
     firsts = np.cumsum([0, *map(len, encoded)]).astype(np.int32)
     size = firsts[-1] - len(encoded)
     gaps, own = np.zeros(4 * m * size, dtype=np.float32), np.zeros(size, dtype=np.float32)
-    read_gaps(network, np.concatenate(encoded), firsts, gaps, own)
+    encode_gaps(network, np.concatenate(encoded), firsts, gaps, own)
     at = 0
     for numbers in encoded:
         here = len(numbers) - 1
         alone, own_alone = np.zeros(4 * m * here, dtype=np.float32), np.zeros(here, dtype=np.float32)
-        read_gaps(network, numbers, np.array([0, here + 1], dtype=np.int32), alone, own_alone)
+        encode_gaps(network, numbers, np.array([0, here + 1], dtype=np.int32), alone, own_alone)
         assert np.array_equal(gaps[4 * m * at : 4 * m * (at + here)], alone) and alone.any()
         assert np.array_equal(own[at : at + here], own_alone)
         at += here
@@ -70,7 +70,7 @@ def test_beliefs_have_the_two_likeliest_chains(n_chains: int) -> None:
     logs = np.log(chances + 1e-12).astype(np.float32)
     kept, masses = np.zeros((c, 2), np.int32), np.zeros(c)
     chains, told = np.zeros((c, 2), np.int32), np.zeros((c, 2))
-    count = constituent_beliefs(spans, posteriors, logs, 0.1, kept, masses, chains, told)
+    count = constituent_marginals(spans, posteriors, logs, 0.1, kept, masses, chains, told)
     mass = posteriors * (1 - np.exp(logs[:, 0].astype(float)))
     rows = np.flatnonzero(mass >= 0.1)
     assert count == len(rows) and 0 < count < c

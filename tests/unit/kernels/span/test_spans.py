@@ -11,9 +11,9 @@ from spacy_dtparse.kernels.span.spans import (
     best_inside,
     best_spans,
     log_posteriors,
+    select_noncrossing,
     span_posteriors,
     tree_posteriors,
-    without_crossing,
 )
 from tests.reference.spans import binary_trees, not_crossing, posteriors, tree_score
 from tests.unit.kernels.harness import KERNEL_MARKS
@@ -100,6 +100,6 @@ def test_spans_that_cross_are_left_out(n: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     spans = [(i, j) for i in range(n) for j in range(i + 1, n + 1)]
     rows = np.array([spans[k] for k in rng.permutation(len(spans))[: rng.integers(1, 4 * n)]], dtype=np.int32)
-    taken = without_crossing(rows)
+    taken = select_noncrossing(rows)
     assert taken.tolist() == not_crossing([tuple(row) for row in rows.tolist()]) and taken[0]
-    assert len(without_crossing(rows[:0])) == 0
+    assert len(select_noncrossing(rows[:0])) == 0

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.span.whole import find_bare, place_of_bare, take_up_bare
+from spacy_dtparse.kernels.span.attach import attach_unattached, find_unattached, first_unattached
 from spacy_dtparse.trees import Tree
 from spacy_dtparse.trees.brackets import parse_tree
 from tests.reference import span_whole as reference
@@ -22,12 +22,12 @@ CHAINS = ((), ("NP",), ("VP",), ("S",), ("S", "VP"), ("PP",), ("S", "NP"))
 NUMBERS = [tuple(LABELS.index(label) for label in chain) for chain in CHAINS]
 CHAIN_FROM = np.cumsum([0, *map(len, NUMBERS)]).astype(np.int32)
 CHAIN_LABELS = np.array([label for chain in NUMBERS for label in chain], dtype=np.int32)
-MOST_LABELS = max(map(len, CHAINS))
+MAX_LABELS = max(map(len, CHAINS))
 
 
 def in_room(items, costs, n: int):
     """Arrays with the room that the kernel asks for, and nonsense in it."""
-    size = len(items) + (n + 1) * MOST_LABELS
+    size = len(items) + (n + 1) * MAX_LABELS
     rows, values = np.full((size, 3), 99, dtype=np.int32), np.full(size, np.nan)
     if items:
         rows[: len(items)], values[: len(items)] = items, costs
@@ -44,7 +44,7 @@ def run(items, costs, tags, never, one_root: bool, candidates):
     for row, (*_, told) in enumerate(candidates):
         for chain, log in told.items():
             logs[row, NUMBERS.index(chain)] = log
-    count = take_up_bare(
+    count = attach_unattached(
         rows, values, len(items), np.array(tags, dtype=np.int32), never, one_root, spans, posteriors, logs,
         CHAIN_FROM, CHAIN_LABELS,
     )  # fmt: skip
@@ -92,8 +92,8 @@ def test_bare_tokens_are_those_of_the_plain_trees() -> None:
         parents = np.full(n, 99, dtype=np.int32)
         root = reference.nested(items, range(len(items)), n, ROOT)
         for first in range(n + 1):
-            found = place_of_bare(rows, len(items), n, np.array(tags, dtype=np.int32), never, parents, first)
-            assert found == reference.place_of_bare(items, n, tags, never, first)
+            found = first_unattached(rows, len(items), n, np.array(tags, dtype=np.int32), never, parents, first)
+            assert found == reference.first_unattached(items, n, tags, never, first)
             paths = [reference.path_to(root, token) for token in range(n)]
             assert parents.tolist() == [path[-1].cost if len(path) > 1 else -1 for path in paths], "costs are numbers"
             seen.add(found)
@@ -105,7 +105,7 @@ def test_sentences_with_bare_tokens_are_found_in_a_batch() -> None:
     never = cases[0][3]
     items, tags, wanted = [], [], []
     for number, (own, _, own_tags, *_) in enumerate(cases):
-        wanted.append(reference.place_of_bare(own, len(own_tags), own_tags, never, 0) >= 0)
+        wanted.append(reference.first_unattached(own, len(own_tags), own_tags, never, 0) >= 0)
         rows = np.array([(0, len(own_tags), ROOT), *own], dtype=np.int32)
         if number % 5 == 4 and len(rows) > 1:  # a label that the table does not know
             rows[-1, 2], wanted[-1] = -1, False
@@ -114,7 +114,7 @@ def test_sentences_with_bare_tokens_are_found_in_a_batch() -> None:
     ends = (np.cumsum([0, *map(len, rows)]) for rows in (items, tags))
     found, all_tags = np.zeros(len(cases), dtype=np.bool_), np.concatenate(tags)
     item_firsts, firsts = ends
-    find_bare(np.concatenate(items), item_firsts, all_tags, firsts, never, np.empty_like(all_tags), found)
+    find_unattached(np.concatenate(items), item_firsts, all_tags, firsts, never, np.empty_like(all_tags), found)
     assert found.tolist() == wanted and {*wanted} == {True, False}
 
 

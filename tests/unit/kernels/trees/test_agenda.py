@@ -10,30 +10,30 @@ from spacy_dtparse.kernels.trees.score import make_cache
 from tests.unit.kernels.harness import KERNEL_MARKS
 
 pytestmark = KERNEL_MARKS
-PLACES = (
-    "CURRENT LOW CURSOR SIZE N_STATES N_HEAP N_MET QUEUED_FROM N_ENDS N_TRIED FIRST SCORED EXPANDED RESUMED "
-    "NEED_STATES NEED_MET NEED_CACHE BEGUN"
+POSITIONS = (
+    "CURRENT LOW CURSOR SIZE N_STATES N_HEAP N_VISITED QUEUED_FROM N_ENDS N_TRIED FIRST SCORED EXPANDED RESUMED "
+    "NEED_STATES NEED_VISITED NEED_CACHE STARTED"
 )
 
 
 def test_what_a_search_keeps_has_a_place_of_its_own():
-    places = [getattr(agenda, name) for name in PLACES.split()]
-    assert sorted(places) == [*range(agenda._MARKS)]
+    places = [getattr(agenda, name) for name in POSITIONS.split()]
+    assert sorted(places) == [*range(agenda._N_MARKS)]
 
 
 def test_a_larger_table_has_all_states_met():
-    full, bigger = np.zeros(8, dtype=agenda.MET), np.zeros(32, dtype=agenda.MET)
+    full, bigger = np.zeros(8, dtype=agenda.VISITED), np.zeros(32, dtype=agenda.VISITED)
     full["key"], full["cost"] = (np.arange(1, 9, dtype=np.uint64) << np.uint64(40)) + np.uint64(1), range(8)
     agenda._rehash(full, bigger)
     there = bigger[bigger["key"] != agenda.EMPTY]
     assert sorted(there.tolist()) == full.tolist()
 
 
-NEEDS = {"states": agenda.NEED_STATES, "met": agenda.NEED_MET, "cache": agenda.NEED_CACHE}
+NEEDS = {"states": agenda.NEED_STATES, "met": agenda.NEED_VISITED, "cache": agenda.NEED_CACHE}
 
 
 def lengths(rooms) -> dict[str, int]:
-    return {"states": len(rooms[0].states), "met": len(rooms[0].met), "cache": len(rooms[1].scores)}
+    return {"states": len(rooms[0].states), "met": len(rooms[0].visited), "cache": len(rooms[1].scores)}
 
 
 @pytest.mark.parametrize("name", NEEDS)
@@ -45,10 +45,10 @@ def test_only_what_is_too_short_grows(name):
     some.heap[:] = np.arange(len(some.heap))
     for of, place in NEEDS.items():
         some.mark[place] = before[of]
-    same, same_cache = agenda.with_room(some, cache)
+    same, same_cache = agenda.enlarge(some, cache)
     assert all(one is other for one, other in zip((*same, *same_cache), (*some, *cache), strict=True))
     some.mark[NEEDS[name]] += 1
-    more, more_cache = agenda.with_room(some, cache)
+    more, more_cache = agenda.enlarge(some, cache)
     after = lengths((more, more_cache))
     assert {of for of in after if after[of] > before[of]} == {name} and after[name] <= 2 * before[name] + 2
     assert len(more.heap) == len(more.states)
@@ -60,5 +60,5 @@ def test_only_what_is_too_short_grows(name):
 def test_a_greedy_search_has_no_heap_that_grows():
     some = agenda.make_agenda(5, 50, False, False)
     some.mark[agenda.NEED_STATES] = len(some.states) + 1
-    more, _ = agenda.with_room(some, make_cache(2, 3))
+    more, _ = agenda.enlarge(some, make_cache(2, 3))
     assert len(more.states) > len(some.states) and more.heap is some.heap and len(some.heap) == 1

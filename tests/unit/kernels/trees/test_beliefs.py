@@ -11,17 +11,22 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import TrainingDataError
-from spacy_dtparse.features.trees.beliefs import Beliefs, all_with_beliefs, together, with_beliefs
 from spacy_dtparse.features.trees.lexicon import Lexicon
-from spacy_dtparse.kernels.jit import from_python
-from spacy_dtparse.kernels.trees import beliefs as b
+from spacy_dtparse.features.trees.marginals import (
+    SpanMarginals,
+    batch_with_marginals,
+    concatenate_marginals,
+    with_marginals,
+)
+from spacy_dtparse.kernels.jit import callable_from_python
 from spacy_dtparse.kernels.trees import features as k
+from spacy_dtparse.kernels.trees import marginals as b
 from spacy_dtparse.kernels.trees import pruning
 from spacy_dtparse.kernels.trees.search import STATUSES
-from spacy_dtparse.model.trees.model import untrained
+from spacy_dtparse.model.trees.model import untrained_model
 from spacy_dtparse.parsers.constraints import Constraint, Constraints, read_label
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
-from spacy_dtparse.parsers.dtree.steered import constraint_rows
+from spacy_dtparse.parsers.dtree.constrained import constraint_rows
 from spacy_dtparse.trees.heads import COLLINS
 from spacy_dtparse.trees.tree import Tree
 from tests.reference import features as slow
@@ -41,15 +46,15 @@ from tests.unit.kernels.harness import (
     sentence,
     templates,
 )
-from training.dtree.believed import label_table
 from training.dtree.examples import Derivation
+from training.dtree.label_pruning import label_table
 
 from .test_features import named, replayed
 
 pytestmark = KERNEL_MARKS
 
 NUMBERS = {
-    b.MASS: "mass", b.SURE: "sure", b.SURE_2: "second sure", b.STARTING: "starting", b.ENDING: "ending",
+    b.SPAN_PROB: "mass", b.CHAIN_PROB: "sure", b.CHAIN_PROB_2: "second sure", b.STARTING: "starting", b.ENDING: "ending",
     b.CROSSING: "crossing",
 }  # fmt: skip
 CHAINS = ("", "NP", "S VP", "VP", "PP NP")
@@ -60,7 +65,7 @@ def lexicon(labels: tuple[str, ...] = LABELS) -> Lexicon:
     return Lexicon.build(labels, TAGS, WORDS, "XX", CHAINS)
 
 
-def random_beliefs(rng: random.Random, n: int, share: float = 0.6) -> slow.Beliefs:
+def random_beliefs(rng: random.Random, n: int, share: float = 0.6) -> slow.SpanMarginals:
     """Beliefs in some of the spans, at times without a second chain."""
     found = {}
     for i in range(n):
@@ -70,13 +75,13 @@ def random_beliefs(rng: random.Random, n: int, share: float = 0.6) -> slow.Belie
                 names = tuple(rng.sample(CHAINS[1:], rng.choice([1, 2, 2])))
                 first = mass * rng.uniform(0.5, 1)
                 found[i, j] = mass, names, (first, mass - first if len(names) == 2 else 0.0)
-    return slow.Beliefs(found)
+    return slow.SpanMarginals(found)
 
 
-def as_arrays(beliefs: slow.Beliefs) -> Beliefs:
+def as_arrays(beliefs: slow.SpanMarginals) -> SpanMarginals:
     rows = sorted(beliefs.spans.items())
     numbers = [[CHAINS.index(name) for name in names] + [-1] * (2 - len(names)) for _, (_, names, _) in rows]
-    return Beliefs(
+    return SpanMarginals(
         np.array([span for span, _ in rows], dtype=np.int32).reshape(-1, 2),
         np.array([belief[0] for _, belief in rows], dtype=float),
         np.array(numbers, dtype=np.int32).reshape(-1, 2),
@@ -84,7 +89,7 @@ def as_arrays(beliefs: slow.Beliefs) -> Beliefs:
     )
 
 
-def paid(beliefs: slow.Beliefs, span: tuple[int, int]) -> list[float]:
+def paid(beliefs: slow.SpanMarginals, span: tuple[int, int]) -> list[float]:
     """What a constituent there costs, and none, and a label of the second chain, and another one; nats."""
     mass, _, chances = beliefs.spans[span]
     within = min(max(mass, 0.002), 0.998)
@@ -93,7 +98,7 @@ def paid(beliefs: slow.Beliefs, span: tuple[int, int]) -> list[float]:
     return [max(-odds, 0), max(odds, 0), max(math.log(first / second), 0), max(math.log(first / rest), 0)]
 
 
-def decided(beliefs: slow.Beliefs, span: tuple[int, int], sure: float) -> int:
+def decided(beliefs: slow.SpanMarginals, span: tuple[int, int], sure: float) -> int:
     """1: the reader is sure of a constituent there and its labels, -1: of none, 0: neither."""
     mass, _, chances = beliefs.spans[span]
     return int(chances[0] >= sure) - int(mass <= 1 - sure)
@@ -108,7 +113,7 @@ def test_the_matrix_has_tokens_and_what_is_believed_of_spans(n):
     rng = random.Random(n)
     words, tags = sentence(rng, n)
     columns, beliefs = lexicon().encode(words, tags), random_beliefs(rng, n)
-    tokens = with_beliefs(columns, as_arrays(beliefs), trust=0.5, sure=0.9)
+    tokens = with_marginals(columns, as_arrays(beliefs), marginal_weight=0.5, commit_threshold=0.9)
     spans = sorted(beliefs.spans)
     assert tokens.dtype == np.int32 and tokens.shape == (n + len(spans), b.COLUMNS) and b.count_tokens(tokens) == n
     assert tokens[:n, : k.TOKEN_COLUMNS].tolist() == columns.tolist() and b.count_tokens(columns) == n
@@ -121,15 +126,15 @@ def test_the_matrix_has_tokens_and_what_is_believed_of_spans(n):
             assert tokens[row, column] == bin_of(beliefs.number(attribute, span)), (span, attribute)
         for column, name in ((b.CHAIN, names[0]), (b.CHAIN_2, names[1])):
             assert tokens[row, column] == (-1 if name is None else CHAINS.index(name))
-        costs = [cost / b.COST_UNIT for cost in tokens[row, [b.BUILT, b.SKIPPED, b.SECOND, b.OTHER]].tolist()]
+        costs = [cost / b.COST_UNIT for cost in tokens[row, [b.BUILD_COST, b.SKIP_COST, b.SECOND_COST, b.OTHER_COST]].tolist()]
         assert costs == pytest.approx([0.5 * cost for cost in paid(beliefs, span)], abs=0.501 / b.COST_UNIT)
-        assert tokens[row, b.DECIDED] == decided(beliefs, span, 0.9)
+        assert tokens[row, b.DECISION] == decided(beliefs, span, 0.9)
     for i in range(n):
         skipped = sum(paid(beliefs, span)[1] for span in spans if span[0] == i)
-        own = tokens[tokens[i, b.FIRST_SPAN] : tokens[i, b.LAST_SPAN], b.SKIPPED]
-        assert tokens[i, b.ALL_SKIPPED] == own.sum()
-        assert tokens[i, b.ALL_SKIPPED] / b.COST_UNIT == pytest.approx(0.5 * skipped, abs=len(spans) / b.COST_UNIT)
-        assert tokens[i, b.DISBELIEVED] / b.COST_UNIT == pytest.approx(0.5 * math.log(0.998 / 0.002), abs=1e-3)
+        own = tokens[tokens[i, b.FIRST_SPAN] : tokens[i, b.LAST_SPAN], b.SKIP_COST]
+        assert tokens[i, b.TOTAL_SKIP_COST] == own.sum()
+        assert tokens[i, b.TOTAL_SKIP_COST] / b.COST_UNIT == pytest.approx(0.5 * skipped, abs=len(spans) / b.COST_UNIT)
+        assert tokens[i, b.NO_MARGINAL_COST] / b.COST_UNIT == pytest.approx(0.5 * math.log(0.998 / 0.002), abs=1e-3)
 
 
 def test_a_batch_has_the_matrices_of_its_sentences():
@@ -139,9 +144,9 @@ def test_a_batch_has_the_matrices_of_its_sentences():
         columns.append(lexicon().encode(*sentence(rng, n)))
         beliefs.append(as_arrays(random_beliefs(rng, n, share=0.0 if n == 2 else 0.6)))
     firsts = np.cumsum([0, *map(len, columns)])
-    tokens, rows = all_with_beliefs(np.concatenate(columns), firsts, *together(beliefs), 0.5, 0.9)
+    tokens, rows = batch_with_marginals(np.concatenate(columns), firsts, *concatenate_marginals(beliefs), 0.5, 0.9)
     for s, (own, believed) in enumerate(zip(columns, beliefs, strict=True)):
-        assert tokens[rows[s] : rows[s + 1]].tolist() == with_beliefs(own, believed, 0.5, 0.9).tolist()
+        assert tokens[rows[s] : rows[s + 1]].tolist() == with_marginals(own, believed, 0.5, 0.9).tolist()
     assert rows[-1] == len(tokens)
 
 
@@ -155,7 +160,7 @@ def test_atoms_of_beliefs_are_those_of_the_table(strategy):
     seen = set()
     for tree in gold_trees(rng, words, (1, 4) if SLOW else (1, 2, 5, 9), 5):
         plain, beliefs = gold(words, tree, strategy), random_beliefs(rng, len(tree.words))
-        tokens = with_beliefs(plain.tokens, as_arrays(beliefs))
+        tokens = with_marginals(plain.tokens, as_arrays(beliefs))
         derivation = Derivation(tokens, plain.actions, ready=plain.ready)
         indptr, flat, right, numbers, flags = (a.copy() for a in runner.run(derivation))
         read = reader(rules, words, table, tree.words, tree.tags)
@@ -183,12 +188,12 @@ def test_atoms_of_beliefs_are_those_of_the_table(strategy):
 @pytest.mark.parametrize("sure", [1.0, 0.7])
 def test_a_reader_leaves_windows_and_labels(sure):
     rng = random.Random(3)
-    words, left = lexicon(), from_python(pruning.believed_windows)
+    words, left = lexicon(), callable_from_python(pruning.prune_by_marginals)
     table = np.random.default_rng(3).integers(0, 16, (2, pruning.LEVELS, len(CHAINS) + 1)).astype(np.uint64)
     table[:, pruning.NAMED] = 0
     for chain, name in ((1, "NP"), (2, "VP"), (3, "VP")):  # S is no label here
-        table[0, pruning.NAMED, chain] = 1 << words.labels.number(name)
-    table[:, pruning.NAMED, 4] = [1 << words.labels.number(name) for name in ("NP", "PP")]
+        table[0, pruning.NAMED, chain] = 1 << words.labels.id_of(name)
+    table[:, pruning.NAMED, 4] = [1 << words.labels.id_of(name) for name in ("NP", "PP")]
     table[0, pruning.PASSED] = [0, 1, 1, 0, 1, 0]
     dropped = kept_labels = 0
     verdicts = set()
@@ -198,7 +203,7 @@ def test_a_reader_leaves_windows_and_labels(sure):
         beliefs = random_beliefs(rng, n)
         rules = Rules("shift_reduce", words.labels.strings, COLLINS, 4, True)
         state = KernelState.start(rules, words, text, tags, 4)
-        tokens = with_beliefs(state.tokens, as_arrays(beliefs), sure=sure)
+        tokens = with_marginals(state.tokens, as_arrays(beliefs), commit_threshold=sure)
         for _ in range(turn % (2 * n)):
             options = [one for one in state.candidates() if one[2] != "TOP"]
             if options:
@@ -256,7 +261,7 @@ def test_a_reader_leaves_windows_and_labels(sure):
 def test_what_the_search_pays():
     """A tree's constituents that are less likely than not, what it lacks that is likelier, labels of other chains."""
     rng, words = random.Random(5), lexicon()
-    built, skipped, label = (from_python(k) for k in (pruning.built_cost, pruning.skipped_cost, pruning.label_cost))
+    built, skipped, label = (callable_from_python(k) for k in (pruning.build_cost, pruning.skip_cost, pruning.label_cost))
     table = np.random.default_rng(5).integers(0, 16, (2, pruning.LEVELS, len(CHAINS) + 1)).astype(np.uint64)
     total = 0.0
     for n in (1, 3, 6, *(1, 2) * 6):
@@ -264,7 +269,7 @@ def test_what_the_search_pays():
         beliefs = random_beliefs(rng, n, 0.9)
         rules = Rules("shift_reduce", words.labels.strings, COLLINS, 4, True)
         state = KernelState.start(rules, words, text, tags, 4)
-        tokens = with_beliefs(state.tokens, as_arrays(beliefs), trust=1.0)
+        tokens = with_marginals(state.tokens, as_arrays(beliefs), marginal_weight=1.0)
         has: set[tuple[int, int]] = set()
         for _ in range(4 * n):
             options = [one for one in state.candidates() if one[2] not in ("TOP",)]
@@ -285,7 +290,7 @@ def test_what_the_search_pays():
                 cost = math.log(0.998 / 0.002) if span not in beliefs.spans else paid(beliefs, span)[0]
                 got = built(tokens, state.nodes, state.frontier, *at)
                 assert got == pytest.approx(0.0 if there else cost, abs=0.01)
-                number, extra = words.labels.number(name), 0.0
+                number, extra = words.labels.id_of(name), 0.0
                 if span in beliefs.spans:
                     main = [int(table[int(there), pruning.MAIN, CHAINS.index(c)]) for c in beliefs.spans[span][1]]
                     main += [int(table[int(there), pruning.MAIN, len(CHAINS)])] * (2 - len(main))
@@ -301,7 +306,7 @@ def test_what_the_search_pays():
 def test_the_labels_that_trees_have_under_a_chain_are_left():
     words = lexicon()
     tree = Tree(["a", "b"], ["NN", "NN"], ["TOP", "VP", "NP"], [0, 0, 0], [2, 2, 2])
-    one = lambda chance, chains: Beliefs(  # noqa: E731
+    one = lambda chance, chains: SpanMarginals(  # noqa: E731
         np.array([[0, 2]], np.int32), np.array([0.99]), np.array([chains], np.int32), np.array([[chance, 0.01]])
     )
     times = 2
@@ -314,16 +319,16 @@ def test_the_labels_that_trees_have_under_a_chain_are_left():
     assert not table[:, [pruning.NAMED, pruning.PASSED]].any(), "twice is too few to tell"
     assert left(1, pruning.MAIN, 3) == {"VP"} and left(0, pruning.MAIN, 4) == {"NP", "PP"}
     unsure = label_table(words, [tree] * times, [one(0.3, (4, 3))] * times)
-    assert int(unsure[1, 0, 4]) >> words.labels.number("VP") & 1
+    assert int(unsure[1, 0, 4]) >> words.labels.id_of("VP") & 1
     both = label_table(words, [tree] * 30, [one(0.99, (4, 1))] * 30)  # the chain is PP NP, the tree has VP over NP
     assert not both[:, pruning.NAMED].any()
     named = Tree(["a", "b"], ["NN", "NN"], ["TOP", "PP", "NP"], [0, 0, 0], [2, 2, 2])
     sides = np.array([[0, 1], [0, 2]], np.int32), np.array([0.05, 0.99])
-    reads = Beliefs(*sides, np.array([[1, 3], [4, 1]], np.int32), np.array([[0.04, 0.01], [0.99, 0.0]]))
+    reads = SpanMarginals(*sides, np.array([[1, 3], [4, 1]], np.int32), np.array([[0.04, 0.01], [0.99, 0.0]]))
     times = 24  # 24 of 25: 0.96
     borne_out = label_table(words, [named] * times + [tree], [reads] * (times + 1))
     bits = borne_out[:, pruning.NAMED, 4].tolist()
-    assert bits == [1 << words.labels.number("NP"), 1 << words.labels.number("PP")]
+    assert bits == [1 << words.labels.id_of("NP"), 1 << words.labels.id_of("PP")]
     assert borne_out[0, pruning.PASSED].tolist() == [0, 1, 0, 0, 0, 0]
     not_borne_out = label_table(words, [named] * (times - 1) + [tree] * 2, [reads] * (times + 1))
     assert not not_borne_out[:, pruning.NAMED].any() and not_borne_out[0, pruning.PASSED].any()
@@ -334,7 +339,7 @@ def test_the_labels_that_trees_have_under_a_chain_are_left():
 
 def test_what_is_scored_over_a_window():
     """What the reader leaves it, and TOP where one item is left, of which either may be nothing."""
-    words, want, bit = lexicon(), from_python(pruning.want_labels), {name: 1 << at for at, name in enumerate(LABELS)}
+    words, want, bit = lexicon(), callable_from_python(pruning.mark_wanted_labels), {name: 1 << at for at, name in enumerate(LABELS)}
     table = np.zeros((2, pruning.LEVELS, len(CHAINS) + 1), np.uint64)
     table[0, :, 1], table[1, :, 1] = bit["NP"] | bit["PP"], bit["VP"]
     for n, span, label, labels in (
@@ -344,7 +349,7 @@ def test_what_is_scored_over_a_window():
         rules = Rules("shift_reduce", words.labels.strings, COLLINS, 4, True)
         state = KernelState.start(rules, words, ("cat",) * n, ("NN",) * n, 4)
         believed = {(0, n): (0.9, ("NP", "VP"), (0.6, 0.3))} if label else {}
-        tokens = with_beliefs(state.tokens, as_arrays(slow.Beliefs(believed)))
+        tokens = with_marginals(state.tokens, as_arrays(slow.SpanMarginals(believed)))
         if label == "NP over NP":
             state.apply(0, 1, "*shift*")
             state.apply(0, 1, "NP")
@@ -356,13 +361,13 @@ def test_what_is_scored_over_a_window():
 
 def test_an_item_behind_the_first_is_one_item_too():
     """The labels over a constituent that is there already are those of a chain, wherever it stands."""
-    words, want = lexicon(), from_python(pruning.want_labels)
+    words, want = lexicon(), callable_from_python(pruning.mark_wanted_labels)
     table = np.zeros((2, pruning.LEVELS, len(CHAINS) + 1), np.uint64)
     table[0, :, 1], table[1, :, 1] = 1, 2
     state = KernelState.start(
         Rules("r2l", words.labels.strings, COLLINS, 4, True), words, ("cat",) * 3, ("NN",) * 3, 4
     )
-    tokens = with_beliefs(state.tokens, as_arrays(slow.Beliefs({(2, 3): (0.9, ("NP", "VP"), (0.6, 0.3))})))
+    tokens = with_marginals(state.tokens, as_arrays(slow.SpanMarginals({(2, 3): (0.9, ("NP", "VP"), (0.6, 0.3))})))
     wanted = np.ones(len(LABELS), np.bool_)
     for built, labels in ((False, {"NP"}), (True, {"VP"})):
         if built:
@@ -373,7 +378,7 @@ def test_an_item_behind_the_first_is_one_item_too():
 
 def test_levels_of_probabilities():
     """Unlikely below a half, all but certain from 0.98 on."""
-    level, bin_of_kernel = from_python(pruning.level_of), from_python(b.bin_of)
+    level, bin_of_kernel = callable_from_python(pruning.confidence_level), callable_from_python(b.probability_bin)
     for probability, expected in ((0.0, 0), (0.49, 0), (0.5, 1), (0.96, 1), (0.979, 1), (0.98, 2), (0.999, 2)):
         assert level(bin_of_kernel(probability)) == expected
 
@@ -385,15 +390,15 @@ def test_what_a_reader_is_sure_of_is_built_without_a_score(budget):
     words, n = lexicon(), 4
     table = np.full((2, pruning.LEVELS, len(CHAINS) + 1), 7, np.uint64)
     table[:, pruning.NAMED :] = 0
-    table[0, pruning.NAMED, CHAINS.index("NP")] = 1 << words.labels.number("NP")
-    model = untrained(words, templates("every_kind"), COLLINS, "shift_reduce", 4, ())
+    table[0, pruning.NAMED, CHAINS.index("NP")] = 1 << words.labels.id_of("NP")
+    model = untrained_model(words, templates("every_kind"), COLLINS, "shift_reduce", 4, ())
     parser = DtreeParser(replace(model, labels=table), SearchSettings(budget=budget))
     text, tags = sentence(random.Random(3), n)
     tree = [(0, 4), (0, 2), (2, 4)]
     for doubtful in (None, *tree):
         spans = {span: (0.7 if span == doubtful else 0.999, ("NP",), (0.6, 0.0)) for span in tree}
         spans.update({span: (0.999, ("NP",), (0.999, 0.0)) for span in tree if span != doubtful})
-        tokens = with_beliefs(words.encode(text, tags), as_arrays(slow.Beliefs(spans)), trust=1.0, sure=0.9)
+        tokens = with_marginals(words.encode(text, tags), as_arrays(slow.SpanMarginals(spans)), marginal_weight=1.0, commit_threshold=0.9)
         parses = parser._search_all(tokens, np.array([0, len(tokens)]), np.array([0, n]), [budget], parser.settings)
         assert STATUSES[parses.statuses[0]] != "fallback"
         if doubtful is None:
@@ -406,7 +411,7 @@ def test_constraints_beside_beliefs():
     words, rng = lexicon(), random.Random(8)
     everything = np.full((2, pruning.LEVELS, len(CHAINS) + 1), 15, np.uint64)
     everything[:, pruning.NAMED :] = 0
-    model = untrained(words, templates("every_kind"), COLLINS, "shift_reduce", 4, ())
+    model = untrained_model(words, templates("every_kind"), COLLINS, "shift_reduce", 4, ())
     parser = DtreeParser(replace(model, labels=everything), SearchSettings(budget=0))
     cases = ((2, "0 2 NP"), (3, "1 3|0 3 !NP"), (4, "0 2 VP|2 4 PP|0 4 !NP"), (5, "1 4|2 4 PP"), (2, "1 2 NP"))
     for (n, texts), mass in itertools.product(cases, (0.6, 0.01)):
@@ -416,9 +421,9 @@ def test_constraints_beside_beliefs():
             for i, j, *label in (one.split() for one in texts.split("|"))
         )
         spans = {(i, j): (mass, ("NP", "VP"), (0.7 * mass, 0.1 * mass)) for i in range(n) for j in range(i + 1, n + 1)}
-        tokens = with_beliefs(words.encode(text, tags), as_arrays(slow.Beliefs(spans)))
+        tokens = with_marginals(words.encode(text, tags), as_arrays(slow.SpanMarginals(spans)))
         ends, rows = (np.array([0, len(tokens)]), np.array([0, n])), constraint_rows(wanted, parser.labels)
         parses = parser._search_all(tokens, *ends, [0], parser.settings, constraints=rows)
         starts, stops, labels = parses.items.T.tolist()
-        tree = Tree.trusted(text, tags, [LABELS[label] for label in labels], starts, stops)
-        assert STATUSES[parses.statuses[0]] == "greedy" and not wanted.broken(tree), (texts, str(tree))
+        tree = Tree.unchecked(text, tags, [LABELS[label] for label in labels], starts, stops)
+        assert STATUSES[parses.statuses[0]] == "greedy" and not wanted.violations(tree), (texts, str(tree))

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.jit import from_python
+from spacy_dtparse.kernels.jit import callable_from_python
 from spacy_dtparse.kernels.trees import constraints as kernels
 from spacy_dtparse.kernels.trees.constraints import ANY, no_constraints
 from tests.reference.states import STRATEGIES, Rules
@@ -17,10 +17,10 @@ pytestmark = KERNEL_MARKS
 LABELS = ("NP", "VP", "S", "TOP")
 TOP = len(LABELS) - 1
 
-constrain_windows = from_python(kernels.constrain_windows)
-constrain_labels = from_python(kernels.constrain_labels)
-label_may_be = from_python(kernels.label_may_be)
-must_wait = from_python(kernels.must_wait)
+constrain_windows = callable_from_python(kernels.constrain_windows)
+constrain_labels = callable_from_python(kernels.constrain_labels)
+is_label_allowed = callable_from_python(kernels.is_label_allowed)
+must_wait = callable_from_python(kernels.must_wait)
 
 
 def labels_over(node) -> list[str]:
@@ -121,7 +121,7 @@ def test_windows_labels_and_shifts(strategy):
         for a, b in windows:
             allowed[a, b] = [k for k in range(TOP + 1) if label_fits(rows, items, a, b, k)]
             here = table, kernel.nodes, kernel.frontier, a + low, b + low
-            found = [k for k in range(TOP + 1) if label_may_be(*here, k, TOP)]
+            found = [k for k in range(TOP + 1) if is_label_allowed(*here, k, TOP)]
             assert found == allowed[a, b], (rows, a, b)
         bits = np.array([rng.randrange(1 << (TOP + 1)) for _ in windows] or [0], np.uint64)
         left = [
@@ -148,4 +148,4 @@ def test_without_constraints_everything_may_be():
     assert rows.shape == (0, 4)
     kernel = KernelState.start(Rules("shift_reduce", LABELS, COLLINS), small_lexicon(LABELS), ("a", "b"), ("DT", "NN"))
     assert not must_wait(rows, kernel.nodes, kernel.frontier, 0, 2)
-    assert label_may_be(rows, kernel.nodes, kernel.frontier, 0, 2, 0, TOP)
+    assert is_label_allowed(rows, kernel.nodes, kernel.frontier, 0, 2, 0, TOP)

@@ -56,7 +56,7 @@ def replayed(rules: Rules, lexicon, tree, actions) -> list[tuple]:
     return rows
 
 
-PLAIN = [name for name, table in TABLES.items() if not table().reads_beliefs]
+PLAIN = [name for name, table in TABLES.items() if not table().uses_marginals]
 OWN = (EVERY_KIND.name, NEAR_LEFT.name, SEQUENCES.name)
 PAIRS = [(name, strategy) for name in (*PLAIN, *OWN) for strategy in STRATEGIES]
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import ConfigError
-from spacy_dtparse.kernels.jit import from_python
-from spacy_dtparse.kernels.trees import gate, replay
-from spacy_dtparse.model.trees.gate import Gate
+from spacy_dtparse.kernels.jit import callable_from_python
+from spacy_dtparse.kernels.trees import replay, window_filter
+from spacy_dtparse.model.trees.window_filter import WindowFilter
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
 from tests.reference import gate as reference
 from tests.reference.search import agenda
@@ -32,7 +32,7 @@ from tests.unit.kernels.harness import (
 )
 
 pytestmark = KERNEL_MARKS
-gate_keys, gate_windows = from_python(gate.gate_keys), from_python(gate.gate_windows)
+window_keys, filter_windows = callable_from_python(window_filter.window_keys), callable_from_python(window_filter.filter_windows)
 LABELS = ("NP", "VP", "TOP")
 
 
@@ -40,27 +40,27 @@ SHARES = {-3.0: 0.001, -0.5: 0.002, 0.0: 0.01, 1.0: 0.02, 2.5: 0.05}
 """Least margins in nats, and the settings that stand for them."""
 
 
-def random_gate(seed: int, bits: int = 8) -> Gate:
+def random_gate(seed: int, bits: int = 8) -> WindowFilter:
     weights = np.random.default_rng(seed).integers(-200, 200, 1 << bits).astype(np.int16)
-    return Gate(weights, tuple(SHARES.values()), tuple(round(least * gate.UNIT) for least in SHARES))
+    return WindowFilter(weights, tuple(SHARES.values()), tuple(round(least * window_filter.UNIT) for least in SHARES))
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_keys_are_those_of_the_reference(strategy):
     lexicon, rng = small_lexicon(LABELS), random.Random(5)
     rules = Rules(strategy, LABELS, hand_made(strategy).rules.heads, 3)
-    keys, seen = np.zeros(gate.N_KEYS + gate.N_NUMBERS, dtype=np.int64), set()
+    keys, seen = np.zeros(window_filter.N_KEYS + window_filter.N_VALUES, dtype=np.int64), set()
     for n in (1, 2, 4) if SLOW else (1, 2, 4, 7, 9):
         words, tags = sentence(rng, n)
         state, kernel = rules.start(tags), KernelState.start(rules, lexicon, words, tags)
         while not rules.is_complete(state):
             for i, j in rules.windows(state):
                 low = kernel.low
-                gate_keys(
+                window_keys(
                     kernel.tokens, kernel.nodes, kernel.frontier, low, kernel.size, i + low, j + low,
                     np.uint64(2**16 - 1), keys,
                 )  # fmt: skip
-                assert keys[: gate.N_KEYS].tolist() == reference.keys(state, i, j, lexicon, words, tags, 2**16)
+                assert keys[: window_filter.N_KEYS].tolist() == reference.keys(state, i, j, lexicon, words, tags, 2**16)
                 seen.update(keys.tolist())
             choices = rules.candidates(state)
             if not choices:
@@ -76,38 +76,38 @@ def test_a_gated_search_takes_the_steps_of_the_plain_agenda_over_the_windows_tha
     fewer = statuses = 0
     for seed in range(2 if SLOW else 8):
         made, used = hand_made(strategy, LABELS, seed), random_gate(seed)
-        model = replace(made.model, gate=used)
+        model = replace(made.model, window_filter=used)
         rng = random.Random(seed)
         for n, budget in ((1, 50), (3, 0), (4, 60), (6, 0), (5, 200)):
             words, tags = sentence(rng, n)
             least = rng.choice(list(SHARES))
             rules = reference.GatedRules(
                 strategy, LABELS, made.rules.heads, made.rules.max_arity, made.rules.edge_punctuation,
-                tuple(used.weights.tolist()), round(least * gate.UNIT), model.lexicon, tuple(words), tuple(tags),
+                tuple(used.weights.tolist()), round(least * window_filter.UNIT), model.lexicon, tuple(words), tuple(tags),
             )  # fmt: skip
             found = agenda(rules, tags, made.scorer(words, tags), budget)
-            settings = SearchSettings(budget=budget, confident=math.inf, gate=SHARES[least])
+            settings = SearchSettings(budget=budget, shift_threshold=math.inf, window_filter=SHARES[least])
             result = DtreeParser(model, settings).parse(words, tags)
             assert (result.cost, result.status) == (found.cost, found.status)
             assert (result.n_states, result.n_scored) == (found.expanded, found.scored)
             if found.status != "fallback":
                 assert result.tree.spans() == spans(found.state)
                 statuses += 1
-            plain = DtreeParser(model, replace(settings, gate=0)).parse(words, tags)
+            plain = DtreeParser(model, replace(settings, window_filter=0)).parse(words, tags)
             assert plain == DtreeParser(made.model, settings).parse(words, tags)
             fewer += result.n_scored < plain.n_scored
     assert fewer > 0 and statuses > 0
 
 
 def test_a_sure_window_saves_the_shift():
-    """With a gate that likes every window, a window above `confident` is taken without scoring the shift."""
+    """With a gate that likes every window, a window above `shift_threshold` is taken without scoring the shift."""
     rng, fewer = random.Random(2), 0
     for seed in range(4 if SLOW else 12):
         made = hand_made("shift_reduce", LABELS, seed)
-        model = replace(made.model, gate=Gate(np.full(4, 100, dtype=np.int16)))
+        model = replace(made.model, window_filter=WindowFilter(np.full(4, 100, dtype=np.int16)))
         words, tags = sentence(rng, 5)
-        all_scored = DtreeParser(model, SearchSettings(budget=0, confident=math.inf)).parse(words, tags)
-        sure = DtreeParser(model, SearchSettings(budget=0, confident=1e-9)).parse(words, tags)
+        all_scored = DtreeParser(model, SearchSettings(budget=0, shift_threshold=math.inf)).parse(words, tags)
+        sure = DtreeParser(model, SearchSettings(budget=0, shift_threshold=1e-9)).parse(words, tags)
         assert sure.tree.words == all_scored.tree.words
         fewer += sure.n_scored < all_scored.n_scored
     assert fewer > 0
@@ -118,14 +118,14 @@ def test_which_windows_pass():
     lexicon = small_lexicon(LABELS)
     rules = Rules("r2l", LABELS, hand_made("r2l").rules.heads, 3)
     kernel = KernelState.start(rules, lexicon, ["the", "cat"], ["DT", "NN"])
-    keys, weights = np.zeros(gate.N_KEYS + gate.N_NUMBERS, dtype=np.int64), np.ones(8, dtype=np.int16)
-    for least, kept in ((gate.N_KEYS, 3), (gate.N_KEYS + 1, 0)):
+    keys, weights = np.zeros(window_filter.N_KEYS + window_filter.N_VALUES, dtype=np.int64), np.ones(8, dtype=np.int16)
+    for least, kept in ((window_filter.N_KEYS, 3), (window_filter.N_KEYS + 1, 0)):
         i, j = np.array([0, 0, 1], dtype=np.int32), np.array([1, 2, 2], dtype=np.int32)
-        found = gate_windows(
+        found = filter_windows(
             weights, least, kernel.tokens, kernel.nodes, kernel.frontier, kernel.low, kernel.size, i, j,
             np.arange(3, dtype=np.uint64), 3, keys,
         )  # fmt: skip
-        assert found == (kept, gate.N_KEYS)
+        assert found == (kept, window_filter.N_KEYS)
     assert (i.tolist(), j.tolist()) == ([0, 0, 1], [1, 2, 2])
 
 
@@ -133,18 +133,18 @@ def test_which_windows_pass():
 def test_a_gate_of_another_length_is_refused(length):
     message = f"the window filter has {length} weights; it must be 0 or a power of two above 1"
     with pytest.raises(ConfigError, match=message):
-        Gate(np.zeros(length, dtype=np.int16))
+        WindowFilter(np.zeros(length, dtype=np.int16))
 
 
 @pytest.mark.parametrize("value", [-0.1, 1, math.inf, math.nan, True, "low"])
 def test_a_setting_that_is_no_share_is_refused(value):
-    with pytest.raises(ConfigError, match=r"'gate' is .*it must be a number from 0 to below 1"):
-        SearchSettings(gate=value)
+    with pytest.raises(ConfigError, match=r"'window_filter' is .*it must be a number from 0 to below 1"):
+        SearchSettings(window_filter=value)
 
 
 def test_what_is_learnt_from_are_the_windows_that_are_right_or_pass():
     """Of a gate that lets all pass, or none; TOP's windows stay."""
-    hard, lexicon, rng = from_python(replay._hard_windows), small_lexicon(LABELS), random.Random(2)
+    hard, lexicon, rng = callable_from_python(replay._hard_windows), small_lexicon(LABELS), random.Random(2)
     met = {"right": 0, "wrong": 0}
     for n in (3, 5, 6):
         (tree,) = gold_trees(rng, lexicon, [n], 3)
@@ -160,7 +160,7 @@ def test_what_is_learnt_from_are_the_windows_that_are_right_or_pass():
                 kept = hard(
                     kernel.grammar, np.zeros(256, np.int16), np.int64(least), kernel.tokens, kernel.nodes,
                     kernel.frontier, kernel.low, kernel.size, example.actions, no_steps, step, *room, len(windows),
-                    np.zeros(gate.N_KEYS + gate.N_NUMBERS, np.int64),
+                    np.zeros(window_filter.N_KEYS + window_filter.N_VALUES, np.int64),
                 )  # fmt: skip
                 assert list(zip(*room[:, :kept].tolist(), strict=True)) == expected
             met["right"] += len(right)

@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.jit import from_python
+from spacy_dtparse.kernels.jit import callable_from_python
 from spacy_dtparse.kernels.trees import rules as rule_kernels
 from spacy_dtparse.kernels.trees.rules import BATCH, make_scratch
 from spacy_dtparse.model.trees.rules import compile_rules
@@ -16,7 +16,7 @@ from tests.reference.decision_trees import GRID, flatten, random_list, random_tr
 
 pytestmark = pytest.mark.kernel
 
-rules_batch = from_python(rule_kernels.rules_batch)
+rules_batch = callable_from_python(rule_kernels.rules_batch)
 
 
 def subsets(n: int):
@@ -45,13 +45,13 @@ def label_trees(rng: random.Random, n_atoms: int) -> list[list]:
     ]
 
 
-@pytest.mark.parametrize("dense_share", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("dense_fraction", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize("seed", range(2))
-def test_every_set_of_atoms_scores_as_the_trees(seed, dense_share):
+def test_every_set_of_atoms_scores_as_the_trees(seed, dense_fraction):
     rng, n_atoms = random.Random(seed), 6
     labels = label_trees(rng, n_atoms)
     ensembles = [flatten(trees, rng) for trees in labels]
-    rules = compile_rules(ensembles, n_atoms, dense_share=dense_share)
+    rules = compile_rules(ensembles, n_atoms, dense_fraction=dense_fraction)
     words = np.diff(rules.label_word)
     assert words.tolist()[:2] == [0, 0] and words.max() > 1
     scratch = make_scratch(rules)
@@ -76,12 +76,12 @@ def alone(rules, scratch, atoms, n_labels) -> np.ndarray:
     return batch_scores(rules, scratch, [], [atoms], n_labels)[0]
 
 
-@pytest.mark.parametrize("dense_share", [0.0, 0.3, 1.0])
-def test_candidates_of_one_state_score_as_each_alone(dense_share):
+@pytest.mark.parametrize("dense_fraction", [0.0, 0.3, 1.0])
+def test_candidates_of_one_state_score_as_each_alone(dense_fraction):
     """Any division into the state's and the candidates' atoms, with repeats in both, scores as the union."""
     rng, n_atoms = random.Random(7), 12
     labels = label_trees(rng, n_atoms)
-    rules = compile_rules([flatten(trees) for trees in labels], n_atoms, dense_share=dense_share)
+    rules = compile_rules([flatten(trees) for trees in labels], n_atoms, dense_fraction=dense_fraction)
     scratch = make_scratch(rules)
     in_both = trailing = 0
     for size in (1, 1, 2, 3, 4, 5, 6, 2, 4, 7):
@@ -95,11 +95,11 @@ def test_candidates_of_one_state_score_as_each_alone(dense_share):
     assert in_both > 5 and trailing > 3
 
 
-@pytest.mark.parametrize("dense_share", [0.0, 0.3, 1.0])
-def test_labels_that_are_wanted_score_as_before_the_others_nothing(dense_share):
+@pytest.mark.parametrize("dense_fraction", [0.0, 0.3, 1.0])
+def test_labels_that_are_wanted_score_as_before_the_others_nothing(dense_fraction):
     rng, n_atoms = random.Random(9), 12
     labels = label_trees(rng, n_atoms)
-    rules = compile_rules([flatten(trees) for trees in labels], n_atoms, dense_share=dense_share)
+    rules = compile_rules([flatten(trees) for trees in labels], n_atoms, dense_fraction=dense_fraction)
     scratch = make_scratch(rules)
     for size in (1, 2, 3, 5):
         many = [[rng.randrange(n_atoms) for _ in range(rng.randint(0, 8))] for _ in range(size)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.jit import from_python
+from spacy_dtparse.kernels.jit import callable_from_python
 from spacy_dtparse.kernels.trees import score
 from spacy_dtparse.kernels.trees.score import CACHE_ENTRY, grow_cache, make_cache
 from spacy_dtparse.model.trees.model import GATE_REACH, make_grammar
@@ -46,7 +46,7 @@ def test_a_grown_cache_has_the_same_content(used):
 def test_windows_are_the_same_where_nothing_differs_that_templates_see(strategy):
     """Of two states that differ in one item, by how far templates look to the left and to the right. Under shift_reduce
     all that is on the left are tokens, which are where they are."""
-    lexicon, key = small_lexicon(), from_python(score._window_key)
+    lexicon, key = small_lexicon(), callable_from_python(score._window_key)
     n, i, j = 10, 4, 6
     rules = Rules("r2l", lexicon.labels.strings, COLLINS, 3)
     for at in range(n):

@@ -10,7 +10,7 @@ import pytest
 
 from spacy_dtparse.kernels.trees.score import inference_cost, make_cache
 from spacy_dtparse.kernels.trees.state import make_nodes
-from spacy_dtparse.model.trees.model import untrained
+from spacy_dtparse.model.trees.model import untrained_model
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
 from spacy_dtparse.trees.heads import COLLINS
 from tests.reference.search import GLUE, agenda, exhaustive, price
@@ -262,7 +262,7 @@ def test_stuck_states_fall_back_on_a_tree_of_all_tokens(strategy):
 def test_a_model_with_no_label_but_top_falls_back():
     lexicon = small_lexicon(("TOP",))
     for strategy in STRATEGIES:
-        model = untrained(lexicon, templates("every_kind"), COLLINS, strategy, 3, ())
+        model = untrained_model(lexicon, templates("every_kind"), COLLINS, strategy, 3, ())
         for budget in (0, 100):
             result = DtreeParser(model, SearchSettings(budget=budget)).parse(["a", "cat"], ["DT", "NN"])
             assert (result.status, result.tree.labels) == ("fallback", ("TOP",))
@@ -271,7 +271,7 @@ def test_a_model_with_no_label_but_top_falls_back():
 def test_an_untrained_model_prices_everything_at_one_half():
     lexicon = small_lexicon()
     for strategy in STRATEGIES:
-        model = untrained(lexicon, templates("every_kind"), COLLINS, strategy, 3, ())
+        model = untrained_model(lexicon, templates("every_kind"), COLLINS, strategy, 3, ())
         result = DtreeParser(model, SearchSettings(budget=400)).parse(
             ["a", "cat", "ran"], ["DT", "NN", "VBD"]
         )
@@ -328,7 +328,7 @@ def test_arrays_that_are_too_short_for_anything_grow(strategy, table):
         room = parser._local.rooms[keep]
         agenda, cache = room.agenda, room.cache
         agenda = agenda._replace(states=agenda.states[:1].copy(), heap=agenda.heap[: 1 + keep].copy())
-        agenda = agenda._replace(met=np.zeros(2, agenda.met.dtype))
+        agenda = agenda._replace(visited=np.zeros(2, agenda.visited.dtype))
         if len(cache.entries) > 2:
             cache = make_cache(4, cache.scores.shape[1])
         parser._local.rooms[keep] = room._replace(agenda=agenda, cache=cache)
@@ -366,7 +366,7 @@ def test_unary_chains_cannot_outgrow_the_nodes():
     labels = (*(f"L{n}" for n in range(4 if SLOW else 15)), "TOP")
     lexicon = small_lexicon(labels)
     for strategy in STRATEGIES:
-        model = untrained(lexicon, templates("every_kind"), COLLINS, strategy, 3, ())
+        model = untrained_model(lexicon, templates("every_kind"), COLLINS, strategy, 3, ())
         n = 5 if SLOW else 40
         result = DtreeParser(model, SearchSettings(budget=0)).parse(["cat"] * n, ["NN"] * n)
         check_cover(result, ["cat"] * n, ["NN"] * n)

@@ -9,12 +9,12 @@ from functools import cache
 import numpy as np
 import pytest
 
-from spacy_dtparse.kernels.jit import from_python
+from spacy_dtparse.kernels.jit import callable_from_python
 from spacy_dtparse.kernels.trees import spines as kernels
-from spacy_dtparse.kernels.trees.spines import CHAIN, MOST_SPINES, Offers, no_offers
+from spacy_dtparse.kernels.trees.spines import CHAIN, MAX_SPINES, SupertagArrays, no_supertags
 from spacy_dtparse.parsers.dtree import DtreeParser
-from spacy_dtparse.parsers.dtree.parser import SpineReader
-from spacy_dtparse.trees import COLLINS, Tree, sided_spines
+from spacy_dtparse.parsers.dtree.parser import SpinePruner
+from spacy_dtparse.trees import COLLINS, Tree, directional_spines
 from tests.reference.search import agenda, exhaustive
 from tests.reference.spines import Offer, PrunedRules, built_by_head
 from tests.reference.states import SHIFT, Rules, random_tree
@@ -34,30 +34,30 @@ from tests.unit.kernels.harness import list_windows as windows_of
 pytestmark = KERNEL_MARKS
 LABELS = ("NP", "VP", "PP", "TOP")
 KINDS = ("plain", "sided", "mixed")
-SIDES, PLACES = ("", "<", ">", "<>"), "(|)."
+SIDES, POSITIONS = ("", "<", ">", "<>"), "(|)."
 ENOUGH = 10**9
 
-follow_chain, start_chains = from_python(kernels.follow_chain), from_python(kernels.start_chains)
-may_shift, prune_windows = from_python(kernels.may_shift), from_python(kernels.prune_windows)
+follow_chain, start_chains = callable_from_python(kernels.follow_chain), callable_from_python(kernels.start_chains)
+may_shift, prune_windows = callable_from_python(kernels.may_shift), callable_from_python(kernels.prune_windows)
 
 
 def offer_of(spine, kind: str) -> Offer:
     if kind != "sided":
         return Offer(spine.labels)
-    return Offer(spine.labels, tuple(SIDES[side] for side in spine.sides), PLACES[spine.place])
+    return Offer(spine.labels, tuple(SIDES[side] for side in spine.sides), POSITIONS[spine.place])
 
 
 def random_offer(rng: random.Random, labels, kind: str) -> Offer:
     chosen = tuple(rng.choice(labels[:-1]) for _ in range(rng.randint(0, 3)))
     if kind == "plain" or (kind == "mixed" and rng.random() < 0.5):
         return Offer(chosen)
-    return Offer(chosen, tuple(rng.choice(SIDES) for _ in chosen), rng.choice(PLACES))
+    return Offer(chosen, tuple(rng.choice(SIDES) for _ in chosen), rng.choice(POSITIONS))
 
 
 def pruned_rules(rng: random.Random, rules: Rules, trees: list[Tree], kind: str, noise: int) -> PrunedRules:
     """What the spines of some trees over one sentence, and as many random ones for each token, leave of the rules."""
     offers = []
-    for token in zip(*(sided_spines(tree, rules.heads) for tree in trees), strict=True):
+    for token in zip(*(directional_spines(tree, rules.heads) for tree in trees), strict=True):
         found = [offer_of(spine, kind) for spine in token]
         found += [random_offer(rng, rules.labels, kind) for _ in range(rng.randint(0, noise))]
         offers.append(tuple(dict.fromkeys(rng.sample(found, len(found)))))
@@ -72,12 +72,12 @@ def text_of(offer: Offer) -> str:
 def pruning(rules: PrunedRules):
     """Levels as the parser makes them of written categories."""
     offered = [[(text_of(offer), 1.0) for offer in token] for token in rules.offers]
-    found = SpineReader(rules.labels).pruning(offered, 1.0)
-    assert found is not None and found.number == sum(map(len, rules.offers))
-    return found, no_offers()._replace(levels=found.levels, chains=np.zeros(8 * len(rules.offers) + 8, CHAIN))
+    found = SpinePruner(rules.labels).pruning(offered, 1.0)
+    assert found is not None and found.n_spines == sum(map(len, rules.offers))
+    return found, no_supertags()._replace(levels=found.levels, chains=np.zeros(8 * len(rules.offers) + 8, CHAIN))
 
 
-def kernel_candidates(state: KernelState, offers: Offers, n_labels: int) -> list[tuple[int, int, str]]:
+def kernel_candidates(state: KernelState, offers: SupertagArrays, n_labels: int) -> list[tuple[int, int, str]]:
     room = len(state.tokens) * int(state.grammar.options[1]) + 1
     i, j, labels = np.zeros(room, np.int32), np.zeros(room, np.int32), np.zeros(room, np.uint64)
     count = windows_of(state.grammar, state.nodes, state.tokens, state.frontier, state.cursor, state.size, i, j)
@@ -97,7 +97,7 @@ def kernel_candidates(state: KernelState, offers: Offers, n_labels: int) -> list
     return found
 
 
-def check_chains(state: KernelState, offers: Offers, rules: PrunedRules, reference) -> None:
+def check_chains(state: KernelState, offers: SupertagArrays, rules: PrunedRules, reference) -> None:
     """What is left for each item of the frontier, by enumeration of the offers to its head."""
     for number, node in zip(state.frontier[state.low : state.size].tolist(), reference.frontier, strict=True):
         if node.label == rules.top:
@@ -105,11 +105,11 @@ def check_chains(state: KernelState, offers: Offers, rules: PrunedRules, referen
         given, built = rules.offers[node.head], built_by_head(node)
         agreeing = [k for k, offer in enumerate(given) if offer.agrees(built)]
         further = {given[k].labels[len(built)] for k in agreeing if len(given[k].labels) > len(built)}
-        places = {place for k in agreeing for place in PLACES if given[k].ends(built, place)}
+        places = {place for k in agreeing for place in POSITIONS if given[k].ends(built, place)}
         chain = offers.chains[number]
         assert int(chain["spines"]) & ((1 << len(given)) - 1) == sum(1 << k for k in agreeing)
         assert int(chain["labels"]) == sum(1 << rules.labels.index(label) for label in further)
-        assert int(chain["places"]) == sum(1 << PLACES.index(place) for place in places)
+        assert int(chain["positions"]) == sum(1 << POSITIONS.index(place) for place in places)
         assert int(chain["height"]) == len(built)
 
 
@@ -228,12 +228,12 @@ def test_exact_sided_spines_leave_one_tree_which_costs_nothing(strategy):
 def test_a_token_can_be_offered_as_many_spines_as_a_number_has_bits():
     """The last of 64 counts, one more is left out: the least likely."""
     made = hand_made("shift_reduce", ("NP", "VP", "TOP"), 0)
-    reader = SpineReader(made.rules.labels)
-    others = [f"{'(|)'[k % 3]}NP{'+VP' * (k // 3)}" for k in range(MOST_SPINES)]
-    for further, left in ((MOST_SPINES - 1, True), (MOST_SPINES, False)):
+    reader = SpinePruner(made.rules.labels)
+    others = [f"{'(|)'[k % 3]}NP{'+VP' * (k // 3)}" for k in range(MAX_SPINES)]
+    for further, left in ((MAX_SPINES - 1, True), (MAX_SPINES, False)):
         categories = [(".NP", 0.1), *((text, 0.5) for text in others[:further])]
         found = reader.pruning([categories], 0.0)
-        assert found.number == MOST_SPINES
+        assert found.n_spines == MAX_SPINES
         parser = DtreeParser(made.model)
         items, _, status, _ = parser._search(made.model.lexicon.encode(["cat"], ["NN"]), 0, pruning=found)
         assert (status != "fallback") == left

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.features.trees.lexicon import Lexicon
-from spacy_dtparse.kernels.jit import from_python
+from spacy_dtparse.kernels.jit import callable_from_python
 from spacy_dtparse.kernels.trees import atoms
 from spacy_dtparse.trees import Recipe
 from spacy_dtparse.trees.heads import COLLINS
@@ -176,7 +176,7 @@ def test_bottom_up_derivations_differ_by_seed_and_agree_in_the_tree():
 def test_hashes_are_those_of_the_models():
     """Atoms of boosted trees are named by these hashes, so model files depend on them (splitmix64's finaliser)."""
     mask, rng = 2**64 - 1, random.Random(1)
-    mix, fold = from_python(atoms.mix), from_python(atoms.fold)
+    mix, fold = callable_from_python(atoms.mix), callable_from_python(atoms.fold)
     one, two, three = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
     for _ in range(20):
         state, value, key = rng.getrandbits(64), rng.randrange(-1, 2**20), rng.getrandbits(64)

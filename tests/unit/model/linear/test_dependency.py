@@ -102,7 +102,7 @@ def test_weights_lie_at_the_places_of_their_keys() -> None:
         table = make_families(stage.keys)
         assert np.array_equal(rows, table.rows) and weights.dtype == np.float32
         by_key = dict(zip(stage.keys.tolist(), (stage.weights * 2.0**-stage.grid).tolist(), strict=True))
-        found = dict(zip(stage.keys[table.numbers[1:]].tolist(), weights[1:].tolist(), strict=True))
+        found = dict(zip(stage.keys[table.ids[1:]].tolist(), weights[1:].tolist(), strict=True))
         assert found == by_key and weights[0] == 0.0
         bases = stage.keys[stage.keys > WITHOUT_BIN] & WITHOUT_BIN
         assert len(bases) and np.isin(bases, stage.keys).all()

@@ -10,7 +10,7 @@ import pytest
 from spacy_dtparse.errors import ModelFormatError
 from spacy_dtparse.features.span.wordparts import WordParts
 from spacy_dtparse.model.packing import table_of
-from spacy_dtparse.model.span.model import BareTables, PackedNetwork, SpanModel, read_model, write_model
+from spacy_dtparse.model.span.model import AttachTables, PackedNetwork, SpanModel, read_model, write_model
 from tests.span_models import CHAINS, random_model, random_network, with_bare
 from tests.unit.model.damage import GONE, refuses, refuses_broken_bytes
 
@@ -53,25 +53,25 @@ def test_what_is_never_bare_comes_back(one_root: bool) -> None:
     model = with_bare(plain, one_root=one_root)
     data = write_model(model)
     again = read_model(data)[0]
-    assert model.bare is not None and again.bare is not None
-    assert again.bare.never.dtype == np.bool_ and np.array_equal(again.bare.never, model.bare.never)
-    assert again.bare.never.any() and not again.bare.never.all()
-    assert again.bare.one_root is one_root
+    assert model.attach_tables is not None and again.attach_tables is not None
+    assert again.attach_tables.never.dtype == np.bool_ and np.array_equal(again.attach_tables.never, model.attach_tables.never)
+    assert again.attach_tables.never.any() and not again.attach_tables.never.all()
+    assert again.attach_tables.one_root is one_root
     assert write_model(again) == data and again.fingerprint() == model.fingerprint()
     older = read_model(write_model(plain))[0]
-    assert older.bare is None and older.fingerprint() == plain.fingerprint(), "a model that does not know"
+    assert older.attach_tables is None and older.fingerprint() == plain.fingerprint(), "a model that does not know"
 
 
 def test_what_is_never_bare_is_part_of_the_fingerprint() -> None:
     model = with_bare(random_model(1))
-    assert model.bare is not None
-    never = model.bare.never.copy()
+    assert model.attach_tables is not None
+    never = model.attach_tables.never.copy()
     never[-1, 0, 1] ^= True
-    others = [None, BareTables(never, False), BareTables(model.bare.never, True)]
-    models = [model, *(replace(model, bare=bare) for bare in others)]
+    others = [None, AttachTables(never, False), AttachTables(model.attach_tables.never, True)]
+    models = [model, *(replace(model, attach_tables=bare) for bare in others)]
     assert len({one.fingerprint() for one in models}) == len(models)
-    same = BareTables(model.bare.never.copy(order="F"), False)
-    assert replace(model, bare=same).fingerprint() == model.fingerprint(), "the order in memory is nothing"
+    same = AttachTables(model.attach_tables.never.copy(order="F"), False)
+    assert replace(model, attach_tables=same).fingerprint() == model.fingerprint(), "the order in memory is nothing"
 
 
 def test_tags_of_another_tag_set_come_back() -> None:
@@ -87,12 +87,12 @@ def test_tags_of_another_tag_set_come_back() -> None:
 
 def test_a_table_of_bare_tokens_fits_the_model() -> None:
     model = with_bare(random_model(1))
-    assert model.bare is not None
-    never = model.bare.never
+    assert model.attach_tables is not None
+    never = model.attach_tables.never
     for wrong in (never[:-1], never[:, :-1], never[:, :, :-1], never[0], np.repeat(never, 2, axis=2)):
         message = r"table of unattached tokens has the shape .* does not fit 4 labels and"
         with pytest.raises(ModelFormatError, match=message):
-            replace(model, bare=BareTables(wrong, False))
+            replace(model, attach_tables=AttachTables(wrong, False))
         refuses(read_model, write_model(model), {"bare.never": wrong}, "table of unattached tokens|'bare.never'")
     refuses(read_model, write_model(model), {"bare.never": ~never}, "has fingerprint")
     refuses(read_model, write_model(model), {"bare.never": GONE}, "lacks the array 'bare.never'")

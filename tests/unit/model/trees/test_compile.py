@@ -85,8 +85,8 @@ def test_only_atoms_of_rules_get_compact_numbers():
     assert len(rules.kill_start) == 3
 
 
-@pytest.mark.parametrize("dense_share", [0.0, 0.5, 1.0])
-def test_arrays_are_writable_contiguous_and_of_one_type(dense_share):
+@pytest.mark.parametrize("dense_fraction", [0.0, 0.5, 1.0])
+def test_arrays_are_writable_contiguous_and_of_one_type(dense_fraction):
     rng = random.Random(3)
     trees = [random_list(rng, 40, 9, present=0.4) for _ in range(150)]
     expected = dict(
@@ -95,7 +95,7 @@ def test_arrays_are_writable_contiguous_and_of_one_type(dense_share):
         dense="uint64", kill_start="int32", kill_word="int32", kill_keep="uint64",
     )  # fmt: skip
     for ensembles in ([flatten(trees), flatten([]), flatten(trees[:3])], [flatten([])], []):
-        rules = compile_rules(ensembles, 40, dense_share=dense_share)
+        rules = compile_rules(ensembles, 40, dense_fraction=dense_fraction)
         assert {name: array.dtype.name for name, array in rules._asdict().items()} == expected
         assert all(array.flags.c_contiguous and array.flags.writeable for array in rules)
         assert all(array.base is None or array.base.dtype == array.dtype for array in rules)
@@ -104,7 +104,7 @@ def test_arrays_are_writable_contiguous_and_of_one_type(dense_share):
 def test_dense_rows_and_pairs_hold_the_same_masks():
     rng = random.Random(4)
     ensembles = [flatten([random_list(rng, 30, 12) for _ in range(200)])]
-    dense, pairs = (compile_rules(ensembles, 30, dense_share=share) for share in (-1.0, 1.0))
+    dense, pairs = (compile_rules(ensembles, 30, dense_fraction=share) for share in (-1.0, 1.0))
     n_words = dense.dense.shape[1]
     assert len(pairs.dense) == 0 and len(dense.dense) == len(dense.kill_start) - 1
     assert (dense.kill_word >= n_words).all()  # only awaited bits are left to go word by word

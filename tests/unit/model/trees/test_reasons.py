@@ -6,16 +6,16 @@ import random
 
 import pytest
 
-from spacy_dtparse.features.trees.facts import fact, none_of, topic_of
+from spacy_dtparse.features.trees.fact_clauses import fact_clause, negative_clause, topic_of
 from spacy_dtparse.features.trees.wording import (
     ALWAYS,
     GROUPS,
     OTHER,
     AtomTest,
     atom_tests,
+    canonical_subject,
     group_of,
     phrase,
-    same_place,
 )
 from spacy_dtparse.model.trees.explain import explain
 from spacy_dtparse.model.trees.reasons import reasons, rule_book
@@ -118,11 +118,11 @@ def test_tests_joined_in_an_atom():
 
 
 def test_names_of_the_same_child_are_one():
-    assert same_place("end item 1 label", 2, 0) == "first label"
-    assert same_place("front item 2 tag", 2, 0) == "right item 0 tag"
-    assert same_place("head item -1 word", 3, 2) == "start item 1 word"
-    assert same_place("first child of end item 0 label", 3, 2) == "first child of last label"
-    assert same_place("start item 3 label", 2, 0) == "start item 3 label"
+    assert canonical_subject("end item 1 label", 2, 0) == "first label"
+    assert canonical_subject("front item 2 tag", 2, 0) == "right item 0 tag"
+    assert canonical_subject("head item -1 word", 3, 2) == "start item 1 word"
+    assert canonical_subject("first child of end item 0 label", 3, 2) == "first child of last label"
+    assert canonical_subject("start item 3 label", 2, 0) == "start item 3 label"
     assert topic_of("span model: window sure") == topic_of("span model: window chain") == "span model: window"
     assert topic_of("span model: window second chain") == "span model: window second"
 
@@ -146,20 +146,20 @@ def test_a_place_in_one_clause(asked, known, said):
     place = "right item 0"
     told = {f"{place} {name}": value for name, value in known.items()}
     tests = [(AtomTest(f"{place} {name}", "=", known[name]), True) for name in asked.split()]
-    assert fact(place, told, tests) == f"the next item on the right is {said}"
+    assert fact_clause(place, told, tests) == f"the next item on the right is {said}"
 
 
 def test_a_fact_tells_what_is_there_and_else_what_is_not():
     asked = [(AtomTest("right item 0 label", "=", "CC"), False), (AtomTest("right item 0 word", "=", '"and"'), False)]
     known = {"right item 0 label": "PP", "right item 0 word": '"in"'}
-    assert fact("right item 0", known, asked) == "the next item on the right is a PP headed by “in”"
-    assert fact("right item 0", {}, asked) == "the next item on the right is not a conjunction (CC)"
+    assert fact_clause("right item 0", known, asked) == "the next item on the right is a PP headed by “in”"
+    assert fact_clause("right item 0", {}, asked) == "the next item on the right is not a conjunction (CC)"
     two = [(AtomTest("right item 0 label", "=", value), False) for value in ("CC", "NN")]
-    assert fact("right item 0", {}, two) == "the next item on the right is not conjunction or noun"
-    assert none_of("some item of span: label", ["NN", "PRP", "NP", "X"]) == "no noun, pronoun, NP, … among its children"
-    assert none_of("first label", ["NN", "CC"]) == "its first child is not noun or conjunction"
-    assert none_of("first label", ["NN", "CC", "X"]) == "its first child is not noun, conjunction or X"
+    assert fact_clause("right item 0", {}, two) == "the next item on the right is not conjunction or noun"
+    assert negative_clause("some item of span: label", ["NN", "PRP", "NP", "X"]) == "no noun, pronoun, NP, … among its children"
+    assert negative_clause("first label", ["NN", "CC"]) == "its first child is not noun or conjunction"
+    assert negative_clause("first label", ["NN", "CC", "X"]) == "its first child is not noun, conjunction or X"
     mass = "span model: with right mass"
     limits = [(AtomTest(mass, "<", "0.5"), True), (AtomTest(mass, "<", "0.1"), False)]
     said = "it gives this span and the next item a probability from 0.1 to 0.5 of being a constituent"
-    assert fact("span model: with right", {}, limits) == said
+    assert fact_clause("span model: with right", {}, limits) == said

@@ -1,0 +1,33 @@
+"""Unattached tokens: direct children of a clause, next to a verb phrase, where English treebanks have a phrase."""
+
+from .tree import Tree
+
+NOUNS = frozenset("NN NNS NNP NNPS PRP EX DT PDT PRP$".split())
+VERBS = frozenset("VB VBD VBG VBN VBP VBZ MD TO".split())
+_CLAUSES = frozenset("S SBAR SBARQ TOP".split())
+
+
+SISTERS = ("VP", "S")
+
+
+def is_unattached(label: str, sister: str, tag: str) -> bool:
+    """Whether a token with this tag, a direct child of a constituent `label`, is unattached because of this sister."""
+    if sister not in SISTERS:
+        return False
+    return (tag in NOUNS and (label != "NP" or sister == "VP")) or (tag in VERBS and label in _CLAUSES)
+
+
+def unattached_tokens(tree: Tree) -> list[int]:
+    """Return the unattached tokens: sisters of a VP or an S, by Penn labels and tags. They are nouns, pronouns and
+    determiners, except below an NP whose complement is a clause (*the fact that*), and verbs below a clause.
+
+    Auxiliaries next to a VP below VP, SQ or SINV are correct and not included. Linear in the size of the tree, except
+    for its depth.
+    """
+    found = []
+    for node, children in enumerate(tree.child_lists()):
+        sisters = {tree.labels[child] for child in children if child >= 0}
+        for child in children:
+            if child < 0 and any(is_unattached(tree.labels[node], sister, tree.tags[~child]) for sister in sisters):
+                found.append(~child)
+    return sorted(found)

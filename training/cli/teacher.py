@@ -1,0 +1,237 @@
+"""The command `teacher` and its subcommands."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from pathlib import Path
+from typing import cast
+
+from spacy_dtparse.errors import ConfigError
+
+from .declaring import (
+    COMMANDS,
+    NAMES,
+    TEXT_SPEC,
+    Command,
+    each,
+    number,
+    option,
+    parse_treebanks,
+    path,
+    settings,
+    treebank_spec,
+    treebanks,
+)
+
+ABOUT = """Train a teacher, annotate raw text with it, score it.
+
+Needs the extra `teacher`. Repeat `fit` or `annotate` to resume a run."""
+EXAMPLE = "teacher fit --corpus build/corpus --names sample --workdir build/teacher --out build/teacher/out"
+COMMANDS["teacher"] = teacher = Command("Whole pipelines", ABOUT, EXAMPLE)
+
+
+@teacher.subcommand(
+    *treebanks(dev="to be scored on", train="to train on, W times per epoch", tags=False),
+    each(
+        "--dependencies",
+        "CoNLL-U file, for tags (XPOS) and as constraints that constituents may not cross",
+        metavar="PATH[,weight=W]",
+    ),
+    path("--start", "teacher to continue training, with its labels, tags and sources"),
+    each("--reserve-source", "name of a source to add to the teacher without data", metavar="NAME"),
+    settings("training.teacher.fitting.TeacherOptions (epochs=6)"),
+    path("--workdir", "folder for the log and the state of the run", required=True),
+    path("--out", "folder for the teacher", required=True),
+)
+def fit(options: argparse.Namespace) -> None:
+    """Train a network on treebanks."""
+    from training.data.shards import LabelSets
+    from training.data.treebanks import TreebankFile, read_files
+    from training.runs.metrics_log import log_metrics
+    from training.runs.settings import apply_field_settings
+    from training.teacher.examples import partial_sentences
+    from training.teacher.fitting import TeacherOptions, train_teacher
+    from training.teacher.model import load_teacher, save_teacher
+
+    files, dev = parse_treebanks(options)
+    train = [(file.weight, sentence, True) for file in files for sentence in file.read()]
+    for text in options.dependencies:
+        file = TreebankFile.parse(text)
+        train += [(file.weight, sentence, False) for sentence in partial_sentences(file.path, file.name)]
+    settings = apply_field_settings(TeacherOptions(), options.set)
+    start = None if options.start is None else load_teacher([options.start])
+    lists = None
+    if start is None:
+        lists = LabelSets.from_sentences([sentence for _, sentence, labelled in train if labelled])
+        known = {*lists.sources, *(s.source for _, s, _ in train), *options.reserve_source} - {lists.sources[0]}
+        lists = LabelSets(lists.chains, lists.tags, (lists.sources[0], *sorted(known)))
+    conditions = {
+        "files": [f"{f.name}/{f.path.name}:{f.weight}" for f in files],
+        "dependencies": len(options.dependencies),
+    }
+    log = partial(log_metrics, options.workdir / "log.jsonl")
+    teacher = train_teacher(train, read_files(dev), settings, lists, options.workdir, start, conditions, log)
+    save_teacher(options.out, teacher)
+    print(
+        f"{options.out}: teacher with {len(teacher.lists.chains) - 1} label chains and {len(teacher.lists.tags)} tags"
+    )
+
+
+@teacher.subcommand(
+    path("teachers", "folders that fit wrote; several are averaged", nargs="+", metavar="TEACHER"),
+    option("--text", "UTF-8 text, one paragraph per line", nargs="+", required=True, metavar=TEXT_SPEC),
+    option("--source", "treebank whose conventions the trees follow (default: none)"),
+    each("--source-of", "--source for one text, by the name of its file", metavar="TEXT=SOURCE"),
+    option("--exclude", "files of trees, and shards, whose sentences are left out", nargs="*", default=[],
+           metavar="TREES|DIR"),
+    number("--min-words", 2, "minimum words of a sentence"),
+    number("--max-words", 60, "maximum words of a sentence"),
+    number("--max-text-words", None, "maximum words of a text; evenly spaced sentences are taken (default: all)"),
+    number("--workers", 2, "processes"),
+    path("--out", "folder for the shards", required=True),
+)  # fmt: skip
+def annotate(options: argparse.Namespace) -> None:
+    """Parse raw text and write the teacher's span distributions."""
+    from training.data.text import text_files
+    from training.teacher.annotating import Annotation, annotate
+
+    sources = dict(text.rpartition("=")[::2] for text in options.source_of)
+    annotate(
+        Annotation(
+            tuple(options.teachers), text_files(options.text), options.out, options.source, sources,
+            tuple(map(Path, options.exclude)), options.min_words, options.max_words,
+            options.max_text_words, options.workers,
+        )
+    )  # fmt: skip
+
+
+@teacher.subcommand(
+    path("teachers", "folders that fit wrote; several are averaged", nargs="+", metavar="TEACHER"),
+    path("--shards", "shards that annotate or retag wrote; repeatable", action="append", required=True, metavar="DIR"),
+    option("--source", "treebank whose conventions are used (default: none)"),
+    number("--occurrences", 4, "occurrences of each word to average"),
+    number("--min-count", 4, "use only words that occur at least N times"),
+    path("--out", "the file to write (.npz)", required=True),
+)
+def vectors(options: argparse.Namespace) -> None:
+    """Write the teacher's mean vector of each word in annotated text."""
+    from training.data.shards import list_shards
+    from training.data.word_vectors import save_vectors
+    from training.teacher.annotating import check_sources
+    from training.teacher.model import load_teacher, mean_vectors, sample_sentences
+
+    check_sources(options.teachers, [options.source])
+    shards = list_shards(options.shards)
+    sentences, counts = sample_sentences(shards, options.occurrences, options.min_count)
+    print(f"{len(sentences)} sentences of {sum(map(len, sentences))} words", flush=True)
+    found = mean_vectors(load_teacher(options.teachers), sentences, counts, options.source, print)
+    save_vectors(options.out, found)
+    print(f"{options.out}: vectors of {len(found.words)} words, {options.out.stat().st_size / 1e6:.1f} MB")
+
+
+@teacher.subcommand(
+    path("shards", "folders that annotate or retag wrote", nargs="+", metavar="DIR"),
+    option("--min-confidence", "leave out trees with a less probable constituent (default: 0)", type=float, default=0.0,
+           metavar="P"),
+    number("--every", 1, "use every N-th shard of a text (default: all)"),
+    option("--skip", "texts to leave out", nargs="*", default=[], metavar="TEXT"),
+    option("--parser", "model file, or name of an English model, that parses instead of the teacher", metavar="MODEL"),
+    option("--top-fraction", "fraction of each text's trees to keep, with the lowest cost to --parser (default: 1)",
+           type=float, metavar="FRACTION"),
+    number("--max-trees", None, "maximum number of trees, drawn evenly from all texts, with --parser (default: all)"),
+    path("--out", "the file to write, one tree per line", required=True),
+)  # fmt: skip
+def trees(options: argparse.Namespace) -> None:
+    """Write the trees of annotated text, by the teacher or by another parser."""
+    from spacy_dtparse.models import find_model
+    from spacy_dtparse.parsers import load_parser
+    from spacy_dtparse.parsers.base import BatchParser
+    from spacy_dtparse.trees import write_tree
+    from training.data.shards import list_shards, text_name
+    from training.data.treebanks import text_list_path
+    from training.runs.files import write_atomically
+    from training.teacher.trees import lowest_cost_trees, parse_shards, shard_trees
+
+    if options.every < 1:
+        raise ConfigError("--every is 0; give 1 or more")
+    shards = [path for path in list_shards(options.shards, options.every) if text_name(path) not in options.skip]
+    if options.parser is None:
+        if options.top_fraction is not None or options.max_trees is not None:
+            raise ConfigError("--top-fraction and --max-trees need --parser; without it use --min-confidence")
+        lines = [write_tree(tree) for tree, _ in shard_trees(shards, options.min_confidence)]
+    else:
+        fraction = 1.0 if options.top_fraction is None else options.top_fraction
+        if options.min_confidence or not 0 < fraction <= 1:
+            raise ConfigError(
+                f"--top-fraction is {fraction}; with --parser it must be above 0 and at most 1, and --min-confidence "
+                "cannot be used"
+            )
+        parser = load_parser(find_model(options.parser))
+        if not isinstance(parser, BatchParser):
+            raise ConfigError(f"{options.parser} cannot parse batches; give boosted trees or a span parser")
+        lines = [
+            write_tree(tree) for tree in lowest_cost_trees(parse_shards(shards, parser), fraction, options.max_trees)
+        ]
+    write_atomically(options.out, "".join(f"{line}\n" for line in lines).encode())
+    texts = dict.fromkeys(text_name(path) for path in shards)
+    write_atomically(text_list_path(options.out), "".join(f"{text}\n" for text in texts).encode())
+    print(f"{options.out}: {len(lines)} trees")
+
+
+@teacher.subcommand(
+    path("sources", "shards that annotate wrote, or trees: NAME/PART.mrg", nargs="*", metavar="DIR|TREES"),
+    path("--corpus", "folder of treebanks: train and dev of --names are tagged in addition to the above"),
+    NAMES,
+    option("--pipeline", "spaCy pipeline with a tagger (default: the embedded one)"),
+    number("--skip-every", 0, "leave the tags of every N-th shard unchanged (default: of none)"),
+    number("--workers", 2, "processes"),
+    path("--out", "folder for the new shards, or for NAME.PART.tags", required=True),
+)
+def retag(options: argparse.Namespace) -> None:
+    """Tag annotated text or trees with the pipeline that will tag the parser's input."""
+    from training.data.treebanks import corpus_files
+    from training.runs.processes import worker_pool
+    from training.teacher.retagging import retag_file, retag_tasks
+
+    sources = list(options.sources)
+    if options.corpus is not None:
+        files = [file for part in ("train", "dev") for file in corpus_files(options.corpus, options.names, part)]
+        sources += [file.path for file in files]
+    if not sources:
+        raise ConfigError("nothing to tag; give shards, files of trees, or --corpus with --names")
+    tasks = retag_tasks(sources, options.out, options.skip_every)
+    with worker_pool(options.workers) as pool:
+        for number, message in enumerate(pool.map(partial(retag_file, options.pipeline), tasks), 1):
+            if message or number % 20 == 0 or number == len(tasks):
+                print(message or f"{number} of {len(tasks)}", flush=True)
+
+
+@teacher.subcommand(
+    path("teachers", "folders that fit wrote; several are averaged", nargs="+", metavar="TEACHER"),
+    each("--dev", "trees to score on; repeatable", metavar=treebank_spec(tags=False), required=True),
+    option("--source", "treebank whose conventions the trees follow (default: that of each file)"),
+    path("--interpolate", "latent grammars or a span parser whose marginals are interpolated", metavar="MODEL"),
+    option("--interpolation-weight", "weight of that model (default: %(default)s)", type=float, default=0.5),
+)
+def evaluate(options: argparse.Namespace) -> None:
+    """Score a teacher on trees."""
+    from spacy_dtparse.parsers import load_parser
+    from training.data.treebanks import TreebankFile, read_files
+    from training.teacher.fitting import evaluate_teacher
+    from training.teacher.model import load_teacher
+    from training.teacher.trees import Interpolation, MarginalAnnotator
+
+    if not 0 <= options.interpolation_weight <= 1:
+        raise ConfigError(f"--interpolation-weight is {options.interpolation_weight}; it must be from 0 to 1")
+    teacher, interpolation = load_teacher(options.teachers), None
+    if options.interpolate is not None:
+        parser = load_parser(options.interpolate)
+        if not hasattr(parser, "span_posteriors"):
+            raise ConfigError(
+                f"{options.interpolate} computes no span marginals; give latent grammars or a span parser"
+            )
+        interpolation = Interpolation(cast(MarginalAnnotator, parser), options.interpolation_weight)
+    for file in map(TreebankFile.parse, options.dev):
+        scores = evaluate_teacher(teacher, read_files([file]), options.source, interpolation)
+        print("  ".join(f"{name} {value:.2f}" for name, value in scores.items()))
