@@ -47,16 +47,7 @@ class Settings:
         return self.with_changes(**{name: value for name, value in changes.items() if value is not None})
 
 
-@stored_as(
-    "budget",
-    "max_tokens",
-    "shift_threshold",
-    "window_filter",
-    "marginal_weight",
-    "commit_threshold",
-    "attach_unattached",
-    "betas",
-)
+@stored_as("budget", "max_tokens", "confident", "gate", "trust", "sure", "whole", "betas")
 @dataclass(frozen=True)
 class SearchSettings(Settings):
     """Settings of the boosted-tree parser: how long and how carefully to search.
@@ -117,7 +108,7 @@ class SpanSettings(Settings):
       exact in either case, because the networks take much longer than the chart.
     - `max_tokens`: a longer sentence is parsed by charts over windows and units of it, none of more than `max_tokens`
       units (below 2 means 2), because the time of a chart grows with the cube of the length (see `parsers.span.long`).
-      Larger: more sentences are parsed by one exact chart, slower.
+@stored_as("budget", "max_tokens", "networks", "confident", "penalty", "whole")
     - `networks`: how many of the model's networks form the ensemble (their probabilities are multiplied); None: all.
       Larger: more accurate, slower.
     - `ensemble_threshold`: if no constituent of the first network's tree has a score (-ln of its probability) above

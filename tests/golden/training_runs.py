@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from . import project
-from .store import Entry, bits, digest_of, same
+from .store import Entry, bits, digest_of, same, text
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "assets" / "sample"
@@ -41,11 +41,11 @@ Commands = Callable[[Path], list[list[str]]]
 def tree_commands(at: Path) -> list[list[str]]:
     """Boosted trees, with a gate trained anew, and with word clusters."""
     (at / "recipe.json").write_text(json.dumps(RECIPE), encoding="utf8")
-    fit = ["fit", "--recipe", f"{at}/recipe.json", "--train", TRAIN, "--dev", DEV]
+    fit = ["train-boosted", "--recipe", f"{at}/recipe.json", "--train", TRAIN, "--dev", DEV]
     return [
         [*fit, "--workdir", f"{at}/work", "--out", f"{at}/model"],
-        ["gate", f"{at}/model", "--train", TRAIN, "--bits", "8", "--out", f"{at}/gated"],
-        ["clusters", "--text", TEXT, "--n", "6", "--least", "2", "--rounds", "3", "--out", f"{at}/clusters.txt"],
+        ["train-window-filter", f"{at}/model", "--train", TRAIN, "--bits", "8", "--out", f"{at}/gated"],
+        ["clusters", "--text", TEXT, "--n", "6", "--min-count", "2", "--rounds", "3", "--out", f"{at}/clusters.txt"],
         [*fit, "--clusters", f"{at}/clusters.txt", "--set", "templates=standard_clusters",
          "--workdir", f"{at}/work_clusters", "--out", f"{at}/with_clusters"],
         ["evaluate", f"{at}/model", DEV, "--json", f"{at}/scores.json"],
@@ -59,11 +59,11 @@ def network_commands(at: Path) -> list[list[str]]:
     project.write_shard(at / "shards" / "made.00000.npz")
     span = ["--train", TRAIN, "--seeds", "0", "--workers", "1", "--set", *NETWORK]
     return [
-        ["span", *span, "--dev", DEV, "--workdir", f"{at}/work", "--out", f"{at}/model"],
-        ["span", *span, "--taught", f"{at}/shards", "--workdir", f"{at}/work_taught", "--out", f"{at}/taught"],
-        ["readers", *span, "--folds", "2", "--workdir", f"{at}/work_readers", "--out", f"{at}/beliefs"],
-        ["fit", "--recipe", f"{at}/recipe.json", "--train", TRAIN, "--dev", DEV, "--reader", f"{at}/model",
-         "--beliefs", f"{at}/beliefs", "--workdir", f"{at}/work_reading", "--out", f"{at}/reading"],
+        ["train-span", *span, "--dev", DEV, "--workdir", f"{at}/work", "--out", f"{at}/model"],
+        ["train-span", *span, "--distill", f"{at}/shards", "--workdir", f"{at}/work_taught", "--out", f"{at}/taught"],
+        ["jackknife-marginals", *span, "--folds", "2", "--workdir", f"{at}/work_readers", "--out", f"{at}/beliefs"],
+        ["train-boosted", "--recipe", f"{at}/recipe.json", "--train", TRAIN, "--dev", DEV, "--span-model", f"{at}/model",
+         "--marginals", f"{at}/beliefs", "--workdir", f"{at}/work_reading", "--out", f"{at}/reading"],
         ["calibrate", project.model_file(project.NETWORK), "--dev", f"{SAMPLE}/dev.mrg", "--tags", "gold",
          "--out", f"{at}/calibrated"],
     ]  # fmt: skip
@@ -107,7 +107,7 @@ def label_commands(at: Path) -> list[list[str]]:
     """Log-linear taggers of spines by all estimators, and a jackknife of them."""
     fit = ["tagger-fit", "--train", f"{at}/spines", "--workers", "1"]
     found = [
-        ["spines", f"{SAMPLE}/train.mrg,limit=60", "--least", "2", "--json", f"{at}/spines.json",
+        ["spines", f"{SAMPLE}/train.mrg,limit=60", "--min-count", "2", "--json", f"{at}/spines.json",
          "--write", f"{at}/spines"],
         ["spines", f"{SAMPLE}/train.mrg,limit=20", "--categories", "sided", "--write", f"{at}/sided"],
         [*fit, "--jackknife", "2", "--set", "epochs=1", "--workdir", f"{at}/work_folds", "--out", f"{at}/jackknifed"],
@@ -122,8 +122,8 @@ def label_commands(at: Path) -> list[list[str]]:
 def tagger_commands(at: Path) -> list[list[str]]:
     """Recurrent taggers: a jackknife, and a whole pipeline, put together with a parser."""
     return [
-        ["jackknife", "--treebank", str(SAMPLE), "--folds", "2", *TAGGER, "--out", f"{at}/tags"],
-        ["tag", "--treebank", str(SAMPLE), *TAGGER, "--out", f"{at}/final", "--model", f"{at}/tagger"],
+        ["jackknife-tags", "--treebank", str(SAMPLE), "--folds", "2", *TAGGER, "--out", f"{at}/tags"],
+        ["train-tagger", "--treebank", str(SAMPLE), *TAGGER, "--out", f"{at}/final", "--model", f"{at}/tagger"],
         ["pcfg", "--train", TRAIN, "--out", f"{at}/plain"],
         ["assemble", "--tagger", f"{at}/tagger", "--model", f"{at}/plain", "--names", "sample", "--version", "1.0.0",
          "--out", f"{at}/pipeline"],
@@ -171,9 +171,9 @@ def whole_commands(at: Path) -> list[list[str]]:
     recipe = ["--recipe", str(ROOT / "training" / "recipes" / "sample.json")]
     links = ["members=3", "epochs=3", "folds=3", "stages=2"]
     return [
-        ["fit", *recipe, *train, *dev, "--set", "path.lambda_floor=3", "n_workers=2", "path.quiet=true",
+        ["train-boosted", *recipe, *train, *dev, "--set", "path.lambda_floor=3", "n_workers=2", "path.quiet=true",
          "--workdir", f"{at}/work_trees", "--out", f"{at}/trees"],
-        ["span", *train, *dev, "--seeds", "0", "1", "--workers", "2", "--set", "epochs=2", "shape.width=32",
+        ["train-span", *train, *dev, "--seeds", "0", "1", "--workers", "2", "--set", "epochs=2", "shape.width=32",
          "--workdir", f"{at}/work_network", "--out", f"{at}/network"],
         ["pcfgla", *train, "--cycles", "3", "--iterations", "10", "--threads", "2", "--out", f"{at}/latent"],
         ["bpm", "--train", f"{SAMPLE}/train.mrg", "--jackknife", "2", "--set", *links, "--workers", "2",
@@ -202,7 +202,11 @@ SLOW = ("train_adapted", "train_studies", "train_whole")
 _CHANGING = re.compile(r"seconds|per_second|^ms$|^ms_per|^steps$|^peak_bytes$|^spacy_version$|^check$|^command$|^date$")
 """Fields about the machine or the moment; `steps` are seconds of a tree's steps, `check` is a digest of the others."""
 _LEFT_OUT = (".lock", "table.md")
-"""Names of files that say which process is at work, and how long parsing took."""
+"""Names of files that contain the id of a process, or the time that parsing took."""
+_INPUT = "recipe.json"
+"""The file that a run is given; its settings have the names of today."""
+_SETTINGS = "config.cfg"
+"""The file with the names of all settings, which are text for people."""
 
 
 def training_entries(group: str) -> Iterator[Entry]:
@@ -220,10 +224,12 @@ def training_entries(group: str) -> Iterator[Entry]:
         together: dict[str, dict[str, Any]] = {}
         for path in paths:
             inner = path.parent.relative_to(at)
+            if path.name == _INPUT:
+                continue
             own = together.setdefault(f"{inner}/" if len(inner.parts) > 1 else str(inner / path.name), {})
             own[path.name] = content_of(path, at)
         for name, contents in together.items():
-            yield kind(f"{group}/{name}", contents)
+            yield (text if name.endswith(_SETTINGS) else kind)(f"{group}/{name}", contents)
 
 
 def content_of(path: Path, folder: Path) -> Any:

@@ -11,7 +11,7 @@ from spacy_dtparse.stored_names import stored_as, to_stored
 
 @stored_as(
     "rules", "decoder", "stages", "method", "step", "members", "epochs", "folds", "guide_members", "seed",
-    "max_words", "min_count", "max_features", "label_members", "label_epochs", "label_min_count", "max_label_weights",
+    "max_words", "least", "max_features", "label_members", "label_epochs", "label_least", "max_label_weights",
 )  # fmt: skip
 @dataclass(frozen=True)
 class DependencyOptions:

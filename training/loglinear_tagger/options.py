@@ -12,8 +12,8 @@ ESTIMATORS = ("perceptron", "mira", "gis", "lbfgs")
 
 
 @stored_as(
-    "estimator", "epochs", "history", "grow", "step", "seed", "iterations", "sigma", "tolerance", "min_count",
-    "min_word_count", "plain", "min_affix_count", "cutoff", "max_weights", "levels",
+    "estimator", "epochs", "history", "grow", "step", "seed", "iterations", "sigma", "tolerance", "least",
+    "least_word", "plain", "least_affix", "cutoff", "max_weights", "levels",
 )  # fmt: skip
 @dataclass(frozen=True)
 class SequenceOptions:

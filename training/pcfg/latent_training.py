@@ -36,7 +36,7 @@ FEW = 1e-6
 
 
 @stored_as(
-    "markov", "cycles", "values", "noise", "iterations", "hold_out", "patience", "merge_fraction", "merge_iterations",
+    "markov", "cycles", "values", "noise", "iterations", "hold_out", "patience", "merge_share", "merge_iterations",
     "smooth_iterations", "smooth_rules", "smooth_words", "seeds", "recipe", "max_words", "min_word_count",
     "unseen_weight", "variant_weight", "given_tags", "candidates",
 )  # fmt: skip
