@@ -88,7 +88,7 @@ def train_links(folder, limit=None, change=None, **options):
     from dataclasses import replace
 
     from spacy_dtparse.parsers.dependency import DependencyParser
-    from training.dependency.fitting import train_boosted_parser
+    from training.dependency.fitting import train_dependency_model
     from training.dependency.options import DependencyOptions
     from training.dependency.running import read_treebank_file
 
@@ -97,7 +97,7 @@ def train_links(folder, limit=None, change=None, **options):
         sentences = [replace(sentence, columns=change(sentence.columns)) for sentence in sentences]
     small = {"members": 2, "epochs": 3, "stages": 2, "label_members": 1, **options}
     meta = {"name": "tiny", "lang": "en"}
-    return DependencyParser(train_boosted_parser(sentences, [], DependencyOptions(**small), folder, meta))
+    return DependencyParser(train_dependency_model(sentences, [], DependencyOptions(**small), folder, meta))
 
 
 TAUGHT = 60

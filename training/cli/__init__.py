@@ -10,7 +10,11 @@ from concurrent.futures.process import BrokenProcessPool
 
 from spacy_dtparse.errors import DtparseError
 
-from . import calibrate, data, parsers, pipelines, studies, taggers, teacher, treebank_pipeline  # noqa: F401 (their commands)
+# --help lists the commands in the order of these imports.
+# isort: off
+from . import data, treebank_pipeline, parsers, pipelines, studies, taggers, teacher, calibrate  # noqa: F401
+
+# isort: on
 from .declaring import COMMANDS
 
 GROUPS = ("Data", "Taggers", "Parsers", "Whole pipelines", "Studies of the papers")

@@ -82,7 +82,7 @@ class Adaptation:
         check_categories(self.categories)
         sizes = self.sizes
         if sizes is not None and (not sizes or min(sizes) < 0 or sorted(set(sizes)) != list(sizes)):
-            raise ConfigError(f"the sizes are {list(sizes)}; give integers from 0, the smallest first (--sizes)")
+            raise ConfigError(f"the sizes are {list(sizes)}; give whole numbers from 0, the smallest first (--sizes)")
         if sizes is not None and sizes[0] == 0 and not self.treebank:
             raise ConfigError("a tagger with 0 trees of the parser has no training data; also give --treebank FILE")
         if self.tune and self.betas is not None:

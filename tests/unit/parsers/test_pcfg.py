@@ -234,17 +234,17 @@ def test_a_model_is_packed_once():
 def test_room_is_used_again():
     """For a sentence of the same size or a shorter one, unless it is of another kind or too large to be kept."""
     buffers = Buffers()
-    first = buffers.room("some", (4, 6), np.float64)
+    first = buffers.array("some", (4, 6), np.float64)
     assert first.shape == (4, 6) and first.dtype == np.float64
-    assert np.shares_memory(first, buffers.room("some", (6, 4), np.float64))
-    assert np.shares_memory(first, buffers.room("some", (2, 3), np.float64))
-    assert not np.shares_memory(first, buffers.room("other", (4, 6), np.float64))
-    longer = buffers.room("some", (5, 5), np.float64)
+    assert np.shares_memory(first, buffers.array("some", (6, 4), np.float64))
+    assert np.shares_memory(first, buffers.array("some", (2, 3), np.float64))
+    assert not np.shares_memory(first, buffers.array("other", (4, 6), np.float64))
+    longer = buffers.array("some", (5, 5), np.float64)
     assert longer.shape == (5, 5) and not np.shares_memory(first, longer)
-    assert np.shares_memory(longer, buffers.room("some", (4, 6), np.float64))
-    assert buffers.room("some", (4, 6), np.int32).dtype == np.int32
-    kept, large = (buffers.room("bytes", (MAX_CACHED_BYTES + more,), np.uint8) for more in (0, 1))
-    again = buffers.room("bytes", (MAX_CACHED_BYTES,), np.uint8)
+    assert np.shares_memory(longer, buffers.array("some", (4, 6), np.float64))
+    assert buffers.array("some", (4, 6), np.int32).dtype == np.int32
+    kept, large = (buffers.array("bytes", (MAX_CACHED_BYTES + more,), np.uint8) for more in (0, 1))
+    again = buffers.array("bytes", (MAX_CACHED_BYTES,), np.uint8)
     assert np.shares_memory(kept, again) and not np.shares_memory(large, again)
 
 

@@ -60,12 +60,12 @@ def test_windows_meet_and_lie_within() -> None:
 def test_units_are_halved_whatever_is_probable() -> None:
     none = np.empty((0, 2), dtype=np.int32), np.empty(0)
     for units in range(3, 30):
-        left = long._left(*none, -(-units // 2), units)
+        left = long._remaining_gaps(*none, -(-units // 2), units)
         assert left[0] and left[-1] and left.sum() - 1 == -(-units // 2), "neighbours are paired"
     spans = np.array([[0, 2], [1, 3], [4, 9], [5, 7]], dtype=np.int32)
-    left = long._left(spans, np.array([0.6, 0.9, 0.7, 0.8]), 5, 10)
+    left = long._remaining_gaps(spans, np.array([0.6, 0.9, 0.7, 0.8]), 5, 10)
     assert np.flatnonzero(left).tolist() == [0, 1, 3, 4, 9, 10], "the most probable, then what has them whole"
-    left = long._left(spans, np.array([0.6, 0.9, 0.7, 0.8]), 8, 10)
+    left = long._remaining_gaps(spans, np.array([0.6, 0.9, 0.7, 0.8]), 8, 10)
     assert np.flatnonzero(left).tolist() == [0, 1, 3, 4, 5, 7, 8, 9, 10]
 
 

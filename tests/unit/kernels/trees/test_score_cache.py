@@ -8,7 +8,7 @@ import pytest
 from spacy_dtparse.kernels.jit import callable_from_python
 from spacy_dtparse.kernels.trees import score
 from spacy_dtparse.kernels.trees.score import CACHE_ENTRY, grow_cache, make_cache
-from spacy_dtparse.model.trees.model import GATE_REACH, make_grammar
+from spacy_dtparse.model.trees.model import FILTER_REACH, make_grammar
 from spacy_dtparse.trees.heads import COLLINS
 from tests.reference.states import STRATEGIES, Rules
 from tests.unit.kernels.harness import KERNEL_MARKS, KernelState, small_lexicon
@@ -57,6 +57,6 @@ def test_windows_are_the_same_where_nothing_differs_that_templates_see(strategy)
             for right in range(5):
                 grammar = make_grammar(strategy, 3, True, len(lexicon.labels), left, right)
                 keys = [int(key(grammar, of.nodes, of.frontier, 0, n, i, j, np.uint64(7))) for of in (one, other)]
-                first = i if strategy == "shift_reduce" else i - max(left, GATE_REACH)
+                first = i if strategy == "shift_reduce" else i - max(left, FILTER_REACH)
                 seen = first <= at < j + right
                 assert (keys[0] != keys[1]) == seen

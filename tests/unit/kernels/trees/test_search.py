@@ -142,7 +142,7 @@ def test_a_batch_has_the_parses_of_its_sentences(strategy):
     assert parser.parse_batch(work) == wanted == parser.parse_batch(work[::-1])[::-1]
     if not SLOW:
         assert {"greedy"} < {result.status for result in wanted}
-        agenda_sizes = [len(room.agenda.states) for room in parser._local.rooms.values()]
+        agenda_sizes = [len(room.agenda.states) for room in parser._local.workspaces.values()]
         assert max(agenda_sizes) > 4096, "arrays were lengthened on the way"
 
 
@@ -183,7 +183,7 @@ def test_scores_that_are_kept_are_those_of_their_windows(strategy):
             result = parser.parse(words, tags)
             assert (result.cost, result.status, result.n_scored) == (found.cost, found.status, found.scored)
             assert result.tree.spans() == spans(found.state)
-            cache = parser._local.rooms[True].cache
+            cache = parser._local.workspaces[True].cache
             used = int(cache.used[0])
             rows = cache.entries["row"][cache.entries["key"] != 0]
             assert sorted(rows.tolist()) == [*range(used)] and 0 < used < result.n_scored
@@ -303,9 +303,9 @@ def test_a_second_sentence_of_the_same_size_needs_no_more_room():
         for budget in (0, 2_000):
             parser = DtreeParser(made.model)
             first = parser._search(tokens, budget)
-            before = parser._local.rooms[budget > 0]
+            before = parser._local.workspaces[budget > 0]
             again = parser._search(tokens, budget)
-            after = parser._local.rooms[budget > 0]
+            after = parser._local.workspaces[budget > 0]
             assert first[1:3] == again[1:3] and np.array_equal(first[0], again[0])
             assert list(map(id, _arrays(before))) == list(map(id, _arrays(after)))
             agenda_arrays = (after.agenda.states, after.agenda.heap, after.agenda.path, after.agenda.ends)
@@ -325,16 +325,16 @@ def test_arrays_that_are_too_short_for_anything_grow(strategy, table):
     for budget in (0, 40 if SLOW else 500):
         parser = DtreeParser(made.model)
         first, keep = parser._search(tokens, budget), budget > 0
-        room = parser._local.rooms[keep]
+        room = parser._local.workspaces[keep]
         agenda, cache = room.agenda, room.cache
         agenda = agenda._replace(states=agenda.states[:1].copy(), heap=agenda.heap[: 1 + keep].copy())
         agenda = agenda._replace(visited=np.zeros(2, agenda.visited.dtype))
         if len(cache.entries) > 2:
             cache = make_cache(4, cache.scores.shape[1])
-        parser._local.rooms[keep] = room._replace(agenda=agenda, cache=cache)
+        parser._local.workspaces[keep] = room._replace(agenda=agenda, cache=cache)
         again = parser._search(tokens, budget)
         assert first[1:3] == again[1:3] and np.array_equal(first[0], again[0]) and np.array_equal(first[3], again[3])
-        assert len(parser._local.rooms[keep].agenda.states) > 1
+        assert len(parser._local.workspaces[keep].agenda.states) > 1
 
 
 def _arrays(part) -> list[np.ndarray]:

@@ -44,7 +44,7 @@ may_shift, prune_windows = callable_from_python(kernels.may_shift), callable_fro
 def offer_of(spine, kind: str) -> Offer:
     if kind != "sided":
         return Offer(spine.labels)
-    return Offer(spine.labels, tuple(SIDES[side] for side in spine.sides), POSITIONS[spine.place])
+    return Offer(spine.labels, tuple(SIDES[side] for side in spine.sides), POSITIONS[spine.position])
 
 
 def random_offer(rng: random.Random, labels, kind: str) -> Offer:

@@ -1,0 +1,153 @@
+"""Rules for names and docstrings (CONTRIBUTING.md, "Words"): what a stranger to the project must be able to read.
+
+- The first line of a docstring is an imperative or names what is returned; it does not begin with "What", "Of", "Those".
+- A function is a verb or the noun of what it returns; no name consists of a participle alone.
+- Words that the project once used for things that have a name in the field do not come back.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PARTS = ("spacy_dtparse", "training", "benchmarks", "tests", "docs", ".ci")
+SOURCES = [path for part in PARTS for path in sorted((ROOT / part).rglob("*.py"))]
+OWN = Path(__file__).resolve()
+DOCUMENTS = sorted(
+    path for part in (".", "docs", "assets") for path in (ROOT / part).glob("*.md" if part == "." else "**/*.md")
+)
+SITES = [ROOT / "project.yml", *sorted((ROOT / "spacy_dtparse" / "web").glob("page.*"))]
+
+IRREGULAR = set(
+    "begun bound bought broken brought built caught chosen come cut dealt done drawn driven fallen fed felt fought found "
+    "frozen given gone got grown held hid hidden hit kept known laid led left lent let lit lost made meant met paid put "
+    "read risen run said seen sent set shown shut sought sold spelt spent split spread stood stolen struck stuck sworn "
+    "taken taught thought thrown told torn understood won worn wound woven written".split()
+)
+NOT_PARTICIPLES = {"bed", "embed", "feed", "need", "red", "seed", "shed", "speed", "unneed"}
+PARTICLES = {"again", "all", "apart", "as", "at", "by", "for", "from", "in", "of", "off", "on", "out", "over", "to",
+             "together", "under", "up", "with"}  # fmt: skip
+PARTICIPLES_ALLOWED = {
+    "run": "the imperative, too: what commands, tasks and worker functions are called everywhere",
+    "read": "the imperative: reads a file or a text",
+    "put": "the imperative",
+    "set": "the imperative",
+    "split": "the imperative",
+    "spread": "the imperative",
+    "cut": "the imperative",
+    "shut": "the imperative",
+    "succeed": "the imperative",
+    "left": "the direction",
+}
+"""Names of functions that look like participles, and what they are."""
+
+OLD_NAMES = {
+    "alone": "exclusive, lock", "bare": "unattached", "belief": "marginal", "beliefs": "marginals", "believe": "marginals",
+    "believed": "marginals", "believer": "annotator", "chances": "probs", "disbelieved": "pruned", "firsts": "offsets",
+    "gate": "window filter", "gated": "filtered", "hide": "word dropout", "judge": "evaluate", "judged": "evaluated",
+    "masses": "probs", "mended": "repair", "offered": "supertags", "offering": "supertags", "offers": "supertags",
+    "orphan": "unattached", "orphans": "unattached", "proof": "self-test", "proofs": "golden parses",
+    "remembered": "memo", "sided": "directional", "sieve": "filter", "steered": "constrained", "sure": "confidence",
+    "surest": "top", "taught": "distilled", "tell": "log", "teller": "logger", "telling": "logger", "told": "reported",
+    "trust": "weight", "trusted": "unchecked",
+}  # fmt: skip
+"""Words that no identifier has as a part, and the words of the field."""
+NAMES_ALLOWED: dict[str, str] = {}
+"""Identifiers with such a part, and why."""
+
+OLD_WORDS = re.compile(
+    r"\b(beliefs?|believ(?:e|es|ed|ing)|disbeliev\w+|orphans?|steered|tak(?:e|es|en|ing) up|took up|mend(?:s|ed)?|"
+    r"bare (?:tokens?|words?|children|child)|slow twins?|drawers?|surer|surest)\b",
+    re.IGNORECASE,
+)
+"""Words that no prose has: docstrings, comments, messages, documents, the page."""
+
+
+def names_in(path: Path) -> Iterator[tuple[int, str]]:
+    """(Line, identifier) of each token of a module."""
+    for token in tokenize.generate_tokens(io.StringIO(path.read_text(encoding="utf8")).readline):
+        if token.type == tokenize.NAME:
+            yield token.start[0], token.string
+
+
+def words_of(name: str) -> list[str]:
+    """The words of an identifier, in lower case."""
+    spaced = re.sub(r"([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])", r"\1\3_\2\4", name)
+    return [word.lower() for word in spaced.split("_") if word]
+
+
+def is_participle(word: str) -> bool:
+    return word in IRREGULAR or (word.endswith("ed") and word not in NOT_PARTICIPLES and len(word) > 4)
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    """The syntax tree of a module."""
+    return ast.parse(path.read_text(encoding="utf8"))
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """The functions and methods of a module."""
+    return (node for node in ast.walk(parsed(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=relative)
+def test_docstrings_begin_with_a_verb_or_a_noun(path):
+    wrong = [
+        f"{path.name}:{node.body[0].lineno}: {text.splitlines()[0]}"
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and (text := ast.get_docstring(node))
+        and re.match(r"(What|Of|Those)\b", text)
+    ]
+    assert not wrong, "begin with an imperative, or with a noun for what is returned"
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in SOURCES if relative(path).startswith(("spacy_dtparse", "training"))], ids=relative
+)
+def test_functions_are_verbs_or_nouns(path):
+    wrong = []
+    for node in functions(path):
+        words = [word for word in words_of(node.name) if word not in PARTICLES]
+        if words and all(map(is_participle, words)) and "_".join(words) not in PARTICIPLES_ALLOWED:
+            wrong.append(f"{path.name}:{node.lineno}: {node.name}")
+    assert not wrong, "name a function by a verb, or by the noun of what it returns"
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if path != OWN], ids=relative)
+def test_names_are_those_of_the_field(path):
+    wrong = {
+        f"{path.name}:{line}: {name} (say {', '.join(OLD_NAMES[word] for word in words_of(name) if word in OLD_NAMES)})"
+        for line, name in names_in(path)
+        if name not in NAMES_ALLOWED and not OLD_NAMES.keys().isdisjoint(words_of(name))
+    }
+    assert not wrong
+
+
+@pytest.mark.parametrize("path", [path for path in [*SOURCES, *DOCUMENTS, *SITES] if path != OWN], ids=relative)
+def test_prose_has_no_private_words(path):
+    lines = path.read_text(encoding="utf8").splitlines()
+    wrong = [f"{path.name}:{k}: {line.strip()}" for k, line in enumerate(lines, 1) if OLD_WORDS.search(line)]
+    assert not wrong
+
+
+def test_the_rules_can_fail(tmp_path):
+    path = tmp_path / "wrong.py"
+    path.write_text('def taken_up(beliefs):\n    """What is taken up."""\n', encoding="utf8")
+    for rule in (test_docstrings_begin_with_a_verb_or_a_noun, test_functions_are_verbs_or_nouns,
+                 test_names_are_those_of_the_field, test_prose_has_no_private_words):  # fmt: skip
+        with pytest.raises(AssertionError):
+            rule(path)
