@@ -32,7 +32,7 @@ language = "en"
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton", "sphinx_argparse_cli"]
 root_doc = "docs/index"
-include_patterns = ["README.md", "CHANGELOG.md", "SECURITY.md", "assets/**.md", "docs/**.md"]
+include_patterns = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "assets/**.md", "docs/**.md"]
 exclude_patterns = ["build", ".venv", "docs/site"]
 smartquotes = False  # do not change quotes and dashes
 
@@ -140,7 +140,7 @@ class SettingsTable(SphinxDirective):
         if hasattr(kind, "EMBEDDED"):
             rows = [("model", f"that of {kind.EMBEDDED}", "a path of a model file, or a name of an English pipeline")]
         rows += [(name, f"``{defaults[name]!r}``", setting.allowed) for name, setting in kind.SETTINGS.items()]
-        rows += [(name, f"``{default!r}``", setting.allowed) for name, (default, setting) in kind.OWN.items()]
+        rows += [(name, f"``{default!r}``", one.allowed) for name, (default, one) in kind.COMPONENT_SETTINGS.items()]
         lines = [".. list-table::", "   :header-rows: 1", "", "   * - setting", "     - default", "     - allowed"]
         for name, default, allowed in rows:
             lines += [f"   * - ``{name}``", f"     - {default}", f"     - {allowed}"]
