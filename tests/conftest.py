@@ -1,7 +1,7 @@
-"""Compiled kernels of all tests go to one folder, those of copies of the trainers as well.
+"""Settings of all tests: compiled kernels go to one folder, including those of copies of the trainers.
 
-A run of the whole suite compiles the usual kernels first, in two processes, before the workers would all compile them.
-A run of a part compiles what its tests call, at the first call. In both cases no test depends on what happens to be
+A run of the whole suite compiles the usual kernels first, in two processes, so that not every worker compiles them. A
+run of some tests compiles their kernels at the first call. In both cases no test depends on which kernels are already
 compiled: nothing is interpreted, and no process compiles in the background.
 """
 
@@ -16,7 +16,7 @@ os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / "build" / "kernels"))
 
 
 def is_whole_suite(config) -> bool:
-    """Whether all tests were asked for: by no path, or by that of the tests, and without -k."""
+    """Whether all tests were selected: by no path, or by that of the tests, and without -k."""
     paths = {Path(argument.split("::")[0]).resolve() for argument in config.args}
     return bool(paths & {ROOT, ROOT / "tests"}) and not config.getoption("keyword", "")
 

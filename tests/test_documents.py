@@ -1,4 +1,4 @@
-"""README and docs are kept true: their code runs, their commands exist, their links lead somewhere.
+"""Tests of README and docs: their code runs, their commands exist, their links have targets.
 
 Tests marked `embedded` need the English pipeline in spacy_dtparse/models/en_span.
 """
@@ -36,6 +36,7 @@ from .documents import ROOT, blocks, commands, run_python
 DOCUMENTS = [
     "README.md",
     "CHANGELOG.md",
+    "CONTRIBUTING.md",
     *sorted(path.relative_to(ROOT).as_posix() for part in ("assets", "docs") for path in (ROOT / part).rglob("*.md")),
 ]
 MEASURED = [name for name in DOCUMENTS if name.startswith(("docs/experiments/", "docs/studies/"))]
@@ -48,7 +49,8 @@ def nlp():
 
 @pytest.fixture
 def workplace(tmp_path, monkeypatch):
-    """A copy of what the documents' commands need, as current folder: they write below build/ in it."""
+    """A copy of the files that the documents' commands need, as current folder; the commands write below build/ in
+    it."""
     for name in ("assets", "training"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.chdir(tmp_path)
@@ -62,33 +64,38 @@ def spacy_command(arguments: list[str]) -> None:
 
 
 PROGRAMS = {"training": training, "spacy_dtparse": dtparse, "spacy": spacy_command}
-QUICKER = {"fit": ("path.lambda_floor=10", "n_workers=1"), "span": ("epochs=1",), "tag": ("fit.epochs=3",)}
-"""Settings that only make training shorter, by command."""
+FASTER = {
+    "train-boosted": ("path.lambda_floor=10", "n_workers=1"),
+    "train-span": ("epochs=1",),
+    "train-tagger": ("fit.epochs=3",),
+}
+"""Settings that only shorten training, by command."""
 
 
 def run_command(line: str) -> None:
-    """Run `python -m PROGRAM …` in this process, where its modules and kernels are loaded already."""
+    """Run `python -m PROGRAM …` in this process, in which its modules and kernels are already loaded."""
     python, option, program, *arguments = shlex.split(line)
     assert (python, option) == ("python", "-m"), line
-    arguments += [part for setting in QUICKER.get(arguments[0], ()) for part in ("--set", setting)]
-    arguments += ["--workers", "1"] if arguments[0] == "span" else []
+    arguments += [part for setting in FASTER.get(arguments[0], ()) for part in ("--set", setting)]
+    arguments += ["--workers", "1"] if arguments[0] == "train-span" else []
     assert not PROGRAMS[program](arguments), line
 
 
 @cache
-def shown_help(script: str, command: str) -> str:
-    """What a script of benchmarks/ says of its options, or of those of its command."""
+def help_of(script: str, command: str) -> str:
+    """The help text of a script of benchmarks/, or of a command of it."""
     path = Path(script)
     assert path.parent.name == "benchmarks" and (ROOT / path).is_file(), script
-    said = io.StringIO()
+    output = io.StringIO()
     for arguments in ([command, "--help"], ["--help"]):  # the word may be no command of its own
         with bench_module(path.stem) as module, pytest.MonkeyPatch.context() as patch:
             patch.setattr(sys, "argv", [script, *arguments])
-            with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), pytest.raises(SystemExit) as end:
-                module.main()
+            with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+                with pytest.raises(SystemExit) as end:
+                    module.main()
         if end.value.code == 0:
-            return said.getvalue()
-    raise AssertionError(said.getvalue())
+            return output.getvalue()
+    raise AssertionError(output.getvalue())
 
 
 def prose(name: str) -> str:
@@ -132,7 +139,7 @@ def test_contents_name_every_section(name):
 
 
 def test_the_index_names_every_page():
-    """In a row of its tables, of which docs/conf.py makes the navigation of the site."""
+    """Each page has a row in its tables, from which docs/conf.py makes the navigation of the site."""
     text = prose("docs/index.md")
     for name in DOCUMENTS:
         if name != "docs/index.md":
@@ -141,7 +148,7 @@ def test_the_index_names_every_page():
 
 
 def test_the_reference_has_every_public_name():
-    """Functions, factories and errors; the site fills in their docstrings."""
+    """Functions, factories and errors are listed; the site inserts their docstrings."""
     functions, components = (
         (ROOT / "docs" / "api" / page).read_text("utf8") for page in ("functions.md", "components.md")
     )
@@ -163,7 +170,7 @@ def test_concepts_run():
 
 @pytest.mark.slow
 def test_tutorial_runs(workplace):
-    """Every command and every line of Python, in order; at its end there is a pipeline that parses."""
+    """Run every command and every line of Python, in order; the result is a pipeline that parses."""
     namespace: dict = {}
     for block in blocks("docs/tutorial.md", "bash", "python"):
         if block.language == "bash":
@@ -178,9 +185,9 @@ def test_tutorial_runs(workplace):
     assert (workplace / "build" / "tutorial" / "pipeline" / "LICENSE").is_file()
 
 
-@pytest.mark.parametrize("name", ["docs/use.md", "docs/tutorial.md", *MEASURED])
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/use.md", "docs/tutorial.md", *MEASURED])
 def test_commands_exist(name):
-    """Every command's program is there and takes these options."""
+    """The program of every command exists and has these options."""
     checked = 0
     for line in commands(name):
         for part in re.split(r"\s&&\s", line):
@@ -191,7 +198,7 @@ def test_commands_exist(name):
                 assert dtparse_parser().parse_args(words[1:]).command == words[1]
             elif words[0] == "python" and words[1].endswith(".py"):
                 for option in (word for word in words if word.startswith("--")):
-                    assert option in shown_help(words[1], words[2]), f"{part}: {option}"
+                    assert option in help_of(words[1], words[2]), f"{part}: {option}"
             elif words[:2] == ["python", "-m"] and words[2].startswith("tests."):
                 assert importlib.util.find_spec(words[2]) is not None, words[2]
             else:
@@ -201,7 +208,7 @@ def test_commands_exist(name):
 
 
 def test_result_blocks_are_known():
-    """benchmarks/report.py fills every block, and says so when it cannot."""
+    """benchmarks/report.py fills every block, and fails with a message for an unknown one."""
     text = "".join((ROOT / name).read_text(encoding="utf8") for name in MEASURED)
     names = re.findall(r"<!-- results: ([\w-]+) -->", text)
     assert len(names) == text.count("<!-- /results -->")
@@ -211,7 +218,7 @@ def test_result_blocks_are_known():
 
 
 def rows(name: str, after: str) -> dict[str, list[str]]:
-    """The cells of the rows of the first table behind a line, by the first cell."""
+    """The cells of the rows of the first table after a line, by the first cell."""
     lines = iter((ROOT / name).read_text(encoding="utf8").partition(after)[2].splitlines())
     table: dict[str, list[str]] = {}
     for line in lines:
@@ -223,9 +230,9 @@ def rows(name: str, after: str) -> dict[str, list[str]]:
     return table
 
 
-def test_readme_figures_are_the_measured_ones():
-    """The network's are those of the tables that benchmarks/report.py fills, the default's those of bench_reader; the
-    others stand in docs."""
+def test_readme_numbers_are_the_measured_ones():
+    """The numbers of the network are those of the tables that benchmarks/report.py fills, those of the boosted trees
+    are in the section about them; the others are somewhere in docs."""
     shown = rows("README.md", "## Accuracy and speed")
     measured = rows("docs/experiments/shipped.md", "<!-- results: accuracy -->")
     trees = rows("docs/experiments/shipped.md", "## Boosted trees with a span model")
@@ -239,10 +246,10 @@ def test_readme_figures_are_the_measured_ones():
     assert shown["tokens per second on one core, parser alone"][0] == speed["default"][0]
     text = "".join((ROOT / name).read_text(encoding="utf8") for name in MEASURED)
     part = prose("README.md").partition("## Accuracy and speed")[2].partition("\n## ")[0]
-    figures = re.findall(r"\d+\.\d\d? / \d+\.\d\d?(?=[ ;.]|$)|\d+\.\d\d?|\d+,\d{3}", part)
-    assert len(figures) > 40
-    for figure in figures:
-        assert re.search(rf"(?<![\d.]){re.escape(figure)}(?!\d)", text), f"{figure} is in no table of docs"
+    numbers = re.findall(r"\d+\.\d\d? / \d+\.\d\d?(?=[ ;.]|$)|\d+\.\d\d?|\d+,\d{3}", part)
+    assert len(numbers) > 40
+    for number in numbers:
+        assert re.search(rf"(?<![\d.]){re.escape(number)}(?!\d)", text), f"{number} is in no table of docs"
 
 
 def test_report_fills_blocks(tmp_path):
@@ -289,7 +296,8 @@ def test_readme_python_runs(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.embedded
 def test_readme_picture_and_limits(nlp):
-    """The picture is the shipped parser's tree, and what the README says of the tagger's errors is so."""
+    """The picture shows the tree of the shipped parser, and the README's statements about the tagger's errors are
+    true."""
     (tree,) = trees(nlp("The dog that slept in the garden wants its bone."))
     for theme in ("light", "dark"):
         drawn = (ROOT / "docs" / "img" / f"tree_{theme}.svg").read_text(encoding="utf8")
@@ -304,9 +312,9 @@ def test_use_runs(tmp_path, monkeypatch, capsys):
     namespace: dict = {}
     for block in blocks("docs/use.md", "python"):
         run_python(block, "docs/use.md", namespace)
-    said = capsys.readouterr().out
-    assert "(S (NP (PRP It)) (VP (VBD slept)) (. .))" in said and "('He', 'nsubj', 'put')" in said
-    assert (tmp_path / "tree.svg").read_text().startswith("<svg") and "┌─" in said
+    output = capsys.readouterr().out
+    assert "(S (NP (PRP It)) (VP (VBD slept)) (. .))" in output and "('He', 'nsubj', 'put')" in output
+    assert (tmp_path / "tree.svg").read_text().startswith("<svg") and "┌─" in output
     assert "prefers-color-scheme" in (tmp_path / "spans.html").read_text()
 
 
@@ -333,8 +341,8 @@ def test_index_and_faq_run(capsys):
     for name in ("docs/index.md", "docs/faq.md"):
         for block in blocks(name, "python"):
             run_python(block, name, namespace)
-    said = capsys.readouterr().out
-    assert "PP | on the mat\n" in said and "('INTJ', 0, 5)" in said and "(NP (DT The) (JJ left) (NN leg))" in said
+    output = capsys.readouterr().out
+    assert "PP | on the mat\n" in output and "('INTJ', 0, 5)" in output and "(NP (DT The) (JJ left) (NN leg))" in output
 
 
 @pytest.mark.embedded

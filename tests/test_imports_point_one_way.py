@@ -1,7 +1,7 @@
-"""The house of docs/design.md: rooms import only the rooms below them; nothing imports the trainers.
+"""The layers of docs/design.md: subpackages import only subpackages below them; nothing imports the trainers.
 
-Read from the source by AST, so that imports inside functions count as well. What is only imported for type
-checking does not count: it creates no dependency at run time.
+Imports are read from the syntax tree, so those inside functions count as well. Imports for type checking only do not
+count: they create no dependency at run time.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ALLOWED: dict[str, set[str]] = {
         "base", "trees", "scoring", "kernels", "features", "model", "models", "parsers", "viz", "query", "pipeline",
         "web", "package",
     },
-    # __init__ offers load() and, at first use, the functions of pipeline.attributes; __main__ is the command
+    # __init__ exports load() and, at first use, the functions of pipeline.attributes; __main__ is the command
     # line
     "package": {"base", "models", "pipeline", "web", "cli"},
 }  # fmt: skip
@@ -47,28 +47,29 @@ TRAINING: dict[str, set[str]] = {
     "runs": set(),
     "data": {"runs"},
     "recurrent": set(),
-    **{room: {"runs", "data"} for room in TRAINERS},
-    **{room: {"runs", "data", "recurrent"} for room in ("span", "pos_tagger")},
+    **{subpackage: {"runs", "data"} for subpackage in TRAINERS},
+    **{subpackage: {"runs", "data", "recurrent"} for subpackage in ("span", "pos_tagger")},
     "self_train": {"runs", "data"} | TRAINERS,
     "supertag_adaptation": {"runs", "data", "self_train"} | TRAINERS,
     "studies": {"runs", "data", "recurrent"} | TRAINERS | COMPOSITES,
     "cli": {"runs", "data", "recurrent", "studies"} | TRAINERS | COMPOSITES,
     "__main__": {"cli"},
 }
-"""Room of training/: rooms of training/ that it may import beside its own. All may import the package."""
+"""Subpackage of training/ -> other subpackages of training/ that it may import. All may import the package."""
 EXCEPTIONS = {
     "trees/heads_compiled.py": {"kernels"},
 }
-"""File: rooms it may import beside its room's. Head rules are data of `trees` that a kernel applies."""
+"""File -> subpackages that it may import in addition to those of its own. Head rules are data of `trees` that a kernel
+applies."""
 NUMBA = {"kernels/jit.py", "kernels/cache_state.py", "kernels/vectors.py"}
-"""Who imports numba: the decorator that all kernels go through, who looks whether its cache is filled, and code that
-kernels cannot say."""
+"""Files that import numba: the decorator of all kernels, the check whether its cache is filled, and code that kernels
+cannot express."""
 NUMBA_VERSION_ONLY = {"cli/info.py"}
-"""Imports numba to say its version."""
+"""A file that imports numba only to print its version."""
 
 
-def room_of(module: str) -> str:
-    """The room of a module of the package, by its dotted name."""
+def subpackage_of(module: str) -> str:
+    """The subpackage of a module of the package, given by its dotted name."""
     parts = module.split(".")
     if len(parts) == 1 or not any((PACKAGE / f"{parts[1]}{end}").exists() for end in ("", ".py")):
         return "package"  # a name of the package itself, such as spacy_dtparse.load
@@ -86,7 +87,7 @@ def _type_checking_only(tree: ast.Module) -> set[ast.AST]:
 
 
 def imported_modules(path: Path, root: Path = ROOT) -> set[str]:
-    """Absolute dotted names of what a file imports at run time; `from a import b` gives a.b."""
+    """Absolute dotted names of the modules that a file imports at run time; `from a import b` gives a.b."""
     tree = ast.parse(path.read_text(encoding="utf8"))
     skipped = _type_checking_only(tree)
     package = list(path.relative_to(root).parent.parts)
@@ -107,62 +108,63 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_rooms_import_only_what_is_below(path):
+def test_subpackages_import_only_what_is_below(path):
     name = str(path.relative_to(PACKAGE).as_posix())
-    room = room_of(".".join(path.relative_to(ROOT).with_suffix("").parts))
-    assert room in ALLOWED, f"{name} is in a room that docs/design.md does not know"
-    allowed = ALLOWED[room] | {room} | EXCEPTIONS.get(name, set())
+    subpackage = subpackage_of(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    assert subpackage in ALLOWED, f"{name} is in a subpackage that docs/design.md does not describe"
+    allowed = ALLOWED[subpackage] | {subpackage} | EXCEPTIONS.get(name, set())
     for module in imported_modules(path):
         top = module.split(".")[0]
         assert top not in ("training", "tests", "benchmarks"), f"{name} imports {module}"
         if top == "spacy_dtparse":
-            assert room_of(module) in allowed, (
-                f"{name} ({room}) imports {module}; allowed are {sorted(allowed)}"
+            assert subpackage_of(module) in allowed, (
+                f"{name} ({subpackage}) imports {module}; allowed are {sorted(allowed)}"
             )
         if top == "numba":
             assert name in NUMBA | NUMBA_VERSION_ONLY, f"{name} imports numba; use kernels.jit.kernel"
-        if top == "spacy" and room not in ("pipeline", "web", "cli", "package"):
-            raise AssertionError(f"{name} ({room}) imports spaCy")
+        if top == "spacy" and subpackage not in ("pipeline", "web", "cli", "package"):
+            raise AssertionError(f"{name} ({subpackage}) imports spaCy")
 
 
 @pytest.mark.parametrize(
     "path", sorted((ROOT / "training").rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT))
 )
 def test_trainers_do_not_import_one_another(path):
-    room = path.relative_to(ROOT / "training").with_suffix("").parts[0]
-    if room == "__init__":
+    subpackage = path.relative_to(ROOT / "training").with_suffix("").parts[0]
+    if subpackage == "__init__":
         return
-    assert room in TRAINING, f"{path} is in a room of training/ that docs/design.md does not know"
+    assert subpackage in TRAINING, f"{path} is in a subpackage of training/ that docs/design.md does not describe"
     for module in imported_modules(path):
         top, *rest = module.split(".")
         assert top not in ("tests", "benchmarks"), f"{path} imports {module}"
-        if top == "training" and rest[0] != room:
-            assert rest[0] in TRAINING[room], f"{path} imports {module}; allowed are {sorted(TRAINING[room])}"
+        if top == "training" and rest[0] != subpackage:
+            allowed = sorted(TRAINING[subpackage])
+            assert rest[0] in allowed, f"{path} imports {module}; allowed are {allowed}"
 
 
-DRAWERS = {"trees", "span", "pcfg", "linear"}
-"""Of kernels, features and model: no arrow goes from one to another, nor from what they share to one of them."""
+TASK_FOLDERS = {"trees", "span", "pcfg", "linear"}
+"""Folders of kernels, features and model: none imports another one, and code that they share imports none of them."""
 
 
-def drawer_of(module: str) -> str | None:
-    """The drawer of a module of kernels, features or model; None for what all drawers share, and elsewhere."""
+def task_folder_of(module: str) -> str | None:
+    """The task folder of a module of kernels, features or model; None for shared code and for other modules."""
     parts = module.split(".")
     if len(parts) < 3 or parts[1] not in ("kernels", "features", "model"):
         return None
-    return parts[2] if parts[2] in DRAWERS else None
+    return parts[2] if parts[2] in TASK_FOLDERS else None
 
 
-def test_drawers_do_not_import_one_another():
+def test_task_folders_do_not_import_one_another():
     seen = set()
     for path in FILES:
         name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         if name.split(".")[1] not in ("kernels", "features", "model"):
             continue
-        drawer = drawer_of(name)
-        seen.add(drawer)
+        folder = task_folder_of(name)
+        seen.add(folder)
         for module in imported_modules(path):
-            assert drawer_of(module) in (None, drawer), f"{name} imports {module}"
-    assert seen == DRAWERS | {None}
+            assert task_folder_of(module) in (None, folder), f"{name} imports {module}"
+    assert seen == TASK_FOLDERS | {None}
 
 
 def test_sibling_parsers_do_not_import_one_another():
@@ -183,27 +185,27 @@ def test_the_design_document_says_the_same():
     documented = dict(re.findall(r"^\| `([a-z]+)/` \|[^|]*\| ([^|]*) \|$", text, re.MULTILINE))
     order = list(documented)
     assert set(order) == set(ALLOWED) - {"base", "package"} | {"training"}
-    for room in set(order) - {"training"}:
-        said = set(re.findall(r"[a-z]+", documented[room]))
-        if said == {"all", "above"}:
-            said = {"base", *order[: order.index(room)]}
-        assert ALLOWED[room] - {"package"} <= said, (
-            f"{room} may import more in this test than in docs/design.md"
+    for subpackage in set(order) - {"training"}:
+        listed = set(re.findall(r"[a-z]+", documented[subpackage]))
+        if listed == {"all", "above"}:
+            listed = {"base", *order[: order.index(subpackage)]}
+        assert ALLOWED[subpackage] - {"package"} <= listed, (
+            f"{subpackage} may import more in this test than in docs/design.md"
         )
     trainers = dict(re.findall(r"^\| `training/([a-z_]+)/` \|[^|]*\| ([^|]*) \|$", text, re.MULTILINE))
     assert set(trainers) == set(TRAINING) - {"__main__"}
-    for room, said in trainers.items():
-        words = set(re.findall(r"[a-z_]+", said))
+    for subpackage, listed in trainers.items():
+        words = set(re.findall(r"[a-z_]+", listed))
         named = words & set(TRAINING) | (TRAINERS if "trainers" in words else set())
         if words == {"all", "above"}:
-            named = set(list(trainers)[: list(trainers).index(room)])
-        assert TRAINING[room] == named, f"{room} may import other rooms in this test than in docs/design.md"
-    for name, rooms in EXCEPTIONS.items():
-        assert re.search(rf"`{re.escape(name)}`[^\n]*`{'`, `'.join(sorted(rooms))}`", text), name
+            named = set(list(trainers)[: list(trainers).index(subpackage)])
+        assert TRAINING[subpackage] == named, f"{subpackage}: this test and docs/design.md allow different imports"
+    for name, subpackages in EXCEPTIONS.items():
+        assert re.search(rf"`{re.escape(name)}`[^\n]*`{'`, `'.join(sorted(subpackages))}`", text), name
 
 
-def test_the_test_sees_imports(tmp_path):
-    """The reader of imports itself: relative, nested and type-checking imports."""
+def test_imports_are_found(tmp_path):
+    """Test `imported_modules` itself: relative, nested and type-checking imports."""
     path = tmp_path / "spacy_dtparse" / "trees" / "bad.py"
     path.parent.mkdir(parents=True)
     path.write_text(

@@ -1,4 +1,4 @@
-"""The check of distributions notices what is missing, foreign, or without a licence."""
+"""Tests that the check of distributions finds missing files, foreign files, and files without a licence."""
 
 from __future__ import annotations
 

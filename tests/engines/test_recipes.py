@@ -1,6 +1,6 @@
-"""The recipes of docs/engines.md, as they stand, each in processes of its own, one of which is killed in its work.
+"""The unchanged recipes of docs/engines.md, each run in separate processes, one of which is killed while it works.
 
-Needs the extra `engines`; Spark also needs Java. `.ci/run` runs these in an environment of their own.
+The tests need the extra `engines`; Spark also needs Java. `.ci/run` runs them in a separate environment.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ PARTS = 8
 JAVA = 17
 """The oldest Java that Spark 4 runs on."""
 MINUTES = 4
-"""How long a job may take, on a busy machine."""
+"""The time that a job may take on a busy machine."""
 
 
 def java_version() -> int:
-    """0 where there is none."""
+    """Return the major version of the installed Java, 0 if there is none."""
     if shutil.which("java") is None:
         return 0
     said = subprocess.run(["java", "-version"], capture_output=True, text=True).stderr
@@ -45,15 +45,15 @@ def java_version() -> int:
 
 
 def parent(process: int) -> int:
-    """The process that started one."""
+    """Return the id of the parent of a process."""
     return int(re.search(r"^PPid:\s*(\d+)", Path(f"/proc/{process}/status").read_text(), re.MULTILINE)[1])
 
 
 @pytest.fixture(scope="module")
 def texts():
-    """Our everyday sentences in twos, among them a text that is none, an empty one, and two that are too long. A batch
-    ends with such a one, and each is the last of a part: so a process in its second batch has done a part, and one that
-    is given all parts at once, in any order, has a second batch."""
+    """Pairs of everyday sentences; four of the texts are None, empty, or too long (two). Such a text ends a batch, and
+    each is the last of a part. So a process in its second batch has finished a part, and a process that is given all
+    parts at once, in any order, has a second batch."""
     trees = read_trees(ROOT / "assets" / "everyday" / "dev.mrg")
     words = [" ".join(tree.words) for tree in trees]
     found = [" ".join(words[k : k + 2]) for k in range(0, len(words), 2)]
@@ -63,7 +63,7 @@ def texts():
 
 @pytest.fixture(scope="module")
 def rows(texts):
-    """What one process makes of them."""
+    """The rows of all texts, computed in one process."""
     found, last = list(parse_rows(texts)), len(texts) - 1
     errors = {row["id"]: row["error"] for row in found if row["error"]}
     assert {*errors} == {5, last - 1, last} and "NoneType" in errors[5]
@@ -72,7 +72,7 @@ def rows(texts):
 
 
 class Job:
-    """A recipe in a folder of its own."""
+    """A recipe in a separate folder."""
 
     def __init__(self, folder: Path, texts: list, name: str, **environment: str):
         pa = pytest.importorskip("pyarrow")
@@ -98,10 +98,9 @@ class Job:
         self.command = [str(python), name]
 
     def run(self, kill: str | None = "worker", fails: bool = False) -> list[int]:
-        """The ids of the processes that loaded a pipeline, in order; `fails`: whether the script then does.
-
-        One of them is killed on the way: itself, or with "executor" the process that started the one that started it.
-        """
+        """Run the script and return the ids of the processes that loaded a pipeline, in order; `fails`: whether the
+        script is expected to fail. One of these processes is killed during the run; with "executor", its grandparent
+        is."""
         for name in ("loads", "sprung", "caught"):
             (self.watched / name).unlink(missing_ok=True)
         if kill:
@@ -148,12 +147,12 @@ class Job:
 
 @pytest.fixture
 def job(tmp_path, texts):
-    """Make a Job of the recipe with that name."""
+    """Return a function that makes a Job of the recipe with a given name."""
     return lambda name, **environment: Job(tmp_path, texts, name, **environment)
 
 
 def spark(master: str) -> dict[str, str]:
-    """The environment of a Spark job; skips where Spark cannot run."""
+    """The environment of a Spark job; skips the test if Spark cannot run."""
     pytest.importorskip("pyspark")
     if java_version() < JAVA:
         pytest.skip(f"Spark needs Java {JAVA} or newer; found {java_version() or 'none'}")
@@ -178,7 +177,7 @@ def test_the_first_texts(tmp_path):
 
 
 def test_one_machine(job, rows):
-    """The pool breaks when a process dies; a second run finishes the work, and does none of it twice."""
+    """The pool breaks if a process dies; a second run finishes the work and repeats none of it."""
     done = job("one_machine.py")
     done.run(fails=True)
     assert "BrokenProcessPool" in (done.folder / "log").read_text()
@@ -224,14 +223,14 @@ def test_ray_data(job, rows):
 
 
 def test_spark_arrow(job, rows):
-    """On a cluster of two Java processes; one dies, with the worker of Python that it has."""
+    """Run on a cluster of two Java processes; one dies together with its Python worker."""
     done = job("spark_arrow.py", **spark("local-cluster[2,1,1024]"))
     done.run("executor")
     assert done.table("trees") == rows
 
 
 def test_spark_pandas(job, rows):
-    """In one Java process, of which a worker of Python dies."""
+    """Run in one Java process; one of its Python workers dies."""
     done = job("spark_pandas.py", **spark("local[2,4]"))
     done.run()
     expected: dict[int, list] = {}

@@ -21,7 +21,7 @@ from .store import BITS, Entry, Stored, kernel_target  # noqa: E402
 
 
 def main() -> int:
-    """Compare or write digests; the exit code: 1 where some differ."""
+    """Compare or write digests; returns the exit code, 1 if some differ."""
     parser = argparse.ArgumentParser(prog="python -m tests.golden", description=__doc__)
     parser.add_argument("--write", action="store_true", help="write the digests instead of comparing")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="groups, or beginnings of entries' names")

@@ -1,5 +1,5 @@
-"""Entries of what is asked of the shipped parsers beside parses: k best trees, probabilities, constraints,
-explanations, patterns."""
+"""Entries of the shipped parsers other than parses: k best trees, probabilities, constraints, explanations,
+patterns."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .parsing import brackets, pipeline
 from .store import Entry, bits, same, text
 
 K_BEST_TEXTS = {"en_dtparse": 24, "en_span": 40, "en_trees": 12, "en_pcfgla": 10}
-"""Sentences whose best trees are listed."""
+"""Number of sentences whose best trees are listed."""
 EXPLAINED = {"en_dtparse": 6, "en_span": 10, "en_trees": 5, "en_pcfgla": 4}
-"""Sentences whose constituents are explained."""
+"""Number of sentences whose constituents are explained."""
 CONSTRAINED = {"en_dtparse": 16, "en_span": 24, "en_trees": 10, "en_pcfgla": 6}
-"""Sentences parsed under constraints."""
+"""Number of sentences parsed under constraints."""
 PROBABLE = {"en_dtparse": 30, "en_span": 60, "en_pcfgla": 6}
-"""Sentences of which probabilities are told; en_trees has no calibration."""
+"""Number of sentences with probabilities; en_trees has no calibration."""
 PATTERNS = {
     "object": ["VP < (NP=object !< CC)"], "clause": ["S|SBAR << VBZ", "SBARQ"], "long": ["NP <, DT <- (NN . IN)"],
     "place": ["PP < (IN . (NP=where <# NN))"],
@@ -30,7 +30,7 @@ PATTERNS = {
 
 
 def k_best_entries(name: str) -> Iterator[Entry]:
-    """The best trees of sentences."""
+    """Yield entries of the best trees of sentences."""
     nlp = pipeline(name)
     listed = [spacy_dtparse.k_best(nlp, one, 5) for one in _single(nlp, K_BEST_TEXTS[name])]
     yield same(f"{name}/k best", [[[one.rank, one.brackets, one.status] for one in own] for own in listed])
@@ -42,20 +42,20 @@ def k_best_entries(name: str) -> Iterator[Entry]:
 
 
 def probability_entries(name: str) -> Iterator[Entry]:
-    """Probabilities of constituents and trees."""
+    """Yield entries of the probabilities of constituents and trees."""
     if name not in PROBABLE:
         return
     docs = list(project.with_probabilities(name).pipe(sentences.short(PROBABLE[name]), batch_size=16))
     yield same(f"{name}/with probabilities", [brackets(doc) for doc in docs])
-    told = [[spacy_dtparse.probability(span) for span in doc._.constituents] for doc in docs]
-    yield bits(f"{name}/probabilities of constituents", told)
+    described = [[spacy_dtparse.probability(span) for span in doc._.constituents] for doc in docs]
+    yield bits(f"{name}/probabilities of constituents", described)
     trees = [[project.rounded(spacy_dtparse.tree_probability(one)) for one in doc.sents] for doc in docs]
     yield bits(f"{name}/probabilities of trees", trees)
 
 
 def constraint_entries(name: str) -> Iterator[Entry]:
-    """Parses under constraints that can hold: a constituent of the second best tree is asked for, one of the best
-    forbidden."""
+    """Yield entries of parses under satisfiable constraints: a constituent of the second best tree is required, or one
+    of the best tree is forbidden."""
     nlp = pipeline(name)
     component = project.component_of(nlp)
     found, scores = [], []
@@ -74,8 +74,9 @@ def constraint_entries(name: str) -> Iterator[Entry]:
 
 
 def _wanted(nlp: Language, doc: Doc, number: int) -> list[tuple[str, int, int]]:
-    """Constraints of a sentence, by turns: a constituent that only the second best tree has, with or without its label;
-    none of a label where the best tree has it; no constituent there at all."""
+    """Return the constraint of sentence `number`, one of four kinds in turn: a constituent that only the second best
+    tree has, with or without its label; no constituent of a label where the best tree has one; no constituent at all
+    there."""
     best, *others = spacy_dtparse.k_best(nlp, doc, 2)
     own = [one for one in best.constituents if 1 < one[2] - one[1] < len(doc)]
     new = [one for one in others[0].constituents if one not in best.constituents] if others else []
@@ -90,7 +91,7 @@ def _wanted(nlp: Language, doc: Doc, number: int) -> list[tuple[str, int, int]]:
 
 
 def _untouched(doc: Doc) -> Doc:
-    """A Doc with the same words, tags and sentences, not parsed."""
+    """Return an unparsed Doc with the same words, tags and sentences."""
     return Doc(
         doc.vocab, words=[token.text for token in doc], spaces=[bool(token.whitespace_) for token in doc],
         tags=[token.tag_ for token in doc], sent_starts=[bool(token.is_sent_start) for token in doc],
@@ -98,19 +99,19 @@ def _untouched(doc: Doc) -> Doc:
 
 
 def explanation_entries(name: str) -> Iterator[Entry]:
-    """Explanations of all constituents of some sentences."""
+    """Yield entries of explanations of all constituents of some sentences."""
     nlp = pipeline(name)
-    told: list[tuple[Any, Any, str]] = []
+    described: list[tuple[Any, Any, str]] = []
     for doc in _single(nlp, EXPLAINED[name]):
-        told += map(project.told_of_explanation, spacy_dtparse.explanations(nlp, doc))
-        told.append(project.told_of_explanation(spacy_dtparse.explain(nlp, doc._.constituents[-1])))
-    yield same(f"{name}/explanations", [names for names, _, _ in told])
-    yield bits(f"{name}/explanations, numbers", [numbers for _, numbers, _ in told])
-    yield text(f"{name}/explanations as text", [said for _, _, said in told])
+        described += map(project.describe_explanation, spacy_dtparse.explanations(nlp, doc))
+        described.append(project.describe_explanation(spacy_dtparse.explain(nlp, doc._.constituents[-1])))
+    yield same(f"{name}/explanations", [names for names, _, _ in described])
+    yield bits(f"{name}/explanations, numbers", [numbers for _, numbers, _ in described])
+    yield text(f"{name}/explanations as text", [said for _, _, said in described])
 
 
 def pattern_entries(name: str) -> Iterator[Entry]:
-    """What patterns find in parsed Docs, drawings, and tables."""
+    """Yield entries of the matches of patterns in parsed Docs, of drawings, and of tables."""
     nlp = pipeline(name)
     docs = _single(nlp, 60)
     matcher = spacy_dtparse.ConstituentMatcher(nlp.vocab)
@@ -124,6 +125,6 @@ def pattern_entries(name: str) -> Iterator[Entry]:
 
 
 def _single(nlp: Language, count: int) -> list[Doc]:
-    """Parsed texts of one sentence."""
+    """Return parsed texts that are one sentence."""
     docs = nlp.pipe(sentences.short(count), batch_size=16)
     return [doc for doc in docs if len(list(doc.sents)) == 1]

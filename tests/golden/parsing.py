@@ -1,4 +1,4 @@
-"""Entries of the shipped pipelines: what they write into Docs, what their parsers say, what they store."""
+"""Entries of the shipped pipelines: the annotation of Docs, the results of the parsers, the stored data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from . import project, sentences
 from .store import Entry, bits, same
 
 SUBSET = {"en_pcfgla": 6, "en_trees": 4}
-"""Of the slow ones every n-th text only; the others parse all."""
+"""The slow parsers parse every n-th text only; the others parse all."""
 BATCH_SIZE = 64
 
 
@@ -32,7 +32,7 @@ def parsed(name: str) -> tuple[Doc, ...]:
 
 
 def tagger_entries(group: str) -> Iterator[Entry]:
-    """Tags, sentence starts, stored bytes of the tagger, and its tags with other settings."""
+    """Yield entries of tags, sentence starts, the stored bytes of the tagger, and its tags with other settings."""
     nlp = pipeline(project.NETWORK)
     docs = parsed(project.NETWORK)
     yield same(f"{group}/words", [[token.text_with_ws for token in doc] for doc in docs])
@@ -51,7 +51,7 @@ def tagger_entries(group: str) -> Iterator[Entry]:
 
 
 def constituent_entries(name: str) -> Iterator[Entry]:
-    """What a parser of constituents writes into Docs, and its bytes."""
+    """Yield entries of the annotation of a constituent parser, and of its bytes."""
     nlp, docs = pipeline(name), parsed(name)
     component = project.component_of(nlp)
     yield same(f"{name}/tags", [[token.tag_ for token in doc] for doc in docs])
@@ -75,33 +75,33 @@ def constituent_entries(name: str) -> Iterator[Entry]:
 
 
 def _parser_entries(name: str, component: Any, docs: Sequence[Doc]) -> Iterator[Entry]:
-    """Parses with other settings, with spines, and probabilities of constituents."""
+    """Yield entries of parses with other settings and with spines, and of probabilities of constituents."""
     few = [one for doc in docs[::4] for one in project.sentences_of(component, doc)][:: SUBSET.get(name, 1)]
     for named, settings in project.variants_of(name).items():
         parser = project.parser_of(component, **settings)
-        told = [project.told_of(parser.parse(*one)) for one in few]
-        yield same(f"{name}/with {named}", [first for first, _ in told])
-        yield bits(f"{name}/with {named}, numbers", [second for _, second in told])
+        described = [project.describe_parse(parser.parse(*one)) for one in few]
+        yield same(f"{name}/with {named}", [first for first, _ in described])
+        yield bits(f"{name}/with {named}, numbers", [second for _, second in described])
     parser = project.parser_of(component)
     short = [one for one in few if 4 <= len(one[0]) <= 14][:20]
     posteriors = [sorted(parser.span_posteriors(*one).items()) for one in short if _has_posteriors(parser)]
     yield bits(f"{name}/posteriors", posteriors)
     if getattr(parser, "reads_spines", False):
-        told = []
+        described = []
         for one in short:
             best = parser.parse_k_best(*one, 3)
-            told.append(project.told_of(parser.parse(*one, project.spine_texts(best))))
-        yield same(f"{name}/with spines", [first for first, _ in told])
-        yield bits(f"{name}/with spines, numbers", [second for _, second in told])
+            described.append(project.describe_parse(parser.parse(*one, project.spine_texts(best))))
+        yield same(f"{name}/with spines", [first for first, _ in described])
+        yield bits(f"{name}/with spines, numbers", [second for _, second in described])
 
 
 def _has_posteriors(parser: Any) -> bool:
-    """Whether a parser knows probabilities; boosted trees do where they have a reader."""
+    """Whether a parser computes probabilities; boosted trees do if they have a span model."""
     return parser.calibration is not None
 
 
 def dependency_entries(name: str) -> Iterator[Entry]:
-    """What the parser of heads writes into Docs, its numbers, and its bytes."""
+    """Yield entries of the annotation of the dependency parser, of its scores, and of its bytes."""
     nlp, docs = pipeline(name), parsed(name)
     component = project.component_of(nlp)
     yield same(f"{name}/heads", [[token.head.i for token in doc] for doc in docs])
@@ -114,16 +114,16 @@ def dependency_entries(name: str) -> Iterator[Entry]:
     columns = [one for doc in docs[::3] for one in project.columns_of(component, doc)]
     for named, settings in {"given settings": {}, **project.variants_of(name)}.items():
         parser = project.parser_of(component, **settings)
-        told = [project.told_of_links(parser.parse(one)) for one in columns]
-        yield same(f"{name}/with {named}", told)
+        described = [project.describe_dependencies(parser.parse(one)) for one in columns]
+        yield same(f"{name}/with {named}", described)
     parser = project.parser_of(component)
-    told = [[project.told_of_links(one) for one in parser.parse_k_best(own, 4)] for own in columns[:25]]
-    yield same(f"{name}/k best", told)
+    described = [[project.describe_dependencies(one) for one in parser.parse_k_best(own, 4)] for own in columns[:25]]
+    yield same(f"{name}/k best", described)
     yield same(f"{name}/scores of links", [parser.link_scores(own) for own in columns[:25]])
 
 
 def stored_entries(name: str, nlp: Language, component: Any) -> Iterator[Entry]:
-    """The bytes of component and parser, labels, and the config that a saved pipeline would have."""
+    """Yield entries of the bytes of component and parser, the labels, and the config of a saved pipeline."""
     yield same(f"{name}/component bytes", component.to_bytes())
     parser = project.parser_of(component)
     yield same(f"{name}/model bytes", parser.to_bytes())
@@ -133,10 +133,10 @@ def stored_entries(name: str, nlp: Language, component: Any) -> Iterator[Entry]:
 
 
 def brackets(doc: Doc) -> list[str]:
-    """The trees of a Doc's sentences."""
+    """The bracketed trees of a Doc's sentences."""
     return [sentence._.parse_string for sentence in doc.sents] if len(doc) else []
 
 
 def span_facts(span: Span) -> list[Any]:
-    """Place, label and level in a chain of a constituent."""
+    """The position and label of a constituent, and its level in a chain."""
     return [span.start, span.end, span.label_, span.id_]

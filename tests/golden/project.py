@@ -1,4 +1,4 @@
-"""The names of the project that golden digests need, all in this file, so that they are renamed in one place."""
+"""All names of the project that golden digests use, in one file, so that they are renamed in one place."""
 
 from __future__ import annotations
 
@@ -23,17 +23,18 @@ from spacy_dtparse.trees.spines import format_spine, spines
 from tests.teacher_shards import made_shard
 
 NETWORK = "en_span"
-"""The pipeline whose parser is a network alone."""
+"""The pipeline whose parser is a network without boosted trees."""
 
 SETTINGS = {
     "budget": "budget", "most tokens": "max_tokens", "confident": "shift_threshold",
-    "gate": "window_filter", "trust": "marginal_weight", "sure": "commit_threshold", "whole": "attach_unattached", "betas": "betas", "networks": "networks", "penalty": "penalty", "prune": "prune",
-    "beam": "beam", "tags": "tags", "decoder": "decoder", "candidates": "candidates_n", "stages": "stages",
-    "heads": "heads", "probabilities": "probabilities", "constraints": "constraints_key",
+    "gate": "window_filter", "trust": "marginal_weight", "sure": "commit_threshold", "whole": "attach_unattached",
+    "betas": "betas", "networks": "networks", "penalty": "penalty", "prune": "prune", "beam": "beam",
+    "tags": "tags", "decoder": "decoder", "candidates": "candidates_n", "stages": "stages", "heads": "heads",
+    "probabilities": "probabilities", "constraints": "constraints_key",
 }  # fmt: skip
-"""{word in the names of entries: setting}; the words stay as they were when the entries were written."""
+"""{word in the names of entries: setting}; the words do not change when settings are renamed."""
 SPAN_SETTINGS = {**SETTINGS, "confident": "ensemble_threshold"}
-"""The same of the span parser."""
+"""The same for the span parser."""
 
 _VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
     "en_dtparse": (
@@ -51,13 +52,13 @@ _VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
     ),
     "en_bpm": ({"stages": 1}, {"most tokens": 7}, {"decoder": "spanning"}, {"decoder": "projective", "heads": 3}),
 }  # fmt: skip
-"""Settings that run other code, by pipeline."""
+"""Settings that use other code than the defaults, by pipeline."""
 
 TAGGER_VARIANTS = ({"most tokens": 5}, {"most tokens": 40})
 
 
 def load(name: str, **config: Any) -> Language:
-    """The shipped pipeline of that name; `config`: settings of its parser, by our names."""
+    """Load the shipped pipeline of that name; `config`: settings of its parser, by the words in `SETTINGS`."""
     own = {SETTINGS[key]: value for key, value in config.items()}
     return spacy_dtparse.load(name, **({"config": {"components": {PARSERS[name]: own}}} if own else {}))
 
@@ -68,34 +69,34 @@ def model_file(name: str) -> str:
 
 
 def with_probabilities(name: str) -> Language:
-    """The pipeline whose parser tells probabilities."""
+    """Load the pipeline with a parser that computes probabilities."""
     return load(name, probabilities=True)
 
 
 def component_of(nlp: Language) -> Any:
-    """The component that wrote the last of the annotation: the parser of heads, or of constituents."""
+    """The component that wrote the last annotation: the dependency parser, else the constituent parser."""
     return next(pipe for _, pipe in reversed(nlp.components) if isinstance(pipe, ConstituentPipe | BpmParser))
 
 
 def tagger_of(nlp: Language) -> Any:
-    """The component that tags."""
+    """The component that sets tags."""
     return next(pipe for _, pipe in nlp.components if isinstance(pipe, RecurrentTaggerPipe))
 
 
 def parser_of(component: Any, **changes: Any) -> Any:
-    """The parser of a component, with its settings and then those of `changes`, by our names."""
+    """The parser of a component with its settings, changed by `changes` (by the words in `SETTINGS`)."""
     parser = component.configured_parser
     names = SPAN_SETTINGS if parser.name == "span" else SETTINGS
     return parser.with_settings(**{names[name]: value for name, value in changes.items()}) if changes else parser
 
 
 def variants_of(name: str) -> dict[str, dict[str, Any]]:
-    """Settings to be tried with a shipped pipeline, by a name for the entry."""
+    """The settings to try with a shipped pipeline, by a name for the entry."""
     return {_named(one): one for one in _VARIANTS[name]}
 
 
 def tagger_variants() -> dict[str, dict[str, Any]]:
-    """Settings to be tried with the tagger, by a name for the entry."""
+    """The settings to try with the tagger, by a name for the entry."""
     return {_named(one): one for one in TAGGER_VARIANTS}
 
 
@@ -109,37 +110,40 @@ def constraints_key(component: Any) -> str:
 
 
 def spine_texts(results: Sequence[ParseResult]) -> list[list[tuple[str, float]]]:
-    """Spines for each word, those of some trees of a sentence, the first the likeliest."""
+    """The spines of each word in the given trees of its sentence, with probabilities; the first is the most
+    probable."""
     columns = [[format_spine(spine) for spine in spines(one.tree)] for one in results]
-    offered = []
+    candidates = []
     for texts in zip(*columns, strict=True):
-        kept = list(dict.fromkeys(texts))
-        offered.append([(text, 0.9 if rank == 0 else 0.1 / (len(kept) - 1)) for rank, text in enumerate(kept)])
-    return offered
+        distinct = list(dict.fromkeys(texts))
+        others = 0.1 / max(len(distinct) - 1, 1)
+        candidates.append([(text, others if rank else 0.9) for rank, text in enumerate(distinct)])
+    return candidates
 
 
-def told_of(result: ParseResult) -> tuple[list[Any], list[Any]]:
-    """What a parse says: tree and status, and the numbers of it."""
+def describe_parse(result: ParseResult) -> tuple[list[Any], list[Any]]:
+    """Return the content of a parse: tree and status; and its numbers."""
     numbers = [
         result.cost, result.scores, result.n_states, result.n_scored, result.greedy_optimal, result.n_searches,
-        result.ambiguity, result.margin, result.probabilities, rounded(result.tree_probability), result.deadline_exceeded,
+        result.ambiguity, result.margin, result.probabilities, rounded(result.tree_probability),
+        result.deadline_exceeded,
     ]  # fmt: skip
     return [write_tree(result.tree), result.status], numbers
 
 
 def rounded(probability: float | None) -> str:
-    """A probability of a tree to nine digits: its last bits depend on the order of a set, which differs from process to
-    process (`parsers.calibration._expected`)."""
+    """Return the probability of a tree with nine digits. Its last bits depend on the order of a set, which differs
+    between processes (`parsers.calibration._expected`)."""
     return f"{probability:.9g}" if probability is not None else ""
 
 
-def told_of_links(result: Any) -> tuple[list[Any], list[Any]]:
-    """What a parse of heads says: heads, labels and status, and its score."""
+def describe_dependencies(result: Any) -> tuple[list[Any], list[Any]]:
+    """Return the content of a dependency parse: heads, labels and status; and its score."""
     return [result.heads, result.labels, result.status], [result.score]
 
 
-def told_of_explanation(one: Explanation) -> tuple[list[Any], list[Any], str]:
-    """What an explanation says: names and places, numbers, text."""
+def describe_explanation(one: Explanation) -> tuple[list[Any], list[Any], str]:
+    """Return the content of an explanation: names and positions; numbers; text."""
     others = [[other.label, other.start, other.end, other.relation] for other in one.alternatives]
     numbers = [
         one.probability, one.score, one.margin, [other.probability for other in one.alternatives],
@@ -151,30 +155,30 @@ def told_of_explanation(one: Explanation) -> tuple[list[Any], list[Any], str]:
 
 
 def sentences_of(component: Any, doc: Doc) -> list[tuple[Sequence[str], Sequence[str]]]:
-    """Words and tags of the sentences of a Doc that have words, as the component reads them."""
+    """Words and tags of the non-empty sentences of a Doc, as the component reads them."""
     return [(one.words, one.tags) for one in component.read_doc(doc).sentences if one.words]
 
 
 def columns_of(component: Any, doc: Doc) -> list[Any]:
-    """The sentences of a Doc as the parser of heads takes them."""
+    """The sentences of a Doc in the format of the dependency parser."""
     return [columns for columns in component.read_doc(doc).columns if columns is not None]
 
 
 def group_of(doc: Doc, component: Any) -> Any:
-    """The span group that a component of constituents has written."""
+    """The span group that a constituent parser has written."""
     return doc.spans[component.spans_key]
 
 
 def write_shard(path: Path) -> None:
-    """Write a shard of a teacher's beliefs, made up without torch."""
+    """Write a shard of a teacher's marginals, made without torch."""
     made_shard(path)
 
 
 def run_command(arguments: list[str]) -> int:
-    """Run a `dtparse` command; its exit code."""
+    """Run a `dtparse` command and return its exit code."""
     return spacy_dtparse.cli.main(arguments)
 
 
 def run_training(arguments: list[str]) -> int:
-    """Run a command of `python -m training`; its exit code."""
+    """Run a command of `python -m training` and return its exit code."""
     return training.cli.main(arguments)

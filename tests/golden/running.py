@@ -1,4 +1,4 @@
-"""Groups of entries by name, and how they are computed."""
+"""Groups of entries by name, and the functions that compute them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FAST, SLOW = "fast", "slow"
 
 
 def _constituents(name: str) -> Iterator[Entry]:
-    """All entries of a parser of constituents."""
+    """Yield all entries of a constituent parser."""
     for part in (
         parsing.constituent_entries, asking.k_best_entries, asking.probability_entries, asking.constraint_entries,
         asking.explanation_entries,
@@ -20,7 +20,7 @@ def _constituents(name: str) -> Iterator[Entry]:
 
 
 def _network(name: str) -> Iterator[Entry]:
-    """All entries of the network, and those that any parser would do for."""
+    """Yield all entries of the network, and those for which any one parser is enough."""
     yield from _constituents(name)
     yield from asking.pattern_entries(name)
 
@@ -44,8 +44,8 @@ GROUPS: dict[str, Callable[[str], Iterable[Entry]]] = {
 
 
 def names_of(chosen: Iterable[str], slow: bool = True) -> list[str]:
-    """The groups that hold entries whose names begin with one of `chosen`, all of them where nothing is chosen; without
-    the slow ones unless `slow`."""
+    """The groups that may have entries whose names begin with one of `chosen`; all groups if nothing is chosen. Without
+    `slow`, the slow groups are left out."""
     wanted = tuple(chosen)
     groups = [group for group in GROUPS if slow or group not in training_runs.SLOW]
     if not wanted:
@@ -54,7 +54,7 @@ def names_of(chosen: Iterable[str], slow: bool = True) -> list[str]:
 
 
 def entries_of(group: str, chosen: Iterable[str] = ()) -> list[Entry]:
-    """The entries of a group, of those that are chosen. Raises ValueError where two have one name."""
+    """Compute the entries of a group and return the chosen ones. Raises ValueError if two have the same name."""
     wanted = tuple(chosen)
     made = list(GROUPS[group](group))
     names = [one.name for one in made]

@@ -1,4 +1,4 @@
-"""Texts that golden digests are made of: all were written for this project."""
+"""The input texts of golden digests; all were written for this project."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SPECIAL = (
     "soft\u00adhyphen and no\u00a0break",
     "What she said he thought they knew was that the boat the boy the dog bit built sank.",
 )  # fmt: skip
-"""Texts of one word, of none, with odd characters, of lists, brackets, quotations, numbers, addresses."""
+"""Texts of one word or none, with odd characters, lists, brackets, quotations, numbers, addresses."""
 
 LONG = (
     "When the ferry that the council had bought from the islands after the long winter of the strike finally left the "
@@ -42,26 +42,26 @@ LONG = (
 
 @cache
 def texts() -> tuple[str, ...]:
-    """All texts: sentences.txt, special ones, long ones, and one of more than 300 tokens without an end of a
-    sentence."""
+    """All texts: sentences.txt, special ones, long ones, and one of more than 300 tokens without a sentence
+    boundary."""
     return (*_lines(), *SPECIAL, *LONG, over_long())
 
 
 @cache
 def some(every: int) -> tuple[str, ...]:
-    """Every so many of the texts."""
+    """Every `every`-th text."""
     return texts()[::every]
 
 
 @cache
-def short(count: int, most: int = 14) -> tuple[str, ...]:
-    """So many sentences of sentences.txt, from 5 to `most` words by blanks, evenly spread."""
-    found = [line for line in _lines() if 5 <= len(line.split()) <= most]
+def short(count: int, max_words: int = 14) -> tuple[str, ...]:
+    """`count` evenly spread sentences of sentences.txt with 5 to `max_words` words between blanks."""
+    found = [line for line in _lines() if 5 <= len(line.split()) <= max_words]
     return tuple(found[:: max(len(found) // count, 1)][:count])
 
 
 def over_long() -> str:
-    """Clauses joined by commas: one sentence that no chart is made for."""
+    """Clauses joined by conjunctions: one sentence that is too long for a chart."""
     clauses = [line.rstrip(".?! ") for line in short(60) if "." not in line[:-1]]
     return " and ".join(clauses)[:1900] + "."
 

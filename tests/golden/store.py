@@ -1,4 +1,4 @@
-"""Digests: how they are made, where they are kept, and which are compared here."""
+"""Digests: their computation, their files, and the selection of those compared on this machine."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def bits(name: str, value: Any) -> Entry:
 
 
 def text(name: str, value: Any) -> Entry:
-    """An entry of what people read."""
+    """An entry of text for people."""
     return Entry(name, TEXT, digest_of(value))
 
 
 def digest_of(value: Any) -> str:
-    """16 digits that tell a value from others: plain data, floats by their bits, bytes, arrays."""
+    """Return a hash of 16 hexadecimal digits of a value: plain data, floats by their bits, bytes, arrays."""
     found = hashlib.sha256()
     for piece in _pieces(value):
         found.update(piece)
@@ -52,7 +52,7 @@ def digest_of(value: Any) -> str:
 
 
 def _pieces(value: Any) -> Iterator[bytes]:
-    """The value as bytes, each part with its type and length before it."""
+    """Yield the value as bytes; its type and length precede each part."""
     if value is None or isinstance(value, bool | np.bool_):
         yield f"{'none' if value is None else bool(value)};".encode()
     elif isinstance(value, int | np.integer):
@@ -82,7 +82,8 @@ def _pieces(value: Any) -> Iterator[bytes]:
 
 
 def kernel_target() -> str:
-    """What floating-point bits depend on: processor, vector instructions, releases of numba and numpy."""
+    """The conditions on which floating-point bits depend: processor, vector instructions, releases of numba and
+    numpy."""
     features = binding.get_host_cpu_features()
     vectors = "+".join(name for name in _VECTORS if features.get(name))
     versions = f"numba {numba.__version__}, numpy {np.__version__}"
@@ -90,7 +91,7 @@ def kernel_target() -> str:
 
 
 class Stored(NamedTuple):
-    """What the files hold: digests by name of the kinds `same` and `text`, and of `bits` by kernel target."""
+    """The content of the files: digests by name of the kinds `same` and `text`, and of `bits` by kernel target."""
 
     same: dict[str, str]
     bits: dict[str, dict[str, str]]
@@ -98,46 +99,47 @@ class Stored(NamedTuple):
 
     @classmethod
     def read(cls) -> Stored:
-        """The files' digests, none where there are no files."""
+        """Read the digests from the files; no digests if there are no files."""
         found = _read(DIGESTS)
         return cls(found.get(SAME, {}), found.get(BITS, {}), _read(TEXT_DIGESTS))
 
     def write(self) -> None:
         """Write the files."""
-        by_target = {target: dict(sorted(own.items())) for target, own in sorted(self.bits.items())}
+        by_target = {target: dict(sorted(digests.items())) for target, digests in sorted(self.bits.items())}
         _write(DIGESTS, {SAME: dict(sorted(self.same.items())), BITS: by_target})
         _write(TEXT_DIGESTS, dict(sorted(self.text.items())))
 
     def here(self, kind: str) -> dict[str, str] | None:
-        """The digests of a kind that count on this machine, to be read or changed; None where there are none."""
+        """The digests of a kind that are valid on this machine, for reading or changing; None if there are none."""
         return {SAME: self.same, TEXT: self.text, BITS: self.bits.get(kernel_target())}[kind]
 
     def take(self, entries: Iterable[Entry]) -> None:
-        """Put entries in the place of those of the same names."""
+        """Replace the stored entries of the same names."""
         self.bits.setdefault(kernel_target(), {})
         for entry in entries:
             for kind in (SAME, TEXT, BITS):
-                own = self.here(kind)
-                assert own is not None
-                own.pop(entry.name, None)
+                digests = self.here(kind)
+                assert digests is not None
+                digests.pop(entry.name, None)
                 if kind == entry.kind:
-                    own[entry.name] = entry.digest
+                    digests[entry.name] = entry.digest
 
     def differing(self, entries: Iterable[Entry]) -> list[str]:
-        """The entries that are not as stored, a line each; `bits` of another target are passed over."""
-        told = []
+        """A line for each entry that differs from the stored one; `bits` of another target are skipped."""
+        lines = []
         for entry in entries:
-            own = self.here(entry.kind)
-            if own is not None and own.get(entry.name) != entry.digest:
-                told.append(f"{entry.name} ({entry.kind}): {own.get(entry.name, 'not stored')}, now {entry.digest}")
-        return told
+            digests = self.here(entry.kind)
+            if digests is not None and digests.get(entry.name) != entry.digest:
+                stored = digests.get(entry.name, "not stored")
+                lines.append(f"{entry.name} ({entry.kind}): {stored}, now {entry.digest}")
+        return lines
 
     def missing(self, entries: Iterable[Entry], wanted: Iterable[str]) -> list[str]:
-        """Stored entries of the groups `wanted` that were not made, a line each."""
-        made = {entry.name for entry in entries}
+        """A line for each stored entry of the groups `wanted` that was not computed."""
+        names = {entry.name for entry in entries}
         known = {*self.same, *self.text, *(self.here(BITS) or {})}
         groups = tuple(f"{group}/" for group in wanted)
-        return [f"{name}: stored, not made now" for name in sorted(known - made) if name.startswith(groups)]
+        return [f"{name}: stored, not made now" for name in sorted(known - names) if name.startswith(groups)]
 
 
 def _read(path: Path) -> dict[str, Any]:

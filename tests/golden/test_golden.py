@@ -1,4 +1,4 @@
-"""Nothing that the project computes has changed since the golden digests were written; see the package."""
+"""Tests that no result of the project has changed since the golden digests were written; see the package."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reas
 
 
 def check(group: str) -> None:
-    """Run the comparison as a command, since matrix products of one thread are set before numpy is loaded."""
+    """Run the comparison as a command, because matrix products must be limited to one thread before numpy is loaded."""
     command = [sys.executable, "-m", "tests.golden", "--only", group]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=580)
     assert done.returncode == 0, f"{' '.join(command[1:])}\n{done.stdout}{done.stderr[-2000:]}"

@@ -1,4 +1,4 @@
-"""Entries of what commands print."""
+"""Entries of the output of commands."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ TEXT = "She closed the door (the green one) and left."
 
 
 def info_entries(group: str) -> Iterator[Entry]:
-    """`dtparse info` of each shipped pipeline: what does not depend on the machine."""
+    """Yield entries of `dtparse info` of each shipped pipeline, without the parts that depend on the machine."""
     for name in project.PARSERS:
-        yield text(f"{group}/{name}", told_by_info(name))
+        yield text(f"{group}/{name}", stable_info(name))
     for form in ("brackets", "conllu"):
         yield text(f"{group}/parse as {form}", _printed(["parse", "--format", form, "--text", TEXT]))
     yield text(f"{group}/parse k best", _printed(["parse", "--k-best", "3", "--text", TEXT]))
 
 
-def told_by_info(name: str) -> str:
-    """The output without versions of software and the path of the pipeline."""
-    told = json.loads(_printed(["info", "--json", "--pipeline", name]))
+def stable_info(name: str) -> str:
+    """The output of `dtparse info` without versions of software and the path of the pipeline."""
+    info = json.loads(_printed(["info", "--json", "--pipeline", name]))
     for section in CHANGING:
-        told.pop(section, None)
-    told["pipeline"].pop("path", None)
-    return json.dumps(told, ensure_ascii=False)
+        info.pop(section, None)
+    info["pipeline"].pop("path", None)
+    return json.dumps(info, ensure_ascii=False)
 
 
 def _printed(arguments: list[str]) -> str:
-    """What a command prints. Raises RuntimeError where it fails."""
+    """Return the output of a command. Raises RuntimeError if it fails."""
     printed = io.StringIO()
     with redirect_stdout(printed):
         code = project.run_command(arguments)

@@ -1,8 +1,8 @@
-"""Entries of tiny trainings: every file that a trainer writes, models and what unfinished runs keep.
+"""Entries of tiny trainings: every file that a trainer writes, models and the files of unfinished runs.
 
-Each run is a list of commands of `python -m training` on the sample treebank, in a folder of its own. Of each file that
-is there at the end there is an entry, under its path; one for all files of a folder within a folder. So these pin the
-names of files, too, and those of facts.
+Each run is a list of commands of `python -m training` on the sample treebank, in a separate folder. Each file in this
+folder at the end has an entry under its path; the files of a folder within a folder have one common entry. So the
+entries also pin the names of files and of metadata.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Commands = Callable[[Path], list[list[str]]]
 
 
 def tree_commands(at: Path) -> list[list[str]]:
-    """Boosted trees, with a gate trained anew, and with word clusters."""
+    """Boosted trees, with a window filter trained again, and with word clusters."""
     (at / "recipe.json").write_text(json.dumps(RECIPE), encoding="utf8")
     fit = ["train-boosted", "--recipe", f"{at}/recipe.json", "--train", TRAIN, "--dev", DEV]
     return [
@@ -53,7 +53,8 @@ def tree_commands(at: Path) -> list[list[str]]:
 
 
 def network_commands(at: Path) -> list[list[str]]:
-    """Networks of spans, from trees and from a teacher's shards; readers' beliefs, and boosted trees that read them."""
+    """Span networks, trained on trees and by distillation from a teacher's shards; jackknifed marginals, and boosted
+    trees that use them."""
     (at / "recipe.json").write_text(json.dumps({**RECIPE, "templates": "standard_read"}), encoding="utf8")
     (at / "shards").mkdir()
     project.write_shard(at / "shards" / "made.00000.npz")
@@ -62,29 +63,31 @@ def network_commands(at: Path) -> list[list[str]]:
         ["train-span", *span, "--dev", DEV, "--workdir", f"{at}/work", "--out", f"{at}/model"],
         ["train-span", *span, "--distill", f"{at}/shards", "--workdir", f"{at}/work_taught", "--out", f"{at}/taught"],
         ["jackknife-marginals", *span, "--folds", "2", "--workdir", f"{at}/work_readers", "--out", f"{at}/beliefs"],
-        ["train-boosted", "--recipe", f"{at}/recipe.json", "--train", TRAIN, "--dev", DEV, "--span-model", f"{at}/model",
-         "--marginals", f"{at}/beliefs", "--workdir", f"{at}/work_reading", "--out", f"{at}/reading"],
+        ["train-boosted", "--recipe", f"{at}/recipe.json", "--train", TRAIN, "--dev", DEV,
+         "--span-model", f"{at}/model", "--marginals", f"{at}/beliefs",
+         "--workdir", f"{at}/work_reading", "--out", f"{at}/reading"],
         ["calibrate", project.model_file(project.NETWORK), "--dev", f"{SAMPLE}/dev.mrg", "--tags", "gold",
          "--out", f"{at}/calibrated"],
     ]  # fmt: skip
 
 
 def grammar_commands(at: Path) -> list[list[str]]:
-    """Treebank grammars, and those with latent annotations."""
+    """Treebank grammars, and grammars with latent annotations."""
     return [
-        ["pcfg", "--train", TRAIN, "--out", f"{at}/plain"],
-        ["pcfg", "--train", TRAIN, "--recipe-steps", "tm2006", "--smoothing", "2", "--horizontal", "2",
+        ["train-pcfg", "--train", TRAIN, "--out", f"{at}/plain"],
+        ["train-pcfg", "--train", TRAIN, "--recipe-steps", "tm2006", "--smoothing", "2", "--horizontal", "2",
          "--binarise", "left", "--parse-tags", "own", "--out", f"{at}/smoothed"],
-        ["pcfgla", "--train", TRAIN, "--cycles", "2", "--iterations", "3", "--threads", "1", "--seeds", "0", "1",
+        ["train-pcfgla", "--train", TRAIN, "--cycles", "2", "--iterations", "3", "--threads", "1", "--seeds", "0", "1",
          "--candidates", "--workdir", f"{at}/work", "--out", f"{at}/latent"],
         ["evaluate", f"{at}/latent", DEV, "--decoder", "rerank", "--candidates-n", "5", "--json", f"{at}/rerank.json"],
     ]  # fmt: skip
 
 
-def taught_commands(at: Path) -> list[list[str]]:
-    """Trees of a grammar that raw text was parsed with, for self-training."""
+def self_training_commands(at: Path) -> list[list[str]]:
+    """A grammar, and the trees that it finds in raw text, for self-training."""
     return [
-        ["pcfgla", "--train", TRAIN, "--cycles", "1", "--iterations", "2", "--threads", "1", "--out", f"{at}/teacher"],
+        ["train-pcfgla", "--train", TRAIN, "--cycles", "1", "--iterations", "2", "--threads", "1",
+         "--out", f"{at}/teacher"],
         ["self-train", "--teacher", f"{at}/teacher", "--text", TEXT, "--max-words", "9", "--sizes", "5",
          "--workers", "1", "--workdir", f"{at}/work", "--out", f"{at}/taught"],
         ["evaluate", f"{at}/teacher", DEV, "--decoder", "viterbi", "--json", f"{at}/viterbi.json"],
@@ -92,20 +95,20 @@ def taught_commands(at: Path) -> list[list[str]]:
 
 
 def link_commands(at: Path) -> list[list[str]]:
-    """Dependency parsers: of two stages with labels, and one that constituents guide."""
+    """Dependency parsers: one of two stages with labels, and one that constituents guide."""
     guide = project.model_file(project.NETWORK)
     members = ["--workers", "1", "--set", *LINK_MEMBERS]
     return [
-        ["bpm", "--train", LINKS, *members, "stages=2", "--workdir", f"{at}/work", "--out", f"{at}/model"],
-        ["bpm", "--train", f"{SAMPLE}/train.mrg,limit=30", *members, "--guide", guide, "--decoder", "spanning",
+        ["train-bpm", "--train", LINKS, *members, "stages=2", "--workdir", f"{at}/work", "--out", f"{at}/model"],
+        ["train-bpm", "--train", f"{SAMPLE}/train.mrg,limit=30", *members, "--guide", guide, "--decoder", "spanning",
          "--workdir", f"{at}/work_guided", "--out", f"{at}/guided"],
-        ["bpm-evaluate", f"{at}/model", LINKS, "--json", f"{at}/scores.json"],
+        ["evaluate-bpm", f"{at}/model", LINKS, "--json", f"{at}/scores.json"],
     ]  # fmt: skip
 
 
 def label_commands(at: Path) -> list[list[str]]:
-    """Log-linear taggers of spines by all estimators, and a jackknife of them."""
-    fit = ["tagger-fit", "--train", f"{at}/spines", "--workers", "1"]
+    """Log-linear spine taggers by all estimators, and jackknifed spines."""
+    fit = ["train-spine-tagger", "--train", f"{at}/spines", "--workers", "1"]
     found = [
         ["spines", f"{SAMPLE}/train.mrg,limit=60", "--min-count", "2", "--json", f"{at}/spines.json",
          "--write", f"{at}/spines"],
@@ -120,18 +123,18 @@ def label_commands(at: Path) -> list[list[str]]:
 
 
 def tagger_commands(at: Path) -> list[list[str]]:
-    """Recurrent taggers: a jackknife, and a whole pipeline, put together with a parser."""
+    """Recurrent taggers: jackknifed tags, and a pipeline assembled with a parser."""
     return [
         ["jackknife-tags", "--treebank", str(SAMPLE), "--folds", "2", *TAGGER, "--out", f"{at}/tags"],
         ["train-tagger", "--treebank", str(SAMPLE), *TAGGER, "--out", f"{at}/final", "--model", f"{at}/tagger"],
-        ["pcfg", "--train", TRAIN, "--out", f"{at}/plain"],
+        ["train-pcfg", "--train", TRAIN, "--out", f"{at}/plain"],
         ["assemble", "--tagger", f"{at}/tagger", "--model", f"{at}/plain", "--names", "sample", "--version", "1.0.0",
          "--out", f"{at}/pipeline"],
     ]  # fmt: skip
 
 
 def data_commands(at: Path) -> list[list[str]]:
-    """Treebanks converted, drawn into parts, and head rules read off them."""
+    """Conversion and random split of treebanks, and head rules learned from them."""
     return [
         ["convert", str(ROOT / "assets"), "sample", "--out", f"{at}/corpus"],
         ["split", f"{SAMPLE}/dev.mrg", "--parts", "train=20", "dev=10", "--out", f"{at}/parts"],
@@ -140,7 +143,7 @@ def data_commands(at: Path) -> list[list[str]]:
 
 
 def adapting_commands(at: Path) -> list[list[str]]:
-    """A shipped pipeline with a tagger of spines that prunes its parser's search."""
+    """A shipped pipeline with a spine tagger that prunes its parser's search."""
     return [
         ["adapt", "en_trees", "--text", TEXT, "--limit", "40", "--max-words", "25", "--set", "epochs=2",
          "--dev", DEV, "--workers", "1", "--workdir", f"{at}/work", "--out", f"{at}/adapted"],
@@ -166,7 +169,7 @@ def study_commands(at: Path) -> list[list[str]]:
 
 
 def whole_commands(at: Path) -> list[list[str]]:
-    """Trainings on the whole sample, as docs have them, several processes at work."""
+    """Trainings on the whole sample as in the documents, with several processes."""
     train, dev = ["--train", f"{SAMPLE}/train.mrg"], ["--dev", f"{SAMPLE}/dev.mrg"]
     recipe = ["--recipe", str(ROOT / "training" / "recipes" / "sample.json")]
     links = ["members=3", "epochs=3", "folds=3", "stages=2"]
@@ -175,8 +178,8 @@ def whole_commands(at: Path) -> list[list[str]]:
          "--workdir", f"{at}/work_trees", "--out", f"{at}/trees"],
         ["train-span", *train, *dev, "--seeds", "0", "1", "--workers", "2", "--set", "epochs=2", "shape.width=32",
          "--workdir", f"{at}/work_network", "--out", f"{at}/network"],
-        ["pcfgla", *train, "--cycles", "3", "--iterations", "10", "--threads", "2", "--out", f"{at}/latent"],
-        ["bpm", "--train", f"{SAMPLE}/train.mrg", "--jackknife", "2", "--set", *links, "--workers", "2",
+        ["train-pcfgla", *train, "--cycles", "3", "--iterations", "10", "--threads", "2", "--out", f"{at}/latent"],
+        ["train-bpm", "--train", f"{SAMPLE}/train.mrg", "--jackknife", "2", "--set", *links, "--workers", "2",
          "--workdir", f"{at}/work_links", "--out", f"{at}/links"],
     ]  # fmt: skip
 
@@ -186,7 +189,7 @@ RUNS: dict[str, tuple[Commands, Callable[[str, Any], Entry]]] = {
     "train_trees": (tree_commands, bits),
     "train_networks": (network_commands, bits),
     "train_grammars": (grammar_commands, bits),
-    "train_taught": (taught_commands, bits),
+    "train_taught": (self_training_commands, bits),
     "train_links": (link_commands, same),
     "train_labels": (label_commands, bits),
     "train_taggers": (tagger_commands, bits),
@@ -194,23 +197,24 @@ RUNS: dict[str, tuple[Commands, Callable[[str, Any], Entry]]] = {
     "train_studies": (study_commands, bits),
     "train_whole": (whole_commands, bits),
 }
-"""Trainings by the name of the group: the commands, and the kind of the entries. Names of files are compared
-everywhere."""
+"""Trainings by the name of the group: the commands, and the kind of the entries. The names of files are compared on
+every machine."""
 SLOW = ("train_adapted", "train_studies", "train_whole")
-"""Those that the fast tests leave out."""
+"""Groups that the fast tests leave out."""
 
 _CHANGING = re.compile(r"seconds|per_second|^ms$|^ms_per|^steps$|^peak_bytes$|^spacy_version$|^check$|^command$|^date$")
-"""Fields about the machine or the moment; `steps` are seconds of a tree's steps, `check` is a digest of the others."""
+"""Fields about the machine or the time; `steps` are seconds of a tree's steps, `check` is a digest of the other
+fields."""
 _LEFT_OUT = (".lock", "table.md")
 """Names of files that contain the id of a process, or the time that parsing took."""
 _INPUT = "recipe.json"
-"""The file that a run is given; its settings have the names of today."""
+"""The input file of a run; its settings have the current names."""
 _SETTINGS = "config.cfg"
 """The file with the names of all settings, which are text for people."""
 
 
 def training_entries(group: str) -> Iterator[Entry]:
-    """The entries of a training."""
+    """Yield the entries of a training."""
     commands, kind = RUNS[group]
     with tempfile.TemporaryDirectory() as folder:
         at = Path(folder).resolve()
@@ -233,8 +237,8 @@ def training_entries(group: str) -> Iterator[Entry]:
 
 
 def content_of(path: Path, folder: Path) -> Any:
-    """What a file holds: arrays of .npz by name, facts of JSON without those of the machine, else bytes; paths of the
-    run and of the project have other names in it."""
+    """Return the content of a file: arrays of .npz by name, data of JSON without fields about the machine, else bytes;
+    with placeholders for the paths of the run and of the project."""
     if path.suffix == ".npz":
         with np.load(path) as arrays:
             return {name: _plain_array(arrays[name], folder) for name in sorted(arrays.files)}
@@ -249,7 +253,7 @@ def content_of(path: Path, folder: Path) -> Any:
 
 
 def plain_facts(facts: Any, folder: Path) -> Any:
-    """Facts without the fields of `_CHANGING` and without paths, in order of names."""
+    """Data without the fields of `_CHANGING` and without paths, in order of names."""
     if isinstance(facts, Mapping):
         return {name: plain_facts(facts[name], folder) for name in sorted(facts) if not _CHANGING.search(name)}
     if isinstance(facts, list):
@@ -258,7 +262,7 @@ def plain_facts(facts: Any, folder: Path) -> Any:
 
 
 def _plain_array(array: np.ndarray, folder: Path) -> Any:
-    """An array; one of bytes that are JSON as facts."""
+    """An array; if its bytes are JSON, their data."""
     if array.dtype == np.uint8 and array.ndim == 1:
         try:
             return plain_facts(json.loads(array.tobytes()), folder)

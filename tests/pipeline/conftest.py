@@ -1,4 +1,4 @@
-"""A tagger by word list, pipelines with the rule parser in place of a trained one, and small dependency models."""
+"""A tagger by word list, pipelines with the rule parser instead of a trained one, and small dependency models."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def nlp(model_file, factory):
 
 @pytest.fixture(scope="session")
 def latent_parser():
-    """Two small grammars with latent annotations that choose their own tags, and one that prunes for them."""
+    """A parser of two small grammars with latent annotations, which choose the tags, and one that prunes for them."""
     from spacy_dtparse.parsers.pcfg import PcfgParser
     from training.data.corpus import read_treebank
     from training.pcfg.latent_training import LatentOptions, train_latent
@@ -84,7 +84,7 @@ def latent_parser():
 
 
 def train_links(folder, limit=None, change=None, **options):
-    """A small dependency parser of the sample trees; `change` makes other columns of a sentence's."""
+    """Train a small dependency parser on the sample trees; `change` replaces the columns of a sentence."""
     from dataclasses import replace
 
     from spacy_dtparse.parsers.dependency import DependencyParser
@@ -100,33 +100,33 @@ def train_links(folder, limit=None, change=None, **options):
     return DependencyParser(train_dependency_model(sentences, [], DependencyOptions(**small), folder, meta))
 
 
-TAUGHT = 60
-"""Trees that the dependency parser of the tests learns from."""
+N_TRAINING_TREES = 60
+"""Number of trees on which the dependency parser of the tests is trained."""
 
 
 @pytest.fixture(scope="session")
 def link_parser(tmp_path_factory):
     """A dependency parser with two stages and labels."""
-    return train_links(tmp_path_factory.mktemp("links"), TAUGHT)
+    return train_links(tmp_path_factory.mktemp("links"), N_TRAINING_TREES)
 
 
 @pytest.fixture(scope="session")
-def kept_link_model(link_parser, tmp_path_factory):
+def stored_link_model(link_parser, tmp_path_factory):
     path = tmp_path_factory.mktemp("link_model") / "links.model"
     link_parser.to_disk(path)
     return path
 
 
 @pytest.fixture
-def link_model(kept_link_model, tmp_path):
-    """A file that the test may remove."""
+def link_model(stored_link_model, tmp_path):
+    """A model file that the test may remove."""
     path = tmp_path / "links.model"
-    path.write_bytes(kept_link_model.read_bytes())
+    path.write_bytes(stored_link_model.read_bytes())
     return path
 
 
 def make_links_nlp(model, **config):
-    """A tagger and bpm_parser; a model of None is left to the data from disk."""
+    """Make a pipeline of a tagger and bpm_parser; if the model is None, it comes from the data on disk."""
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
     nlp.add_pipe("list_tagger")
@@ -140,5 +140,5 @@ def linked(link_model):
 
 
 def tree_of(doc):
-    """What bpm_parser writes."""
+    """The annotation that bpm_parser writes."""
     return [(token.head.i, token.dep_, token.is_sent_start) for token in doc]

@@ -1,4 +1,4 @@
-"""Small honest dependency parsers for the tests of bpm_parser, Docs for them, and a check of what they have set."""
+"""Small dependency parsers for the tests of bpm_parser, Docs for them, and a check of the annotation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from training.data.dependencies import tree_problem
 
 
 class Chain:
-    """Each word depends on the one before; remembers what it was given, and crashes at the word CRASH."""
+    """A parser in which each word depends on the one before; it stores its inputs and crashes at the word CRASH."""
 
     name = "dependency"
     labels = ("next",)
@@ -39,8 +39,8 @@ class Chain:
 
 
 class Zigzag(Chain):
-    """Each word depends on another one anywhere in the sentence, so that spaCy gives up on where the tree's edges
-    are."""
+    """A parser in which each word depends on another one anywhere, so that spaCy does not find the edges of the
+    tree."""
 
     def heads(self, n):
         order = random.Random(n).sample(range(n), n)
@@ -51,14 +51,15 @@ class Zigzag(Chain):
 
 
 def tagged(vocab, words, tags, starts=None):
-    """A Doc of words and tags between spaces; `starts`: places where sentences begin, None for no boundaries."""
+    """Make a Doc of words and tags between spaces; `starts`: positions where sentences begin, None for no
+    boundaries."""
     words, tags = words.split(" "), tags.split(" ")
     flags = None if starts is None else [k in starts for k in range(len(words))]
     return Doc(vocab, words=words, tags=tags, sent_starts=flags)
 
 
 def whole(doc, bounds):
-    """Check that every sentence of `bounds` has one tree of its own: one root, all else on or below it."""
+    """Check that every sentence of `bounds` is one tree: one root, all other tokens below it."""
     assert [(sent.start, sent.end) for sent in doc.sents] == bounds
     for start, end in bounds:
         heads = [0 if token.head.i == token.i else token.head.i - start + 1 for token in doc[start:end]]

@@ -1,5 +1,4 @@
-"""A small honest parser for the tests of the pipeline: chunks noun phrases by tag, then branches to the
-right."""
+"""A small parser for the tests of the pipeline: it chunks noun phrases by tag, then branches to the right."""
 
 from __future__ import annotations
 

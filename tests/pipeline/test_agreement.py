@@ -1,4 +1,4 @@
-"""How far heads and constituents of a Doc agree, counted by hand."""
+"""Agreement of heads and constituents of a Doc, counted by hand."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def vocab():
 
 
 def with_heads(vocab, strings, heads, blanks=()):
-    """A Doc with the constituents of trees and these heads (in the whole Doc); `blanks`: before which tokens white
-    space comes in; its head is the token before it, or the first word."""
+    """Make a Doc with the constituents of trees and these heads (indices in the Doc); `blanks`: tokens before which
+    white space is inserted; its head is the token before it, or the first word."""
     trees = doc_from_trees([parse_tree(string) for string in strings], vocab)
     words, tags = [token.text for token in trees], [token.tag_ for token in trees]
     moved = list(range(len(words)))
     extents = [(span.start, span.end, span.label_) for span in trees.spans["constituents"]]
-    for place in sorted(blanks, reverse=True):
-        words.insert(place, "\n")
-        tags.insert(place, "_SP")
-        moved = [at + (at >= place) for at in moved]
-        heads = [head + (head >= place) for head in heads]
-        heads.insert(place, place - 1 if place else 1)
-    deps = ["ROOT" if head == place else "dep" for place, head in enumerate(heads)]
+    for index in sorted(blanks, reverse=True):
+        words.insert(index, "\n")
+        tags.insert(index, "_SP")
+        moved = [at + (at >= index) for at in moved]
+        heads = [head + (head >= index) for head in heads]
+        heads.insert(index, index - 1 if index else 1)
+    deps = ["ROOT" if head == index else "dep" for index, head in enumerate(heads)]
     doc = Doc(vocab, words=words, tags=tags, heads=heads, deps=deps)
     doc.spans["constituents"] = [Span(doc, moved[s], moved[e - 1] + 1, label) for s, e, label in extents]
     assert len(list(doc.sents)) == len(strings)
@@ -48,11 +48,11 @@ def with_heads(vocab, strings, heads, blanks=()):
 
 
 def rule_heads(strings):
-    """The heads that the English rules find, in the whole Doc."""
+    """The heads by the English rules, as indices in the Doc."""
     heads, start = [], 0
     for string in strings:
         found = head_rules("en").links(parse_tree(string))[0]
-        heads += [start + (head if head >= 0 else place) for place, head in enumerate(found)]
+        heads += [start + (head if head >= 0 else index) for index, head in enumerate(found)]
         start += len(found)
     return heads
 
@@ -79,7 +79,7 @@ def test_one_moved_head(vocab):
 
 
 def test_another_root(vocab):
-    """quietly heads the sentence: every head is another, but sleeps alone leads out of no phrase but its own."""
+    """*quietly* heads the sentence: every head is different, but only the VP has more than one way out."""
     found = agreement(with_heads(vocab, [SHE], [2, 2, 2, 2]))
     assert found == Agreement(tokens=4, same_heads=0, constituents=1, connected=1)
 
@@ -104,7 +104,7 @@ def test_white_space_does_not_count(vocab, blanks):
     assert agreement(doc) == Agreement(8, 8, 4, 4)
 
 
-def test_a_head_that_is_white_space_is_none(vocab):
+def test_a_white_space_head_does_not_count(vocab):
     hung = Doc(vocab, words=["She", "\n", "sat"], tags=["PRP", "_SP", "VBD"], heads=[1, 2, 2], deps=["a", "b", "ROOT"])
     hung.spans["constituents"] = [Span(hung, 0, 3, "S"), Span(hung, 0, 1, "NP"), Span(hung, 2, 3, "VP")]
     assert agreement(hung) == Agreement(2, 1, 0, 0)
@@ -120,7 +120,7 @@ def test_nothing_to_compare(vocab):
         assert found == Agreement(0, 0, 0, 0) and (found.heads, found.phrases) == (1.0, 1.0)
 
 
-def test_what_is_missing_is_said(vocab):
+def test_missing_annotation_raises(vocab):
     unparsed = Doc(vocab, words=["She", "sat"], heads=[1, 1], deps=["a", "ROOT"])
     with pytest.raises(NotParsedError, match="add 'dtparse' to the pipeline"):
         agreement(unparsed)
@@ -133,12 +133,12 @@ def test_what_is_missing_is_said(vocab):
         agreement(crossing)
 
 
-def test_of_two_components_and_a_key(model_file, kept_link_model):
+def test_agreement_of_two_components_under_another_key(model_file, stored_link_model):
     nlp = make_nlp(model_file, spans_key="rule")
-    nlp.add_pipe("bpm_parser", config={"model": str(kept_link_model)})
+    nlp.add_pipe("bpm_parser", config={"model": str(stored_link_model)})
     doc = nlp("The old cat sat on the mat. \n She sleeps quietly.")
     found = agreement(doc, "rule")
     assert found == agreement(doc) and found.tokens == 12
     assert 0 < found.same_heads <= 12 and 0 < found.connected <= found.constituents
     with pytest.raises(NotParsedError):
-        agreement(make_links_nlp(kept_link_model)("The cat sat."), "rule")
+        agreement(make_links_nlp(stored_link_model)("The cat sat."), "rule")

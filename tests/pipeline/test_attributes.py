@@ -51,7 +51,7 @@ def texts(spans):
     return [span.text for span in spans]
 
 
-def test_extensions_mean_what_benepar_s_mean(nlp):
+def test_extensions_have_the_meaning_of_benepar(nlp):
     extensions.register_extensions()
     doc = gold_doc(PLAIN, CHAIN)
     sent, short = doc.sents
@@ -69,7 +69,7 @@ def test_extensions_mean_what_benepar_s_mean(nlp):
         _ = doc[1:3]._.labels
 
 
-def test_members_of_a_unary_chain_are_told_apart_by_their_ids(nlp):
+def test_members_of_a_unary_chain_differ_by_their_ids(nlp):
     doc = gold_doc("(TOP (S (VP (NP (NP (NN rain))))))")
     s, vp, np_high, np_low = doc._.constituents
     assert [span._.labels for span in (s, vp, np_high, np_low)] == [
@@ -92,7 +92,7 @@ def test_scores_and_sentence_infos(nlp):
     assert attributes.score(doc[0:1]) is None
 
 
-def test_top_is_kept_only_where_nothing_else_covers_the_sentence():
+def test_top_remains_only_if_nothing_else_covers_the_sentence():
     doc = gold_doc("(TOP (NP (NN rain)) (. .))", "(TOP (UH yes))", PLAIN)
     first, second, third = doc.sents
     assert attributes.parse_string(first) == "(TOP (NP (NN rain)) (. .))"
@@ -129,7 +129,7 @@ def test_brackets_of_white_space_are_empty(nlp):
     assert [attributes.parse_string(between[k : k + 1]) for k in range(4)] == ["(S (VP (VB go)))", ""] * 2
 
 
-def test_brackets_of_white_space_need_a_parse_all_the_same(nlp):
+def test_brackets_of_white_space_still_need_a_parse(nlp):
     with pytest.raises(NotParsedError, match="add 'dtparse' to the pipeline"):
         attributes.parse_string(spacy.blank("en")("  ")[:])
     doc = nlp("The old cat \n sat.")
@@ -206,7 +206,7 @@ def test_docbin_into_a_fresh_vocab_and_bytes(nlp):
         assert [s.id_ for s in copy._.constituents] == [s.id_ for s in doc._.constituents]
 
 
-def test_json_loses_ids_and_attrs_but_the_order_still_tells(nlp):
+def test_json_loses_ids_and_attrs_but_the_order_is_enough(nlp):
     doc = nlp("Run. The old cat sat.")
     copy = Doc(Vocab()).from_json(json.loads(json.dumps(doc.to_json())))
     assert [attributes.parse_string(sent) for sent in copy.sents] == [s._.parse_string for s in doc.sents]
@@ -224,7 +224,7 @@ def test_from_docs_and_as_doc(nlp):
         _ = part[:]._.parse_string
 
 
-def test_another_key_is_found_and_can_be_asked_for(nlp):
+def test_another_key_is_found_and_can_be_given(nlp):
     nlp.get_pipe("dtparse").spans_key = "syntax"
     doc = nlp("The cat sat.")
     assert list(doc.spans) == ["syntax"]
@@ -239,14 +239,14 @@ def test_crossing_spans_of_a_hand_made_group_are_reported():
         attributes.constituents(doc)
 
 
-def test_a_replaced_group_is_read_anew():
+def test_a_replaced_group_is_read_again():
     doc = gold_doc(PLAIN)
     assert attributes.labels(doc[0:2]) == ("NP",)
     doc.spans["constituents"] = [Span(doc, 0, 6, label="S"), Span(doc, 0, 2, label="QP")]
     assert attributes.labels(doc[0:2]) == ("QP",)
 
 
-def test_registering_leaves_names_of_others_alone():
+def test_registering_does_not_overwrite_other_extensions():
     def someone_s_labels(span):
         return "mine"
 
@@ -266,7 +266,7 @@ def test_registering_leaves_names_of_others_alone():
 
 @pytest.mark.slow
 def test_benepar_can_be_imported_after_a_component_was_made(tmp_path):
-    """A stand-in that registers benepar's names the way benepar does: without force, on import."""
+    """A stand-in registers benepar's names in the way of benepar: without force, on import."""
     (tmp_path / "benepar.py").write_text(
         textwrap.dedent(
             """
@@ -307,7 +307,7 @@ def test_all_extensions_are_registered_and_spawn_safe():
         assert getattr(sys.modules[getter.__module__], getter.__name__) is getter
 
 
-def test_reading_constituents_keeps_no_doc_alive(nlp):
+def test_reading_constituents_keeps_no_doc_in_memory(nlp):
     doc = nlp("The cat sat.")
     assert doc._.constituents and doc[0:2]._.labels == ("NP",)
     alive = weakref.ref(doc)

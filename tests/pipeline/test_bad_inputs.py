@@ -1,4 +1,4 @@
-"""Bad and odd inputs, one row each: how it is made and what it gets. docs/bad_inputs.md is this table.
+"""Bad and odd inputs, one row each: the input and the expected result. docs/bad_inputs.md contains this table.
 
 Print it for the document: python -c "from tests.pipeline.test_bad_inputs import table; print(table())"
 """
@@ -50,7 +50,7 @@ def bench(tmp_path, request):
         for case in CASES
     ],
 )
-def test_it_gets_what_the_table_says(case, bench, capsys):
+def test_each_input_gets_the_result_in_the_table(case, bench, capsys):
     gets = case.gets
     if isinstance(gets, Raises):
         kinds = Exception if isinstance(gets.error, str) else gets.error
@@ -77,7 +77,7 @@ def test_it_gets_what_the_table_says(case, bench, capsys):
         assert bool(messages) == bool(gets.warning)
 
 
-def test_the_document_is_this_table():
+def test_the_document_contains_this_table():
     assert len(CASES) == len({(case.area, case.name) for case in CASES}) >= 45
     document = (ROOT / "docs" / "bad_inputs.md").read_text(encoding="utf8")
     assert [line for line in document.splitlines() if line.startswith("|")] == table().splitlines()

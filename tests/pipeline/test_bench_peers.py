@@ -1,4 +1,4 @@
-"""benchmarks/bench_peers.py: what other parsers are given, how systems are timed, and that none of it needs torch."""
+"""benchmarks/bench_peers.py: the input of other parsers, the timing of systems, and independence of torch."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_systems_take_turns(bench):
     assert list(best) == ["a", "b"] and all(0 <= second < 1 for pair in best.values() for second in pair)
 
 
-def test_figures_of_a_row(bench):
+def test_metrics_of_a_row(bench):
     facts = {"ours": {"tokens": 1000}, "theirs": {"tokens": 500, "pieces": 600}}
     ours, theirs = bench.rows("text.txt", {"ours": (0.02, 0.04), "theirs": (1.0, 2.0)}, facts)
     assert (ours["tokens_per_cpu_second"], ours["tokens_per_wall_second"]) == (50_000, 25_000)

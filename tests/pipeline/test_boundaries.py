@@ -22,7 +22,7 @@ TEXTS = ["The cat sat.\n\n", "\n Run. \n \n The dog sat.  ", "She sat. It saw th
 
 
 def make_doc(words, starts, vocab=None):
-    """A Doc with sentence starts: "1", "0", or "?" where nothing is known."""
+    """Make a Doc with sentence starts: "1", "0", or "?" for unknown."""
     flags = {"1": True, "0": False, "?": None}
     return Doc(vocab or Vocab(), words=words, sent_starts=[flags[start] for start in starts])
 
@@ -48,7 +48,8 @@ def mixture(rng):
 
 
 def wanted(doc):
-    """The sentence starts by definition: a word other than the first, if it or the white space before it begins one."""
+    """The sentence starts by definition: a word other than the first starts a sentence if it or the white space before
+    it does."""
     found, begins, seen = [0], False, False
     for token in doc:
         begins = begins or bool(token.is_sent_start)
@@ -61,7 +62,7 @@ def wanted(doc):
 
 @pytest.fixture
 def cutter():
-    """A blank pipeline that cuts at full stops."""
+    """A blank pipeline that splits at full stops."""
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
     nlp.add_pipe(FACTORY)
@@ -140,14 +141,14 @@ def test_docs_of_no_or_one_token(words):
 
 
 def test_boundaries_of_dependency_trees_stay():
-    """spaCy refuses to move them; a Doc that comes with its dependency trees must not stop the pipeline."""
+    """spaCy refuses to move them; a Doc that already has dependency trees must not stop the pipeline."""
     doc = Doc(Vocab(), words=["run", ".", "\n", "run"], heads=[0, 0, 2, 3], deps=["ROOT", "punct", "ROOT", "ROOT"])
     assert starts_of(doc) == [0, 2, 3]
     assert starts_of(visible_sentences(doc)) == [0, 2, 3]
     assert [token.head.i for token in doc] == [0, 0, 2, 3]
 
 
-def test_behind_the_sentencizer(cutter):
+def test_after_the_sentencizer(cutter):
     with cutter.select_pipes(disable=[FACTORY]):
         assert [sent.text for sent in cutter(TEXTS[0]).sents][-1] == "\n\n", "so there is something to do"
     assert [[sent.text for sent in doc.sents] for doc in cutter.pipe(text for text in TEXTS[:3])] == [
@@ -174,7 +175,7 @@ def test_processes(cutter):
     assert all(has_word(sent) for doc in docs if has_word(doc) for sent in doc.sents)
 
 
-def test_the_parser_meets_no_empty_sentence(model_file):
+def test_the_parser_gets_no_empty_sentence(model_file):
     nlp = make_nlp(model_file)
     text = "\nRun.\n\n The cat sat.\n"
     assert "empty" in {info["status"] for info in spacy_dtparse.sentence_infos(nlp(text))}

@@ -1,4 +1,4 @@
-"""bpm_parser on Docs of every kind: heads, labels, roots, and all else as it was."""
+"""bpm_parser on Docs of every kind: heads, labels, roots; other annotation is unchanged."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from training.dependency.running import read_treebank_file
 
 from ..documents import ROOT
 from ..reference.dependencies import is_projective
-from .conftest import TAUGHT, make_links_nlp, tree_of
+from .conftest import N_TRAINING_TREES, make_links_nlp, tree_of
 from .link_stubs import Chain, Zigzag, tagged, whole
 
 TEXTS = ["The old cat sat on the mat. She sleeps quietly.", "Run.", "  ", "", "It saw the dog.", "Hello, old dog!"]
 
 
 @pytest.fixture(scope="module")
-def shared(kept_link_model):
+def shared(stored_link_model):
     """A pipeline that no test changes."""
-    return make_links_nlp(kept_link_model)
+    return make_links_nlp(stored_link_model)
 
 
-def test_heads_labels_and_roots_are_the_parser_s(shared, link_parser):
+def test_heads_labels_and_roots_come_from_the_parser(shared, link_parser):
     doc = shared("The old cat sat on the mat. She sleeps quietly. I saw the dog! Run!")
     whole(doc, [(0, 8), (8, 12), (12, 17), (17, 19)])
     for sent in doc.sents:
@@ -66,7 +66,7 @@ SPACED = [
 
 
 @pytest.mark.parametrize(("words", "starts"), SPACED)
-def test_white_space_is_not_shown_to_the_parser_and_depends_on_the_word_before(shared, words, starts):
+def test_white_space_is_not_parsed_and_depends_on_the_word_before(shared, words, starts):
     words = words.split(" ")
     kinds = {"she": "PRP", "it": "PRP", "sat": "VBD", ".": "."}
     tags = [kinds.get(word, "_SP") for word in words]
@@ -77,11 +77,11 @@ def test_white_space_is_not_shown_to_the_parser_and_depends_on_the_word_before(s
     for start, end in bounds:
         visible = [token for token in doc[start:end] if not token.is_space]
         if visible:
-            alone = tagged(shared.vocab, " ".join(t.text for t in visible), " ".join(t.tag_ for t in visible), {0})
-            component(alone)
+            words_only = tagged(shared.vocab, " ".join(t.text for t in visible), " ".join(t.tag_ for t in visible), {0})
+            component(words_only)
             places = [token.i for token in visible]
-            assert [token.head.i for token in visible] == [places[token.head.i] for token in alone]
-            assert [token.dep_ for token in visible] == [token.dep_ for token in alone]
+            assert [token.head.i for token in visible] == [places[token.head.i] for token in words_only]
+            assert [token.dep_ for token in visible] == [token.dep_ for token in words_only]
         before = visible[0].i if visible else start
         for token in doc[start:end]:
             if token.is_space:
@@ -149,7 +149,7 @@ def test_boundaries_stay_where_spacy_loses_the_edges_of_trees(shared, n):
     ]
 
 
-def test_all_else_stays(shared):
+def test_other_annotation_is_unchanged(shared):
     if not Doc.has_extension("bpm_note"):
         Doc.set_extension("bpm_note", default=None)
         Token.set_extension("bpm_mark", default=0)
@@ -233,7 +233,7 @@ def test_boundaries_in_only_some_places_and_from_a_hook(shared):
     whole(component(hooked), [(0, 3), (3, 4)])
 
 
-def test_on_an_error_a_doc_is_left_as_it_was(linked):
+def test_an_error_leaves_the_doc_unchanged(linked):
     doc = linked("She sat. It CRASH now.")
     wanted = tree_of(doc)
     component = linked.get_pipe("bpm_parser")
@@ -277,7 +277,7 @@ def test_strange_text(shared, text):
     whole(doc, [(sent.start, sent.end) for sent in shared.get_pipe("sentencizer")(shared.make_doc(text)).sents])
 
 
-def test_everywhere_the_same(linked):
+def test_batches_and_processes_give_the_same(linked):
     wanted = [tree_of(linked(text)) for text in TEXTS]
     for size in (1, 2, 100):
         assert [tree_of(doc) for doc in linked.pipe(TEXTS, batch_size=size)] == wanted
@@ -290,16 +290,16 @@ def test_everywhere_the_same(linked):
 
 
 @pytest.mark.parametrize("threads", [2, 3])
-def test_threads_change_nothing(kept_link_model, linked, threads):
+def test_threads_change_nothing(stored_link_model, linked, threads):
     wanted = [tree_of(linked(text)) for text in TEXTS] * 20
-    nlp = make_links_nlp(kept_link_model, threads=threads)
+    nlp = make_links_nlp(stored_link_model, threads=threads)
     assert nlp.get_pipe("bpm_parser").threads == threads
     for size in (1, 7, 1000):
         assert [tree_of(doc) for doc in nlp.pipe(TEXTS * 20, batch_size=size)] == wanted
 
 
 def test_docs_are_read_and_written_in_the_calling_thread(shared, monkeypatch):
-    """Parses come out of the pool, Docs never go into it; and several Docs are parsed with one call."""
+    """Parses come out of the pool, Docs never go into it; several Docs are parsed with one call."""
     calls, threads = [], set()
 
     class Watched(Chain):
@@ -324,8 +324,8 @@ def test_docs_are_read_and_written_in_the_calling_thread(shared, monkeypatch):
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_of_a_batch_only_the_bad_docs_are_missing(shared, threads):
-    """One that cannot be read, one that cannot be parsed, one that cannot be written."""
+def test_only_the_bad_docs_of_a_batch_are_missing(shared, threads):
+    """One Doc cannot be read, one cannot be parsed, one cannot be written."""
 
     class Short(Chain):
         def parse(self, sentence):
@@ -345,10 +345,10 @@ def test_of_a_batch_only_the_bad_docs_are_missing(shared, threads):
     assert list(component.pipe([docs[3], docs[3]])) == [] and len(seen) == 2
 
 
-def test_it_learns_what_it_was_taught(shared):
+def test_it_learns_its_training_trees(shared):
     right = total = 0
     component = shared.get_pipe("bpm_parser")
-    for sentence in read_treebank_file(str(ROOT / "assets" / "sample" / "train.mrg"), "en")[:TAUGHT]:
+    for sentence in read_treebank_file(str(ROOT / "assets" / "sample" / "train.mrg"), "en")[:N_TRAINING_TREES]:
         words, tags = list(sentence.columns.words), list(sentence.columns.tags)
         doc = component(Doc(shared.vocab, words=words, tags=tags, sent_starts=[k == 0 for k in range(len(words))]))
         labels = [label if head else "ROOT" for label, head in zip(sentence.labels, sentence.heads, strict=True)]

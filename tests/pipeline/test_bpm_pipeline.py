@@ -1,4 +1,4 @@
-"""bpm_parser among other components and commands: scores, spaCy's commands, the command line, beside dtparse."""
+"""bpm_parser with other components and commands: scores, spaCy's commands, the command line, with dtparse."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ def test_assemble_evaluate_apply(link_model, tmp_path):
 
 
 @pytest.mark.parametrize("order", ["before", "after"])
-def test_beside_dtparse(model_file, link_model, order, tmp_path):
-    alone = make_nlp(model_file)(TEXT)
+def test_with_dtparse_in_one_pipeline(model_file, link_model, order, tmp_path):
+    constituents_only = make_nlp(model_file)(TEXT)
     links = make_links_nlp(link_model)(TEXT)
     nlp = make_nlp(model_file)
     nlp.add_pipe("bpm_parser", config={"model": str(link_model)}, **{order: "dtparse"})
@@ -88,15 +88,15 @@ def test_beside_dtparse(model_file, link_model, order, tmp_path):
         doc = pipeline(TEXT)
         assert tree_of(doc) == tree_of(links)
         assert [(s.start, s.end, s.label_, s.id_) for s in doc.spans["constituents"]] == [
-            (s.start, s.end, s.label_, s.id_) for s in alone.spans["constituents"]
+            (s.start, s.end, s.label_, s.id_) for s in constituents_only.spans["constituents"]
         ]
-        assert [sent._.parse_string for sent in doc.sents] == [sent._.parse_string for sent in alone.sents]
+        assert [sent._.parse_string for sent in doc.sents] == [sent._.parse_string for sent in constituents_only.sents]
     reference = nlp(TEXT)
     scores = nlp.evaluate([Example(nlp.make_doc(TEXT), reference)])
     assert scores["const_f"] == scores["dep_las"] == 1.0
 
 
-def test_where_only_tags_or_constituents_are_wanted_it_is_not_run(model_file, tmp_path):
+def test_it_does_not_run_if_only_tags_or_constituents_are_needed(model_file, tmp_path):
     nlp = make_nlp(model_file)
     links = nlp.add_pipe("bpm_parser", name="links")
     links.set_parser(Chain())
@@ -144,7 +144,7 @@ def test_info_of_pipelines(output, linked, model_file, link_model, tmp_path):
     assert facts["parser"]["kind"] == "rule" and facts["dependency parser"]["stages"] == "1 of 2"
 
 
-def test_commands_about_constituents_say_what_to_do_with_a_model_of_links(output, link_model, tmp_path):
+def test_constituent_commands_explain_what_to_do_with_a_dependency_model(output, link_model, tmp_path):
     (tmp_path / "gold.mrg").write_text("(TOP (NP (DT the) (NN cat)))\n")
     for arguments in (("parse", "--text", "a"), ("evaluate", tmp_path / "gold.mrg"), ("show", "a")):
         code, out, err = output(*arguments, "--model", link_model)

@@ -29,7 +29,7 @@ TEXTS = ["The old cat sat on the mat. She sleeps quietly.", "Run.", "  ", "", "I
 
 @pytest.fixture(scope="module")
 def other_parser(tmp_path_factory):
-    """Another model, which knows no labels."""
+    """Another model, without labels."""
     folder = tmp_path_factory.mktemp("other")
     return train_links(folder, 30, members=1, epochs=1, stages=1, label_members=0)
 
@@ -61,7 +61,7 @@ def test_settings_are_saved_and_can_be_changed(link_model, tmp_path):
     assert (settings.decoder, settings.stages) == ("spanning", 2)
 
 
-def test_a_dead_path_in_a_config_does_not_matter_when_the_data_is_there(linked, link_model, tmp_path):
+def test_a_missing_path_in_a_config_does_not_matter_if_the_data_is_saved(linked, link_model, tmp_path):
     linked.to_disk(tmp_path / "pipeline")
     path = tmp_path / "pipeline" / "config.cfg"
     path.write_text(path.read_text().replace(f'"{SAVED}"', f'"{link_model}"'))
@@ -127,8 +127,8 @@ def test_docbin_and_json(linked):
     docs = list(linked.pipe(TEXTS))
     back = list(DocBin().from_bytes(DocBin(docs=docs).to_bytes()).get_docs(Vocab()))
     assert [tree_of(doc) for doc in back] == [tree_of(doc) for doc in docs]
-    told = [spacy.tokens.Doc(Vocab()).from_json(doc.to_json()) for doc in docs if len(doc)]
-    assert [tree_of(doc) for doc in told] == [tree_of(doc) for doc in docs if len(doc)]
+    from_json = [spacy.tokens.Doc(Vocab()).from_json(doc.to_json()) for doc in docs if len(doc)]
+    assert [tree_of(doc) for doc in from_json] == [tree_of(doc) for doc in docs if len(doc)]
 
 
 def test_initialize_loads_a_model(link_model, tmp_path):
@@ -180,7 +180,7 @@ def test_models_of_constituents_given_to_bpm_parser(span_parser, link_parser, tm
 
 
 @pytest.mark.parametrize("kind", [DtParse, SpanParse, PcfgLa])
-def test_models_of_links_given_to_others(kind, link_parser, link_model):
+def test_dependency_models_given_to_others(kind, link_parser, link_model):
     message = r"links.model: a model of kind 'dependency' .* builds dependencies, not.*add_pipe\('bpm_parser', config="
     with pytest.raises(ModelFormatError, match=message):
         spacy.blank("en").add_pipe(kind.factory, config={"model": str(link_model)})
@@ -243,7 +243,7 @@ def test_missing_models(tmp_path):
         nlp("She sat.")
 
 
-def test_of_a_pipeline_s_folder_each_factory_takes_its_own(linked, span_parser, tmp_path):
+def test_each_factory_finds_its_model_in_a_pipeline_folder(linked, span_parser, tmp_path):
     linked.add_pipe("span_parser").set_parser(span_parser)
     linked.to_disk(tmp_path / "both")
     assert isinstance(BpmParser(model=tmp_path / "both").parser, DependencyParser)

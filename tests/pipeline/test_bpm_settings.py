@@ -81,7 +81,7 @@ def test_bad_settings(link_model, config, message):
         make_links_nlp(link_model, **config)
 
 
-def test_settings_that_are_not_there(link_model, link_parser):
+def test_unknown_settings(link_model, link_parser):
     for wrong in ({"budget": 1}, {"stages": "all"}, {"decoder": 5}):
         with pytest.raises(ConfigValidationError, match=next(iter(wrong))):
             make_links_nlp(link_model, **wrong)

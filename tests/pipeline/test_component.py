@@ -1,4 +1,4 @@
-"""The component on Docs of every kind: what users have, and what goes wrong."""
+"""The component on Docs of every kind: ordinary ones, and those that cause errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .rule_parser import RuleParser
 ROOT = Path(__file__).parents[2]
 
 
-def test_parses_in_pre_order_and_leaves_tags_alone(nlp):
+def test_parses_in_pre_order_and_does_not_change_tags(nlp):
     doc = nlp("The old cat sat on the mat. She sleeps.")
     assert [(s.text, s.label_) for s in doc.spans["constituents"]] == [
         ("The old cat sat on the mat.", "S"),
@@ -129,7 +129,7 @@ def test_some_tags_missing_become_unknown_with_one_warning(nlp, factory):
 
 
 @both_factories
-def test_tags_the_parser_never_saw(nlp, factory):
+def test_tags_unknown_to_the_parser(nlp, factory):
     doc = Doc(nlp.vocab, words=["she", "sat"], tags=["GIBBERISH", "(odd tag)"], sent_starts=[True, False])
     assert nlp.get_pipe(factory)(doc)[:]._.parse_string == "(FRAG (GIBBERISH she) (-LRB-odd_tag-RRB- sat))"
 
@@ -176,7 +176,7 @@ def test_bad_settings(model_file, config, message):
 
 
 @both_factories
-def test_settings_that_are_not_there(model_file, factory):
+def test_unknown_settings(model_file, factory):
     with pytest.raises(ConfigValidationError, match="foo"):
         make_nlp(model_file, factory, foo=1)
     with pytest.raises(ConfigValidationError, match="max_tokens"):
@@ -203,7 +203,7 @@ def test_bad_models(tmp_path, factory):
 
 
 @both_factories
-def test_a_bad_doc_does_not_take_its_batch(nlp, factory):
+def test_a_bad_doc_does_not_fail_its_batch(nlp, factory):
     texts = ["The cat sat.", "CRASH now.", "She sat."]
     with pytest.raises(RuntimeError, match="told to crash"):
         list(nlp.pipe(texts))
@@ -272,7 +272,7 @@ def test_importing_the_plugin_loads_neither_numba_nor_a_parser():
     assert done.returncode == 0, done.stderr
 
 
-def test_model_files_of_no_known_kind(tmp_path):
+def test_model_files_of_unknown_kind(tmp_path):
     with pytest.raises(ModelFormatError, match="no parser for model files of kind 'pcfgla', only 'dtree'"):
         REAL_LOAD(container_to_bytes("pcfgla", {}, {}))
     with pytest.raises(ModelFormatError, match="not a spacy-dtparse model file"):

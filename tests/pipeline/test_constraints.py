@@ -63,10 +63,10 @@ def test_white_space_at_the_edges_does_not_count(nlp):
         ([(5, 8, "NP")], "not within one sentence"),
         ([(0, 3, "NP"), (2, 4, "VP")], r"\('The cat sat'\) and .* cross"),
         ([(8, 10, "NP"), (8, 10, "!")], r"\[1, 3\) NP \('bark \.'\) .* contradict"),
-        ([(0, 3, "ZZ")], "does not know"),
+        ([(0, 3, "ZZ")], "has a label that this parser does not have"),
     ],
 )
-def test_what_cannot_be_is_told_and_takes_no_other_doc_along(nlp, spans, message):
+def test_impossible_constraints_raise_and_fail_no_other_doc(nlp, spans, message):
     with pytest.raises(ConstraintError, match=message):
         nlp(a_doc(nlp, *spans))
     seen = []
@@ -75,7 +75,7 @@ def test_what_cannot_be_is_told_and_takes_no_other_doc_along(nlp, spans, message
     assert len(seen) == 1
 
 
-def test_a_parser_that_obeys_none_says_so(model_file):  # noqa: F811
+def test_a_parser_without_constraints_raises(model_file):  # noqa: F811
     nlp = make_nlp(model_file)
     doc = nlp.make_doc("The cat sat.")
     doc.spans["constraints"] = [doc[0:2]]

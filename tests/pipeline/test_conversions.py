@@ -21,7 +21,7 @@ TEXT = "The old cat sat (quietly). She saw\nit."
 
 
 class Node(list):
-    """What NLTK's trees are to from_nltk: a list of children with a label."""
+    """A list of children with a label: all that from_nltk uses of NLTK's trees."""
 
     def __init__(self, label, *children):
         super().__init__(children)
@@ -56,7 +56,7 @@ class TestNltk:
         with pytest.raises(NonConstituentError, match="white space has no tree"):
             to_nltk(gold_doc(PLAIN, space_after="the")[1:2])
 
-    def test_from_what_looks_like_nltk_s(self):
+    def test_from_objects_like_nltk_trees(self):
         it, sat = Node("NP", Node("PRP", "it")), Node("VP", Node("VBD", "sat"), Node("-LRB-", "("))
         assert from_nltk(Node("S", it, sat)) == parse_tree("(TOP (S (NP (PRP it)) (VP (VBD sat) (-LRB- -LRB-))))")
         assert from_nltk(Node("ROOT", Node("S", it))).labels == ("TOP", "S", "NP")
@@ -102,7 +102,7 @@ class TestConllu:
         assert to_conllu(first) == CONLLU.partition("\n\n")[0] + "\n\n"
         assert to_conllu(second, first_id=7).splitlines()[0] == "# sent_id = 7"
 
-    def test_what_a_doc_has(self):
+    def test_annotation_of_the_doc(self):
         vocab = spacy.blank("en").vocab
         doc = Doc(
             vocab, words=["Cats", "\n", "sat", "."], spaces=[False] * 4, pos=["NOUN", "SPACE", "VERB", "PUNCT"],
@@ -120,10 +120,10 @@ class TestConllu:
         with pytest.raises(NotParsedError):
             to_conllu(Doc(spacy.blank("en").vocab, words=["a"]))
 
-    def test_the_package_s_own_reader_reads_it(self, kept_link_model, tmp_path):
+    def test_the_package_can_read_its_output(self, stored_link_model, tmp_path):
         from training.data.dependencies import read_conllu
 
-        doc = make_links_nlp(kept_link_model)("The old cat sat on the mat. \n She saw it.")
+        doc = make_links_nlp(stored_link_model)("The old cat sat on the mat. \n She saw it.")
         path = tmp_path / "out.conllu"
         path.write_text(to_conllu(doc), encoding="utf-8")
         read = list(read_conllu(path))

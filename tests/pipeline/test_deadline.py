@@ -1,4 +1,4 @@
-"""The setting `deadline` of the components: what is recorded, what of a batch it touches, where it goes along."""
+"""The setting `deadline` of the components: its record, its effect on a batch, and its round trips."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SECONDS = 0.04
 
 
 class SlowRules(RuleParser):
-    """A millisecond for a token."""
+    """The rule parser, which takes a millisecond per token."""
 
     def with_settings(self, budget=None, max_tokens=None):
         return SlowRules(self.note)
@@ -38,7 +38,7 @@ def nlp(model_file):
     return nlp
 
 
-def test_the_record_says_so(nlp):
+def test_an_exceeded_deadline_is_recorded(nlp):
     short, long = "The cat sat.", "the old cat , " * 40 + "sleeps ."
     plain = spacy.blank("en").from_config(nlp.config)
     docs = list(nlp.pipe([short, long, short]))
@@ -53,7 +53,7 @@ def test_the_record_says_so(nlp):
     assert pickle.loads(pickle.dumps(plain.get_pipe("dtparse"))).deadline == SECONDS
 
 
-def test_constraints_are_obeyed_however_long_it_takes():
+def test_constraints_are_obeyed_after_the_deadline():
     nlp = load_pipeline("en_dtparse", deadline=SECONDS)
     assert nlp.get_pipe("dtparse").deadline == SECONDS
     doc = nlp("The cat sat on the mat.")
@@ -64,7 +64,7 @@ def test_constraints_are_obeyed_however_long_it_takes():
     assert "NP" in {span.label_ for span in doc._.constituents if span.text == "the mat"}
 
 
-def test_links_have_a_list(monkeypatch):
+def test_dependencies_have_a_list_of_sentences(monkeypatch):
     parser, vocab = random_model(), spacy.blank("en").vocab
     from spacy_dtparse.parsers.dependency import DependencyParser
 

@@ -70,7 +70,7 @@ def test_an_installation_without_the_model(tmp_path, monkeypatch, capsys):
     assert "has no English model" in capsys.readouterr().err
 
 
-def test_the_real_thing():
+def test_the_default_pipeline_parses():
     doc = spacy_dtparse.load()("The cat sat on the mat. (It was black.)\n\nNobody saw it!")
     assert doc.has_annotation("TAG") and len(list(doc.sents)) == 3
     for sentence, tree in zip(doc.sents, spacy_dtparse.pipeline.attributes.trees(doc), strict=True):
@@ -78,7 +78,7 @@ def test_the_real_thing():
     assert "(NP (DT The) (NN cat))" in next(doc.sents)._.parse_string
 
 
-def test_what_users_ask_of_the_real_thing(tmp_path):
+def test_attributes_of_the_english_pipelines(tmp_path):
     nlp = spacy_dtparse.load("en_span")
     nlp.to_disk(tmp_path / "saved")
     text = "The dog's tail is what the man with a hat likes.\nI know that it rains."
@@ -91,8 +91,8 @@ def test_what_users_ask_of_the_real_thing(tmp_path):
         assert [clause.text for clause in doc._.clauses][-2:] == ["I know that it rains.", "that it rains"]
         assert [sent._.head.text for sent in doc.sents] == ["is", "know"]
         assert [phrase._.head.text for phrase in doc._.phrases("NP", maximal=True)] == ["tail", "man", "I", "it"]
-    bare = spacy_dtparse.load("en_span", config={"components.tagger.pos": False})
-    assert not bare(text).has_annotation("POS")
+    without_pos = spacy_dtparse.load("en_span", config={"components.tagger.pos": False})
+    assert not without_pos(text).has_annotation("POS")
     linked = spacy_dtparse.load("en_bpm")("The dog's tail is long.")  # constituents come before dependencies
     assert [chunk.text for chunk in linked.noun_chunks] == ["The dog's tail"] and linked.has_annotation("DEP")
 
@@ -114,7 +114,7 @@ def test_the_english_parsers_by_name():
 @pytest.mark.parametrize(
     "name", [name if name == "en_dtparse" else pytest.param(name, marks=pytest.mark.slow) for name in models.PARSERS]
 )
-def test_a_path_may_be_given_as_it_comes(name):
+def test_a_path_may_have_any_form(name):
     path = models.embedded_model(name)
     nlp = spacy.blank("en")
     nlp.add_pipe(models.PARSERS[name], config={"model": path})

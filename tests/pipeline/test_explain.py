@@ -1,4 +1,4 @@
-"""explain(nlp, span) and explanations(nlp, doc): what is said of constituents, and what cannot be explained."""
+"""explain(nlp, span) and explanations(nlp, doc): the content for constituents, and errors for other spans."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _sentence(span):
     return [token.text for token in span.sent], [token.tag_ for token in span.sent]
 
 
-def test_who_decided_is_what_the_score_says(nlp, doc):
+def test_the_deciding_model_agrees_with_the_score(nlp, doc):
     for one, span in zip(explanations(nlp, doc), doc._.constituents, strict=True):
         cost = spacy_dtparse.score(span)
         if "rules were skipped" in one.decided:
@@ -71,7 +71,7 @@ def test_who_decided_is_what_the_score_says(nlp, doc):
     assert (other.label, other.text, other.relation) == ("PP", "with the telescope", "shorter")
 
 
-def test_words_that_a_linguist_reads(nlp, doc):
+def test_the_text_is_for_linguists(nlp, doc):
     said = {one.text: one.to_text(all=True) for one in explanations(nlp, doc)}
     assert "its last child is “man”, a noun (NN)" in said["The old man"]
     assert "it labels this span as NP (probability above 0.995)" in said["The old man"]
@@ -79,7 +79,7 @@ def test_words_that_a_linguist_reads(nlp, doc):
     assert "its first child is “in”, a preposition (IN)" in said["in the garden"]
 
 
-def test_a_member_of_a_chain_is_told_from_the_whole_chain(nlp):
+def test_a_member_of_a_chain_differs_from_the_whole_chain(nlp):
     doc = nlp("Who do you think will win?")
     chain = [span for span in doc._.constituents if span.text == "will win"]
     assert [span.label_ for span in chain] == ["SBAR", "S", "VP"]
@@ -90,7 +90,7 @@ def test_a_member_of_a_chain_is_told_from_the_whole_chain(nlp):
         assert explain(nlp, span).runner_up not in below
 
 
-def test_why_not(nlp, doc):
+def test_spans_that_are_no_constituents(nlp, doc):
     with pytest.raises(NonConstituentError, match="“old man” is not a constituent") as raised:
         explain(nlp, doc[1:3])
     assert str(raised.value) == (
@@ -140,7 +140,7 @@ def test_a_network_has_no_rules():
     assert "instead: PP “with the telescope”" in str(explain(nlp, doc[6:12]))
 
 
-def test_a_grammar_says_its_expansion():
+def test_a_grammar_gives_its_expansion():
     nlp = spacy_dtparse.load("en_pcfgla")
     doc = nlp(TEXT)
     one = explain(nlp, doc[0:3])

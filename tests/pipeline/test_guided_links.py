@@ -29,8 +29,9 @@ TEXT = "The old cat sat on the mat. She gave it to her friend in the garden."
 
 
 @pytest.fixture(scope="module")
-def taught(tmp_path_factory):
-    """(A parser of the sample's dependencies, guided by the embedded constituent parser; what it learned from)."""
+def guided(tmp_path_factory):
+    """(A dependency parser trained on the sample and guided by the embedded constituent parser, its training
+    sentences)."""
     sentences = read_treebank_file(f"{ROOT}/assets/sample/train.mrg,limit=120", "en")
     sentences = add_guides(load_parser(embedded_model("en_span")), sentences, "en")
     options = DependencyOptions(
@@ -41,9 +42,9 @@ def taught(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def model_path(taught, tmp_path_factory):
+def model_path(guided, tmp_path_factory):
     path = tmp_path_factory.mktemp("guided-model") / "model"
-    taught[0].to_disk(path)
+    guided[0].to_disk(path)
     return path
 
 
@@ -58,16 +59,16 @@ def heads_of(doc):
     return [(token.head.i, token.dep_) for token in doc]
 
 
-def test_it_learns_and_says_what_it_needs(taught):
-    parser, sentences = taught
+def test_it_learns_and_names_its_needs(guided):
+    parser, sentences = guided
     assert parser.needs_guide and not parser.needs_lemmas
     assert attachment_scores(parser, sentences).to_dict()["all"]["uas"] > 0.97  # 0.99 when this was written
     assert load_dependency_parser(parser.to_bytes()).parse(sentences[0].columns) == parser.parse(sentences[0].columns)
 
 
-def test_the_guide_counts(taught):
+def test_the_guide_changes_the_heads(guided):
     """With another tree as its guide the parser finds other heads."""
-    parser, sentences = taught
+    parser, sentences = guided
     changed = 0
     for sentence in sentences[:30]:
         n = len(sentence.heads)
@@ -76,12 +77,12 @@ def test_the_guide_counts(taught):
     assert changed > 0
 
 
-def test_the_pipeline_gives_it_the_doc_s_constituents(nlp, taught):
+def test_the_pipeline_gives_it_the_constituents_of_the_doc(nlp, guided):
     doc = nlp(TEXT)
     for sent in doc.sents:
         words, tags = [t.text for t in sent], [t.tag_ for t in sent]
         guide = tree_guide(to_tree(sent), COLLINS)
-        found = taught[0].parse(TokenColumns(words, tags, (), (), *guide))
+        found = guided[0].parse(TokenColumns(words, tags, (), (), *guide))
         assert [t.head.i - sent.start if t.head.i != t.i else -1 for t in sent] == list(found.heads)
 
 
@@ -140,17 +141,17 @@ def test_white_space_and_long_docs(nlp):
 
 
 @pytest.mark.parametrize("heads", [(1, 0, -1), (5, -1, -1), (-2, 0, 0), (0, -1, 1)])
-def test_a_guide_that_is_no_tree_is_refused(taught, heads):
+def test_a_guide_that_is_no_tree_is_refused(guided, heads):
     columns = TokenColumns(("a", "b", "c"), ("NN", "NN", "NN"), (), (), heads, ("root",) * 3)
     with pytest.raises(DtparseError, match="guide's heads are no trees"):
-        taught[0].parse(columns)
+        guided[0].parse(columns)
 
 
-def test_a_guide_of_another_length_is_refused(taught):
+def test_a_guide_of_another_length_is_refused(guided):
     with pytest.raises(DtparseError, match="guide_heads"):
-        taught[0].parse(TokenColumns(("a", "b"), ("NN", "NN"), (), (), (-1,), ("root", "root")))
+        guided[0].parse(TokenColumns(("a", "b"), ("NN", "NN"), (), (), (-1,), ("root", "root")))
     with pytest.raises(DtparseError, match="guide_heads"):
-        taught[0].parse(TokenColumns(("a", "b"), ("NN", "NN")))
+        guided[0].parse(TokenColumns(("a", "b"), ("NN", "NN")))
 
 
 def test_processes_and_bytes(nlp, model_path):

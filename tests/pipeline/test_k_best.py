@@ -1,4 +1,4 @@
-"""k_best(nlp, sentence) and `dtparse parse --k-best`: the best trees of a sentence, as a pipeline's user sees them."""
+"""k_best(nlp, sentence) and `dtparse parse --k-best`: the best trees of a sentence, for users of a pipeline."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ def test_a_sentence_has_its_best_trees(nlp):
     assert found[0].tree == to_tree(first) and found[0].margin == 0.0
     assert [one.margin for one in found] == sorted(one.margin for one in found) and found[1].margin > 0.0
     assert len({one.brackets for one in found}) == 4
-    chances = [one.probability for one in found]
-    assert chances == sorted(chances, reverse=True) and chances[0] > chances[-1] >= 0 and sum(chances) <= 1
+    probabilities = [one.probability for one in found]
+    assert probabilities == sorted(probabilities, reverse=True) and sum(probabilities) <= 1
+    assert probabilities[0] > probabilities[-1] >= 0
     for one in found:
         assert [doc[place].text for place in one.positions] == list(one.tree.words) and "\n" not in one.brackets
         assert one.constituents[0][1:] == (0, 9) and doc[4].is_space and 4 not in one.positions
@@ -53,7 +54,7 @@ def test_a_sentence_has_its_best_trees(nlp):
     assert len(k_best(nlp, "Yes.")) >= 1
 
 
-def test_what_cannot_be_listed(nlp):
+def test_inputs_without_a_list_raise(nlp):
     doc = nlp(TEXT)
     with pytest.raises(DtparseError, match="has 2 sentences, and the best trees are of one sentence; give one of"):
         k_best(nlp, doc)

@@ -1,4 +1,4 @@
-"""ConstituentMatcher: what spaCy's matchers do, over constituents."""
+"""ConstituentMatcher: the interface of spaCy's matchers, for constituents."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_matches_are_ids_and_tokens_in_the_order_of_the_text(vocab):
     assert all(type(match) is tuple for match in matcher(doc))
 
 
-def test_spans_are_labelled_and_know_their_level(vocab):
+def test_spans_have_a_label_and_their_level(vocab):
     doc = gold_doc(CHAIN, PLAIN, vocab=vocab)
     matcher = matcher_of(vocab, all="__")
     spans = [span for _, span in matcher(doc, as_spans=True)]
@@ -74,7 +74,7 @@ def test_names(vocab):
     assert [match[1:3] for match in matcher(doc, with_names=True)] == [(0, 6), (0, 6)]
 
 
-def test_keys_come_and_go(vocab):
+def test_keys_can_be_added_and_removed(vocab):
     matcher = matcher_of(vocab, a="NP", b=["VP", "PP"])
     assert len(matcher) == 2 and "a" in matcher and vocab.strings["a"] in matcher and "c" not in matcher
     assert matcher.get("b") == (None, ["VP", "PP"]) and matcher.get("c") is None and matcher.get("c", 1) == 1
@@ -132,7 +132,7 @@ def test_attributes_of_tokens_and_heads():
 
 
 def test_heads_follow_the_doc(vocab):
-    """As `span._.head` does: the rules of the parser's model, else those of the language."""
+    """The rules are those of `span._.head`: those of the parser's model, else those of the language."""
     tree = "(TOP (NP (DT a) (NN dog)))"
     english = spacy.blank("en").vocab
 
@@ -163,7 +163,7 @@ def test_pipe_finds_what_single_calls_find(vocab):
         assert [matches for _, matches in piped] == [matcher(doc, with_names=True) for doc in docs]
 
 
-def test_a_span_is_searched_alone(vocab):
+def test_only_the_span_is_searched(vocab):
     doc = gold_doc(PLAIN, OTHER, vocab=vocab)
     matcher = matcher_of(vocab, np="NP", root="TOP")
     second = list(doc.sents)[1]
@@ -207,11 +207,11 @@ def test_it_agrees_with_the_search_of_trees(vocab):
         assert [m.node.label if m.node.kind != "word" else "" for m in matches] == [span.label_ for _, span, _ in piped]
 
 
-def test_it_is_pickled(vocab):
+def test_it_can_be_pickled(vocab):
     matcher = pickle.loads(pickle.dumps(matcher_of(vocab, np=["NP=x < DT", {"LABEL": "PP"}])))
     doc = gold_doc(PLAIN, vocab=matcher.vocab)
     assert [match[1:] for match in matcher(doc)] == [(0, 2), (3, 5)]
 
 
-def test_the_package_offers_it():
+def test_the_package_exports_it():
     assert spacy_dtparse.ConstituentMatcher is ConstituentMatcher

@@ -1,4 +1,4 @@
-"""The component pcfgla with a real grammar: small, learned from the sample treebank, choosing its own tags."""
+"""The component pcfgla with a small grammar, trained on the sample treebank, that chooses the tags."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_the_decoder_is_a_setting(latent, parser):
     assert (found.candidates_n, found.decoder) == (7, "max-rule")
 
 
-def test_tags_given_are_needed_and_kept(latent, parser):
+def test_given_tags_are_needed_and_unchanged(latent, parser):
     nlp = blank(latent, tags="given")
     with pytest.raises(MissingAnnotationError, match="Put a tagger before 'pcfgla'"):
         nlp(TEXTS[0])
@@ -110,7 +110,7 @@ def test_settings_reach_the_parser(latent):
 
 
 @pytest.mark.slow
-def test_everywhere_the_same(untagged, tmp_path, monkeypatch):
+def test_round_trips_and_processes_give_the_same(untagged, tmp_path, monkeypatch):
     """Disk, bytes, pickle, copy, processes, DocBin."""
     docs = list(untagged.pipe(TEXTS))
     wanted = [shape(doc) for doc in docs]
@@ -171,7 +171,7 @@ def test_the_embedded_grammar(latent, tmp_path, monkeypatch):
 
 
 
-def test_the_real_thing():
+def test_the_embedded_grammar_parses():
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
     nlp.add_pipe("pcfgla")
@@ -200,8 +200,8 @@ def test_two_parsers_in_one_pipeline(model_file, latent, tmp_path):
     assert shape(doc, "pcfgla")[0] == shape(blank(latent)(TEXTS[0]))[0]
     sentence = next(doc.sents)
     assert to_tree(sentence, "pcfgla").words == to_tree(sentence).words == tuple(token.text for token in sentence)
-    alone = make_nlp(model_file).evaluate(create_bracket_corpus(DEV, limit=5)(nlp))
-    assert both.evaluate(create_bracket_corpus(DEV, limit=5)(both))["const_f"] == alone["const_f"] is not None
+    single = make_nlp(model_file).evaluate(create_bracket_corpus(DEV, limit=5)(nlp))
+    assert both.evaluate(create_bracket_corpus(DEV, limit=5)(both))["const_f"] == single["const_f"] is not None
     (tmp_path / "both" / "dtparse" / "model").unlink()
     assert models.find_model(tmp_path / "both").parent.name == "pcfgla"
 

@@ -112,14 +112,14 @@ def test_heads_of_every_constituent_are_those_of_the_tree(nlp):
 
 
 class TestRules:
-    """Which head rules count."""
+    """Tests that the right head rules are used."""
 
-    def test_of_the_language(self, english):
+    def test_rules_of_the_language(self, english):
         doc = gold_doc(LONG, vocab=english)
         assert head_rules_for(doc) == COLLINS and head_rules_for(gold_doc(LONG)) == LEFTMOST
         assert head(doc[:]).text == "knows" and head(doc[:], rules=LEFTMOST).text == "the"
 
-    def test_of_the_parser(self, model_file, monkeypatch):
+    def test_rules_of_the_parser(self, model_file, monkeypatch):
         nlp = make_nlp(model_file)
         assert nlp("The cat sat.").spans["constituents"].attrs["head_rules"] == "en"
         parser = nlp.get_pipe("dtparse").parser
@@ -139,7 +139,7 @@ TEXT = "The old cat sat on the mat. She sat."
 
 
 @both_factories
-def test_noun_chunks_behind_a_parser(model_file, factory, tmp_path):
+def test_noun_chunks_after_a_parser(model_file, factory, tmp_path):
     nlp = make_nlp(model_file, factory)
     doc = nlp(TEXT)
     assert texts(doc.noun_chunks) == CHUNKS == texts(noun_chunks(doc))
@@ -177,13 +177,13 @@ def test_spacy_s_own_chunks_where_there_are_no_constituents(nlp):
         list(Doc(nlp.vocab, words=["it", "ran"]).noun_chunks)
     linked.spans["constituents"] = [Span(linked, 0, 2, "NP")]
     assert texts(linked.noun_chunks) == ["it ran"]  # constituents first
-    bare = Doc(Vocab(), words=["a"])
-    bare.noun_chunks_iterator = NounChunks()
+    plain_doc = Doc(Vocab(), words=["a"])
+    plain_doc.noun_chunks_iterator = NounChunks()
     with pytest.raises(NotImplementedError, match="E894"):
-        list(bare.noun_chunks)
+        list(plain_doc.noun_chunks)
 
 
-def test_names_of_others_are_left_alone():
+def test_other_extensions_are_not_overwritten():
     kept = Doc.get_extension("phrases") if Doc.has_extension("phrases") else None
     Doc.set_extension("phrases", default=[], force=True)
     try:

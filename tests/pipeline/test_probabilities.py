@@ -1,4 +1,4 @@
-"""The probabilities that a component tells: in Docs, in plain data, in pictures, on the command line."""
+"""The probabilities of a component: in Docs, in plain data, in pictures, on the command line."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from spacy_dtparse.parsers.span.parser import SpanParser
 from spacy_dtparse.pipeline.component import SpanParse
 from tests.span_models import SENTENCES, random_model
 
-TOLD = Calibration((0.5, 0.7, -0.1), (-1.2, -0.5))
+EXAMPLE = Calibration((0.5, 0.7, -0.1), (-1.2, -0.5))
 
 
 @pytest.fixture
 def model(tmp_path):
     """A file of a calibrated model."""
-    SpanParser(replace(random_model(1), meta={CALIBRATION: TOLD.to_dict(), "lang": "en"})).to_disk(tmp_path / "model")
+    meta = {CALIBRATION: EXAMPLE.to_dict(), "lang": "en"}
+    SpanParser(replace(random_model(1), meta=meta)).to_disk(tmp_path / "model")
     return tmp_path / "model"
 
 
@@ -40,13 +41,13 @@ def two_sentences(vocab) -> Doc:
 
 
 @pytest.mark.kernel
-def test_a_doc_has_them_where_they_are_asked_for(model, tmp_path):
+def test_a_doc_has_them_if_the_setting_is_on(model, tmp_path):
     silent = pipeline(model)
     doc = silent(two_sentences(silent.vocab))
     assert all(span._.probability is None and span._.tree_probability is None for span in doc._.constituents)
     nlp = pipeline(model, probabilities=True)
-    doc, bare = nlp(two_sentences(nlp.vocab)), doc
-    assert [*doc.spans["constituents"].attrs["scores"]] == [*bare.spans["constituents"].attrs["scores"]]
+    doc, without = nlp(two_sentences(nlp.vocab)), doc
+    assert [*doc.spans["constituents"].attrs["scores"]] == [*without.spans["constituents"].attrs["scores"]]
     parser = ResultCalibrator(nlp.get_pipe("span_parser").configured_parser)
     for sentence, (words, tags) in zip(doc.sents, SENTENCES[:2], strict=True):
         tree = spacy_dtparse.to_tree(sentence)
@@ -67,7 +68,7 @@ def test_a_doc_has_them_where_they_are_asked_for(model, tmp_path):
     assert f"{doc._.constituents[-1]._.probability:.2f}" in shown
 
 
-def test_a_parser_that_cannot_tell_them_is_refused(tmp_path):
+def test_a_parser_without_a_calibration_is_refused(tmp_path):
     SpanParser(random_model(1)).to_disk(tmp_path / "model")
     with pytest.raises(DtparseError, match="calibrate"):
         pipeline(tmp_path / "model", probabilities=True)
@@ -75,7 +76,7 @@ def test_a_parser_that_cannot_tell_them_is_refused(tmp_path):
         SpanParse(probabilities="yes")
 
 
-def test_the_command_line_tells_them(model, capsys):
+def test_the_command_line_prints_them(model, capsys):
     line = "The_DT cat_NN sat_VBD on_IN the_DT mat_NN ._."
     given = ["parse", "--model", str(model), "--tagged", "--text", line, "--probabilities"]
     assert main([*given, "--format", "json"]) == 0

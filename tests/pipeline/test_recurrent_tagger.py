@@ -1,4 +1,4 @@
-"""recurrent_tagger: what it writes, what a Doc keeps, bad Docs, batches, what survives, the scorer."""
+"""recurrent_tagger: its annotation, existing annotation, bad Docs, batches, round trips, the scorer."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def written(doc):
     return [(token.text, token.tag_, token.pos_, token.is_sent_start) for token in doc]
 
 
-def test_tokens_get_what_the_tagger_says(nlp, tagger):
+def test_tokens_get_the_tags_of_the_tagger(nlp, tagger):
     doc = nlp(TEXT)
     ((tags, starts),) = tagger.tag([[token.text for token in doc]])
     assert [token.tag_ for token in doc] == [tagger.names[tag] for tag in tags]
@@ -59,7 +59,7 @@ def test_tokens_get_what_the_tagger_says(nlp, tagger):
     assert doc.has_annotation("TAG", require_complete=True) and doc.has_annotation("SENT_START")
 
 
-def test_what_a_doc_has_is_kept(model, nlp):
+def test_existing_annotation_is_unchanged(model, nlp):
     free = nlp(TEXT)
     words = [token.text for token in free]
     given = Doc(nlp.vocab, words=words, tags=["XYZ", *[""] * (len(words) - 1)])
@@ -80,7 +80,7 @@ def test_what_a_doc_has_is_kept(model, nlp):
     assert [t.head.i for t in over(parsed)] == [1, 1, 1]
 
 
-def test_parts_of_speech_go_with_the_tags(nlp, model, tagger, monkeypatch):
+def test_parts_of_speech_are_set_with_the_tags(nlp, model, tagger, monkeypatch):
     doc = nlp(TEXT)
     assert [token.pos_ for token in doc] == [part_of_speech(token.text, token.tag_) for token in doc]
     assert doc.has_annotation("POS", require_complete=True) and {"SPACE", "NOUN"} < {token.pos_ for token in doc}
@@ -124,7 +124,7 @@ def test_batches_give_the_same(nlp):
         assert [written(doc) for doc in nlp.pipe(texts, batch_size=size)] == wanted
 
 
-def test_a_bad_doc_goes_alone(nlp, monkeypatch):
+def test_a_bad_doc_fails_no_other(nlp, monkeypatch):
     component = nlp.get_pipe("recurrent_tagger")
     write = RecurrentTaggerPipe._set_annotations
 
@@ -141,7 +141,7 @@ def test_a_bad_doc_goes_alone(nlp, monkeypatch):
     assert seen == [("recurrent_tagger", ["bad"], "no")] * 2
 
 
-def test_ways_through_disk_bytes_pickles_and_copies(nlp, model, tmp_path):
+def test_round_trips_through_disk_bytes_pickles_and_copies(nlp, model, tmp_path):
     wanted = written(nlp(TEXT))
     nlp.to_disk(tmp_path / "pipeline")
     model.unlink()

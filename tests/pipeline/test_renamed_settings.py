@@ -1,4 +1,4 @@
-"""Whoever uses the old name of a setting is told the new one, from wherever the name comes."""
+"""The old name of a setting raises an error with the new name, wherever the old one is used."""
 
 from __future__ import annotations
 

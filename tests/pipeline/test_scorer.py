@@ -1,4 +1,4 @@
-"""The scorer: PARSEVAL over Docs, also where tokens and sentences of the two sides differ."""
+"""The scorer: PARSEVAL over Docs, including Docs whose tokens and sentences differ."""
 
 from __future__ import annotations
 

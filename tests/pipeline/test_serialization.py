@@ -1,4 +1,4 @@
-"""Bytes, disk, pickle, copies, processes, and the models that configs name."""
+"""Bytes, disk, pickle, copies, processes, and models named in configs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_disk_round_trip_without_the_model_file(nlp, model_file, tmp_path, facto
 
 
 @both_factories
-def test_a_dead_path_in_a_config_does_not_matter_when_the_data_is_there(nlp, model_file, tmp_path):
+def test_a_missing_path_in_a_config_does_not_matter_if_the_data_is_saved(nlp, model_file, tmp_path):
     nlp.to_disk(tmp_path / "pipeline")
     path = tmp_path / "pipeline" / "config.cfg"
     path.write_text(path.read_text().replace(f'"{SAVED}"', f'"{model_file}"'))
@@ -135,7 +135,7 @@ def test_processes(nlp, method, monkeypatch):
 
 
 @both_factories
-def test_docbin_of_many(nlp):
+def test_docbin_of_many_docs(nlp):
     docs = list(nlp.pipe(TEXTS))
     back = list(DocBin().from_bytes(DocBin(docs=docs, store_user_data=True).to_bytes()).get_docs(Vocab()))
     assert [shape(doc) for doc in back if len(doc)] == [shape(doc) for doc in docs if len(doc)]

@@ -46,7 +46,8 @@ def test_they_reach_the_parser(model_file):
     words, tags = zip(("The", "DT"), ("cat", "NN"), ("sat", "VBD"), strict=True)
     plain = SpanParser(random_model()).with_settings(**CHOSEN).parse(words, tags)
     assert nlp.get_pipe("span_parser").configured_parser.parse(words, tags) == plain
-    trees = spacy.blank("en").add_pipe("dtparse", config={"betas": [0.2], "window_filter": 0.01, "shift_threshold": 3, "budget": 9})
+    config = {"betas": [0.2], "window_filter": 0.01, "shift_threshold": 3, "budget": 9}
+    trees = spacy.blank("en").add_pipe("dtparse", config=config)
     settings = trees.configured_parser.settings
     assert (settings.betas, settings.window_filter, settings.shift_threshold, settings.budget) == ((0.2,), 0.01, 3, 9)
 
@@ -66,7 +67,7 @@ def test_they_are_saved_with_the_pipeline(model_file, tmp_path):
     assert in_force(changed) == SpanSettings(networks=2, max_tokens=50)
 
 
-def test_a_model_that_the_config_names_takes_the_place_of_the_saved_one(model_file, tmp_path):
+def test_a_model_in_the_config_replaces_the_saved_one(model_file, tmp_path):
     make_nlp(model_file, "span_parser").to_disk(tmp_path / "pipeline")
     (tmp_path / "pipeline" / "span_parser" / "model").write_bytes(b"not read")
     nlp = spacy.load(tmp_path / "pipeline", config={"components.span_parser.model": str(model_file)})
@@ -88,7 +89,7 @@ def test_a_model_that_the_config_names_takes_the_place_of_the_saved_one(model_fi
         ("pcfgla", {"candidates_n": 0}, "candidates_n = 0; it is a whole number from 1"),
     ],
 )  # fmt: skip
-def test_what_is_not_allowed_is_refused_at_once(factory, settings, message):
+def test_invalid_values_are_refused_at_once(factory, settings, message):
     with pytest.raises((ConfigError, ValueError), match=message):  # spaCy's error for names that a factory lacks
         spacy.blank("en").add_pipe(factory, config=settings)
 
@@ -99,7 +100,7 @@ def test_values_of_another_type(setting, value):
         SpanParse(**{setting: value})
 
 
-def test_a_parser_without_a_setting_that_was_given(model_file):
+def test_a_parser_without_the_given_setting(model_file):
     component = make_nlp(model_file, "span_parser", **CHOSEN).get_pipe("span_parser")
     before = component.configured_parser
     with pytest.raises(ConfigError, match="a parser of kind 'rule' has no setting networks, penalty; take it out"):
@@ -109,7 +110,7 @@ def test_a_parser_without_a_setting_that_was_given(model_file):
         DtParse(depth=3)
 
 
-def test_a_network_is_refused_where_it_is_given_to_dtparse(model_file):
+def test_dtparse_refuses_a_network(model_file):
     with pytest.raises(ModelFormatError, match=r"one for the factory 'dtparse'; use it with .*'span_parser'"):
         make_nlp(model_file, "dtparse")
     with pytest.raises(ModelFormatError, match=r"one for the factory 'span_parser'; use it with .*'dtparse'"):

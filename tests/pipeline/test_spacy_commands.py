@@ -87,7 +87,7 @@ def test_categories_are_those_that_taggers_learn(treebank, nlp, tmp_path, catego
     assert [spines(token) for token in doc] == [((name, 1.0),) for name in together]
 
 
-def test_categories_that_there_are_not(tmp_path, nlp):
+def test_unknown_categories(tmp_path, nlp):
     with pytest.raises(ConfigError, match="categories are 'tags'; they must be one of spine, sided"):
         create_bracket_corpus(tmp_path, categories="tags")
     (tmp_path / "odd.mrg").write_text("(TOP (A+B (NN cat)))\n")

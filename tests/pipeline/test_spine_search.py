@@ -1,5 +1,5 @@
-"""dtparse and pcfgla behind a spine_tagger: what the search gets of its offers, its record, what survives, parsers that
-read none."""
+"""dtparse and pcfgla after a spine_tagger: the supertag candidates that the search gets, its record, round trips,
+parsers that read no spines."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BUDGET = 100 if SLOW else 300
 
 
 class Models(NamedTuple):
-    """`own`: a factory's name and a model file for it; `spines`: that of a random spine_tagger."""
+    """`own`: the name of a factory and a model file for it; `spines`: the model file of a random spine_tagger."""
 
     factory: str
     own: Path
@@ -61,7 +61,7 @@ def models(factory, parser, tmp_path_factory):
 
 
 def make_nlp(models, written="spines", **config):
-    """A list of tags, a random spine_tagger, and the parser."""
+    """Make a pipeline of a tagger by word list, a random spine_tagger, and the parser."""
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
     nlp.add_pipe("list_tagger")
@@ -72,16 +72,16 @@ def make_nlp(models, written="spines", **config):
 
 
 def record(doc):
-    """What a Doc says of its parses."""
+    """The record of the parses in a Doc."""
     return sentence_infos(doc), [(span.start, span.end, span.label_) for span in doc.spans["constituents"]]
 
 
 def direct(parser, doc, **settings):
-    """The parser's own results of the sentences, given what the tagger wrote."""
+    """The results of the parser itself for the sentences with the spines in the Doc."""
     searching = parser.with_settings(budget=BUDGET, **settings)
-    offers = read_supertags(doc)
+    candidates = read_supertags(doc)
     sentences, _ = read_sentences(doc)
-    return [searching.parse(s.words, s.tags, [offers[k] for k in s.positions]) for s in sentences if s.words]
+    return [searching.parse(s.words, s.tags, [candidates[k] for k in s.positions]) for s in sentences if s.words]
 
 
 def test_the_search_gets_the_spines_of_the_doc(models, parser):
@@ -102,7 +102,7 @@ def test_the_search_gets_the_spines_of_the_doc(models, parser):
     assert [to_tree(s) for s in plain.sents] != [to_tree(s) for s in doc.sents], "random spines forbid its tree"
 
 
-def test_where_no_spines_lead_to_a_tree_the_last_search_has_none(models, parser):
+def test_if_no_spines_give_a_tree_the_last_search_has_none(models, parser):
     doc = make_nlp(models, betas=[1.0])("She sleeps quietly.")
     (info,) = sentence_infos(doc)
     assert (info["n_searches"], info["ambiguity"]) == (2, None)
@@ -142,7 +142,7 @@ def test_the_key_of_the_spines(models):
 
 
 @pytest.mark.parametrize("factory", ["pcfgla"], indirect=True)
-def test_pcfgla_without_a_tagger_is_what_it_was(models, parser):
+def test_pcfgla_without_a_tagger_is_unchanged(models, parser):
     """Also with a config that lacks a setting."""
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
@@ -164,9 +164,9 @@ def test_white_space_and_words_without_spines(models, parser):
     doc = nlp("The old \n cat sat on the mat. She sleeps.")
     assert [info["ambiguity"] is not None for info in sentence_infos(doc)] == [True, True]
     assert [to_tree(s) for s in doc.sents] == [result.tree for result in direct(parser, doc)]
-    offers = read_supertags(doc)
-    del offers[1]
-    write_spines(doc, list(offers), list(offers.values()))
+    candidates = read_supertags(doc)
+    del candidates[1]
+    write_spines(doc, list(candidates), list(candidates.values()))
     again = nlp.get_pipe(models.factory)(doc)
     first, second = sentence_infos(again)
     assert first["ambiguity"] is None and first["n_searches"] == 1, "one of its words has no spines"
@@ -207,7 +207,7 @@ def test_processes(models, monkeypatch):
     assert [record(doc) for doc in nlp.pipe(TEXTS, n_process=2, batch_size=2)] == wanted
 
 
-def test_parsers_that_read_no_spines_see_none(models):
+def test_parsers_that_read_no_spines_get_none(models):
     nlp = make_nlp(models)
     component = DtParse(parser=RuleParser("blind"))
     with nlp.select_pipes(disable=[models.factory]):
@@ -216,7 +216,7 @@ def test_parsers_that_read_no_spines_see_none(models):
     assert [(info["n_searches"], info["ambiguity"]) for info in sentence_infos(doc)] == [(1, None)] * 2
 
 
-def test_bad_offers_fail_alone(models):
+def test_bad_candidates_fail_no_other_doc(models):
     """A Doc whose probabilities are no numbers fails, and its batch does not."""
     nlp = make_nlp(models)
     with nlp.select_pipes(disable=[models.factory]):

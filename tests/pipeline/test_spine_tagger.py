@@ -1,4 +1,4 @@
-"""spine_tagger: what it writes, what survives, bad Docs, other kinds of models, the scorer."""
+"""spine_tagger: its annotation, round trips, bad Docs, other kinds of models, the scorer."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def written(doc):
     return [(token._.spine, token._.spines) for token in doc]
 
 
-def test_words_get_what_the_tagger_says(nlp, tagger):
+def test_words_get_the_labels_of_the_tagger(nlp, tagger):
     doc = nlp(TEXTS[0])
     first, second = doc.sents
     wanted = []
@@ -154,7 +154,7 @@ def test_disk_and_bytes_round_trips(nlp, model, tmp_path):
         assert written(twin(TEXTS[0])) == wanted
 
 
-def test_a_doc_without_tags_fails_alone(nlp):
+def test_a_doc_without_tags_fails_no_other(nlp):
     nlp.remove_pipe("list_tagger")
     docs = [Doc(nlp.vocab, words=list(words), tags=list(tags)) for words, tags, _ in SENTENCES[:3]]
     docs[1] = Doc(nlp.vocab, words=["No", "tags"])
@@ -168,12 +168,12 @@ def test_a_doc_without_tags_fails_alone(nlp):
         nlp.get_pipe("spine_tagger")(Doc(nlp.vocab, words=["No", "tags"]))
 
 
-def test_missing_tags_and_boundaries_are_warned_of_once(tagger):
+def test_missing_tags_and_boundaries_warn_once(tagger):
     component = SpineTagger(parser=tagger)
     doc = Doc(Vocab(), words=["The", "cat", "sat"], tags=["DT", "", "VBD"])
-    with pytest.warns(UserWarning) as told:
+    with pytest.warns(UserWarning) as caught:
         component(doc)
-    messages = [str(warning.message) for warning in told]
+    messages = [str(warning.message) for warning in caught]
     assert len(messages) == 2 and "1 words of a Doc have no part-of-speech tag" in messages[0]
     assert "no sentence boundaries and is tagged as one sentence" in messages[1]
     with warnings.catch_warnings():
@@ -220,7 +220,7 @@ def test_scores(nlp):
     assert evaluated["spine_labels"] >= 1
 
 
-def test_the_command_line_says_what_such_a_model_is(model, capsys):
+def test_the_command_line_describes_the_model(model, capsys):
     assert main(["info", "--model", str(model)]) == 0
     printed = capsys.readouterr().out
     assert "kind: tagger" in printed and "words in the tag dictionary: 0" in printed and "name: random" in printed

@@ -43,7 +43,7 @@ def candidates(doc: Doc, **settings) -> list[str]:
 
 
 def labelled(doc: Doc) -> list[tuple[str, str]]:
-    """What a spancat found."""
+    """The spans of a spancat."""
     return [(span.text, span.label_) for span in doc.spans["sc"]]
 
 
@@ -85,9 +85,9 @@ def test_a_batch_has_lengths_and_may_have_empty_docs(doc, nlp):
 
 
 def test_docs_without_constituents(doc):
-    bare = spacy.blank("en")("It was cold.")
+    unparsed = spacy.blank("en")("It was cold.")
     with pytest.raises(NotParsedError, match=r"'It was cold\.' has no constituents .* annotating_components"):
-        ConstituentsSuggester()([doc, bare])
+        ConstituentsSuggester()([doc, unparsed])
     with pytest.raises(NotParsedError, match=r"doc\.spans\['mine'\]"):
         ConstituentsSuggester(spans_key="mine")([doc])
     with doc.retokenize() as retokenizer:
@@ -106,13 +106,13 @@ def test_docs_without_constituents(doc):
         ({"spans_key": ""}, "setting 'spans_key' is ''"),
     ],
 )
-def test_settings_that_are_not_allowed(settings, message):
+def test_invalid_settings(settings, message):
     with pytest.raises(ConfigError, match=message):
         registry.misc.get(NAME)(**settings)
 
 
 def test_spancat_learns_and_comes_back_from_disk(model_file, tmp_path):
-    """The config names the suggester; training without annotating components says what is missing."""
+    """The config names the suggester; the error of training without annotating components says what is missing."""
     nlp = make_nlp(model_file)
     suggester = {"@misc": NAME, "labels": ["NP"], "tokens": False}
     spancat = nlp.add_pipe("spancat", config={"suggester": suggester, "spans_key": "sc"})
@@ -142,7 +142,7 @@ WHERE = ("in the garden", "behind the house of my uncle", "at home", "on the ben
 
 
 def sentences() -> list[tuple[str, list[tuple[int, int, str]]]]:
-    """Sentences with the characters of who, where, and what lies within."""
+    """Sentences with the characters of the subject and the place."""
     found = []
     for who, did, where in product(WHO, DID, WHERE):
         text = f"{who[0].upper()}{who[1:]} {did} {where}."
@@ -162,7 +162,7 @@ def sections(text: str) -> dict[str, dict[str, str]]:
 @pytest.mark.slow
 @pytest.mark.embedded
 def test_spacy_train_with_the_sections_of_the_documentation(tmp_path, monkeypatch):
-    """spaCy's own configuration with the sections of docs/use.md; it finds spans in new sentences."""
+    """The default configuration of spaCy with the sections of docs/use.md; it finds spans in new sentences."""
     monkeypatch.chdir(tmp_path)
     spacy_dtparse.load().to_disk("en_dtparse")
     (block,) = [block for block in blocks("docs/use.md", "ini") if NAME in block.text]

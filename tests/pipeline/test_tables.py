@@ -1,4 +1,4 @@
-"""Texts in, Docs or rows out: what a worker process calls."""
+"""The functions for worker processes: texts in, Docs or rows out."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def fussy(doc):
 
 @Language.factory("brittle")
 class Brittle:
-    """Gives up on all Docs of a batch when one is bad."""
+    """A component that fails on all Docs of a batch if one is bad."""
 
     def __init__(self, nlp, name):
         self.handler = None
@@ -77,7 +77,7 @@ def test_rows_are_those_of_records(tmp_path, model_file):
     assert TEXT[rows[1]["start_char"] : rows[1]["end_char"]] == rows[1]["text"] == "She sleeps ( quietly ) ."
 
 
-def test_a_bad_text_takes_no_other_along(folder):
+def test_a_bad_text_fails_no_other(folder):
     bad = {1: "bad", 3: None, 4: float("nan"), 5: "\ud800", 6: b"The dog", 7: "a " * 500_001}
     texts = [(key, bad.get(key, "The dog sleeps .")) for key in range(10)]
     rows = list(parse_rows(texts, folder))
@@ -109,7 +109,7 @@ def test_a_process_loads_once_and_its_memory_does_not_grow(tmp_path, model_file,
     assert len(loaded) == 1
 
 
-def test_a_pipeline_that_is_not_there_is_an_error():
+def test_a_missing_pipeline_is_an_error():
     with pytest.raises(ModelFormatError, match="cannot load the pipeline 'no_such'"):
         list(parse_rows([(1, "It sleeps .")], "no_such"))
 

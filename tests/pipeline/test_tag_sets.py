@@ -1,4 +1,4 @@
-"""A warning where the tags of Docs are of another tag set than the model's: once, of enough words, for most of them."""
+"""A warning if most tags of enough words are of another tag set than the model's; a component warns once."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_component_warns_once(model_file, monkeypatch):
 
 @pytest.mark.embedded
 @pytest.mark.parametrize("name", ["en_dtparse", "en_span", "en_pcfgla"])
-def test_the_english_models_know_penn_s_tags(name):
+def test_the_english_models_have_penn_tags(name):
     nlp = spacy_dtparse.load(name, exclude=["tagger"])
     component = nlp.pipeline[-1][1]
     if name == "en_pcfgla":

@@ -1,4 +1,4 @@
-"""Pipelines in several threads, and in processes that are begun before or after they were used: the same bits."""
+"""Pipelines in several threads, and in processes started before or after their use, give the same bits."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ TEXTS = [
 
 @cache
 def pipeline(name: str) -> Any:
-    """One for all threads of this process, and for the processes that are forked from it."""
+    """One pipeline for all threads of this process, and for the processes forked from it."""
     return spacy_dtparse.load(name)
 
 
 def bits(name: str, text: str) -> str:
-    """All that the components set; numbers in full."""
+    """All annotation that the components set; numbers in full precision."""
     doc = pipeline(name)(text)
     spans = [(span.start, span.end, span.label_) for span in doc.spans.get("constituents", [])]
     tokens = [(token.tag_, token.is_sent_start, token.head.i, token.dep_) for token in doc]
@@ -59,8 +59,8 @@ def test_threads_share_a_pipeline(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
-def test_processes_begun_after_use(method: str) -> None:
-    """A fork has the pipeline that was used, as behind a server that loads before it forks; others load their own."""
+def test_processes_started_after_use(method: str) -> None:
+    """A fork has the used pipeline, as in a server that loads before it forks; other processes load another one."""
     names = ["en_dtparse", "en_span"]
     expected = [all_bits(name) for name in names]
     with ProcessPoolExecutor(3, mp_context=multiprocessing.get_context(method)) as pool:
@@ -110,7 +110,7 @@ os._exit(0)
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 def test_a_fork_while_another_thread_parses() -> None:
-    """The fork waits for what that thread holds."""
+    """The fork waits for the locks of that thread."""
     assert [error for _, _, error in parse_docs([(0, "A cat sat.")])] == [None]
     ran = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", FORKED_WHILE_BUSY], capture_output=True, text=True, cwd=ROOT, timeout=120

@@ -1,6 +1,6 @@
-"""The English pipeline on sentences as people write them; the floors of F1 are in test_floors.py.
+"""The English pipeline on everyday sentences; the minimum F1 scores are in test_floors.py.
 
-What it reaches, with every figure's command, is in docs/experiments/shipped.md.
+Its scores, with the commands that measure them, are in docs/experiments/shipped.md.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def brackets(doc) -> list[str]:
 
 
 @pytest.mark.parametrize("tree", [*FIRST_SENTENCES, *README_SENTENCES])
-def test_the_first_sentence_that_one_types(nlp, tree: str) -> None:
+def test_a_first_sentence(nlp, tree: str) -> None:
     words = parse_tree(f"(TOP {tree})").words
     text = " ".join(words).replace(" ,", ",").replace(" .", ".").replace(" ?", "?")
     assert brackets(nlp(text)) == [tree]
@@ -73,7 +73,7 @@ def test_kinds_of_text(nlp) -> None:
         "a\u3000b", "🙂",
     ],
 )
-def test_the_readmes_loop_runs_on_any_text(nlp, text: str) -> None:
+def test_the_loop_of_the_readme_runs_on_any_text(nlp, text: str) -> None:
     doc = nlp(text)
     for sentence in doc.sents:
         assert sentence._.parse_string.startswith("(") or not text.strip()
@@ -87,9 +87,9 @@ def test_blanks_and_line_breaks_do_not_split(nlp) -> None:
         assert brackets(nlp(text)) == expected
 
 
-def test_orphans_are_told_from_what_is_right() -> None:
-    bare = parse_tree("(TOP (S (DT The) (NN dog) (VP (VBZ barks)) (. .)))")
-    assert unattached_tokens(bare) == [0, 1]
+def test_unattached_tokens_are_found() -> None:
+    tree = parse_tree("(TOP (S (DT The) (NN dog) (VP (VBZ barks)) (. .)))")
+    assert unattached_tokens(tree) == [0, 1]
     assert unattached_tokens(parse_tree("(TOP (S (VB Close) (S (VP (VBG swimming))) (. .)))")) == [0]
     for right in (
         "(TOP (S (NP (PRP I)) (VP (MD can) (VP (VB go))) (. .)))",

@@ -1,6 +1,6 @@
-"""Floors below which no shipped model may fall, on sentences that it never saw, with the pipeline's own tags.
+"""Minimum scores of the shipped models on sentences that are not in their training data, with the pipeline's tags.
 
-What the models reach, with every figure's command, is in docs/experiments/shipped.md.
+The scores of the models, with the commands that measure them, are in docs/experiments/shipped.md.
 """
 
 from __future__ import annotations

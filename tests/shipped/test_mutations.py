@@ -1,7 +1,7 @@
-"""Copies of the package with one constant changed: each must refuse the models that read it.
+"""Copies of the package with one constant changed: each must refuse the models that depend on it.
 
-Nothing else would notice: a model's tables are whole, and trees come out, but worse ones. About three minutes, most of
-them to compile the kernels of eight copies anew.
+Nothing else would notice the change: the tables of a model are valid, and trees come out, but worse ones. The tests
+take about three minutes, mostly to compile the kernels of eight copies.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TAGGER = "tagger"
 
 
 class Mutation(NamedTuple):
-    """In `file`, `old` (once there) becomes `new`; then the models `refused` must not load."""
+    """A change: in `file`, `old` (which occurs once) becomes `new`; then the models `refused` must not load."""
 
     file: str
     old: str
@@ -91,7 +91,7 @@ def tagger(tmp_path_factory) -> str:
 
 
 def load_in_a_copy(folder: Path, change: Mutation | None, paths: list[str]) -> list[str]:
-    """What a copy of the package in `folder` says of model files."""
+    """Load model files with a copy of the package in `folder` and return the results."""
     copy = folder / "spacy_dtparse"
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("en_*", "__pycache__"))
     cache = os.environ.get("NUMBA_CACHE_DIR", "")

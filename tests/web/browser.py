@@ -51,18 +51,18 @@ class Browser:
         self._call("POST", "/url", {"url": url})
 
     def run(self, script: str, *arguments: Any) -> Any:
-        """What a script returns."""
+        """Run a script and return its value."""
         return self._call("POST", "/execute/sync", {"script": script, "args": list(arguments)})
 
     def wait(self, condition: str, seconds: float = 20) -> None:
-        """Until an expression of JavaScript holds."""
+        """Wait until an expression of JavaScript is true."""
         end = time.monotonic() + seconds
         while not self.run(f"return Boolean({condition})"):
             assert time.monotonic() < end, f"{condition} did not come to hold"
             time.sleep(0.05)
 
     def click(self, selector: str, place: int = 0) -> None:
-        """A click of the mouse on one of the elements of a CSS selector, where it really is."""
+        """Click with the mouse on one of the elements of a CSS selector, at its position in the window."""
         found = self._call("POST", "/elements", {"using": "css selector", "value": selector})
         (reference,) = found[place].values()
         self._call("POST", f"/element/{reference}/click", {})
@@ -81,7 +81,7 @@ class Browser:
         path.write_bytes(base64.b64decode(self._call("GET", "/screenshot")))
 
     def log(self) -> list[str]:
-        """What the page wrote to the console, errors too."""
+        """The messages that the page wrote to the console, with errors."""
         return [entry["message"] for entry in self._call("POST", "/se/log", {"type": "browser"})]
 
     def _call(self, method: str, path: str, body: dict | None = None) -> Any:

@@ -1,4 +1,4 @@
-"""Servers of small pipelines, in this process, at a free port."""
+"""Servers of small pipelines, in this process, on a free port."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..pipeline.conftest import make_nlp, model_file, rule_parser_loads  # noqa:
 
 @contextmanager
 def running(nlp):
-    """The address of a server that is running."""
+    """Run a server for the time of the block and yield its address."""
     server = make_server(nlp, port=0)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()

@@ -1,4 +1,4 @@
-"""What the page asks, answered without a server."""
+"""Answers to the requests of the page, without a server."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def first_sentence(answers, text=TEXT, **look):
 
 
 def ask(answers, sentence, label, text=None):
-    """The answer for a constituent, by its label and words."""
+    """Return the answer for a constituent, given by its label and words."""
     for one in sentence["constituents"]:
         if one["label"] == label and text in (None, " ".join(sentence["words"][one["start"] : one["end"]])):
             reply = answers.explain_constituent({"words": sentence["words"], "tags": sentence["tags"], **one})
@@ -31,7 +31,7 @@ def ask(answers, sentence, label, text=None):
     raise AssertionError(f"no {label} over {text}")
 
 
-def test_any_constituent_parser_will_do(nlp):
+def test_any_constituent_parser_works(nlp):
     answers = Answers(nlp)
     about = answers.about()
     assert about["parser"].startswith("dtparse") and not about["has_k_best"]
@@ -45,7 +45,7 @@ def test_any_constituent_parser_will_do(nlp):
     assert answer["alternatives"] == [] and answer["probability"] is None and "gives no reasons" in answer["decided"]
 
 
-def test_the_drawing_is_as_asked_and_numbered(nlp):
+def test_the_drawing_has_the_requested_style_and_numbers(nlp):
     answers = Answers(nlp)
     sentence = first_sentence(answers, "She saw the old cat.", theme="dark", layout="side")
     assert "#0d1117" in sentence["drawing"] and 'class="side"' in sentence["drawing"]
@@ -93,7 +93,7 @@ def test_bad_requests_to_parse(nlp, asked, message):
         ({"end": None}, "the tree has no constituent"),
     ],
 )
-def test_bad_requests_to_ask(nlp, change, message):
+def test_bad_requests_to_explain(nlp, change, message):
     asked = {"words": ["She", "sat"], "tags": ["PRP", "VBD"], "start": 0, "end": 1, "label": "NP", **change}
     with pytest.raises(ConfigError, match=message):
         Answers(nlp).explain_constituent(asked)
@@ -107,7 +107,7 @@ def test_a_pipeline_without_a_parser():
 
 
 @pytest.mark.embedded
-def test_trees_over_a_reader_tell_all():
+def test_trees_with_a_span_model_give_everything():
     answers = Answers(spacy_dtparse.load())
     sentence = first_sentence(answers)
     assert all(0.9 < one["probability"] <= 1 for one in sentence["constituents"][1:])
@@ -124,7 +124,7 @@ def test_trees_over_a_reader_tell_all():
 
 
 @pytest.mark.embedded
-def test_other_parsers_tell_what_they_have():
+def test_other_parsers_give_what_they_have():
     network = Answers(spacy_dtparse.load("en_span"))
     answer = ask(network, first_sentence(network), "NP", "the man")
     assert answer["alternatives"] and "no rules" in answer["decided"] and not answer["groups"]

@@ -1,4 +1,4 @@
-"""The page in a headless Chromium: typed text, clicks, errors, themes. Skipped where there is no chromedriver."""
+"""The page in a headless Chromium: typed text, clicks, errors, themes. Skipped without chromedriver."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EVIL = "<img src=x onerror=document.title='evil'> <script>document.title='evil'<
 
 @pytest.fixture
 def shots(tmp_path):
-    """Where screenshots go: the folder of the variable DTPARSE_SCREENSHOTS, to look at them."""
+    """The folder of screenshots: that of the variable DTPARSE_SCREENSHOTS if it is set."""
     folder = Path(os.environ.get("DTPARSE_SCREENSHOTS", tmp_path))
     folder.mkdir(parents=True, exist_ok=True)
     return folder
@@ -47,7 +47,7 @@ def parse(browser, text):
 
 
 @pytest.mark.embedded
-def test_a_click_tells_alternatives_and_why(browser, shots):
+def test_a_click_shows_alternatives_and_reasons(browser, shots):
     with running(spacy_dtparse.load()) as url:
         browser.open(url)
         browser.wait(READY)
@@ -133,7 +133,7 @@ def test_long_sentences_and_themes_fit_the_window(browser, shots):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("style", ["tree", "spans"])
 def test_drawings_of_render(browser, shots, tmp_path, nlp, theme, style):
-    """Texts do not lie over one another, measured by the browser's own font."""
+    """Texts do not overlap, measured with the font of the browser."""
     doc = nlp("The old cat sat quietly on the mat, she saw the dog on the mat.")
     for layout in ("down", "side") if style == "tree" else ("",):
         options = {"theme": theme, "scores": True} | ({"layout": layout} if layout else {})

@@ -109,7 +109,7 @@ def failing(doc):
     return doc
 
 
-def test_errors_of_the_pipeline_are_told(nlp):
+def test_errors_of_the_pipeline_are_reported(nlp):
     nlp.add_pipe("web_failing")
     with running(nlp) as url:
         status, headers, content = request(url + "/parse", {"text": "A bad cat."})
@@ -133,7 +133,7 @@ def test_several_at_once(url):
     assert all(found[number][0] == 200 and f"cat{number}" in found[number][2] for number in range(8))
 
 
-def test_bad_places(nlp):
+def test_bad_addresses(nlp):
     server = make_server(nlp, port=0)
     try:
         assert server.local and server.url.startswith("http://localhost:")
@@ -152,14 +152,14 @@ def test_bad_places(nlp):
         make_server(nlp, port=0)
 
 
-def test_names_of_this_machine():
+def test_host_names_of_this_machine():
     assert all(map(is_local, ("localhost", "LOCALHOST", "127.0.0.1", "127.8.8.8", "::1", "localhost.")))
     assert not any(map(is_local, ("0.0.0.0", "localhost.evil.example", "evil", "", "10.0.0.1", "::")))
 
 
 @pytest.mark.embedded
 def test_the_command_ends_with_ctrl_c():
-    """`dtparse serve` in a process of its own: it says where the page is, answers, and ends without a traceback."""
+    """`dtparse serve` in a separate process: it prints the address, answers, and ends without a traceback."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
     program = (  # as in a terminal: a shell's background jobs ignore Ctrl-C
         "import signal, sys\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
@@ -183,7 +183,7 @@ def test_the_command_ends_with_ctrl_c():
     assert code == 0 and "Traceback" not in said and "ended" in said
 
 
-def test_serve_is_offered_without_loading_it():
+def test_serve_is_listed_without_loading_it():
     code = "import sys, spacy_dtparse\nprint('serve' in dir(spacy_dtparse), 'http.server' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.split() == ["True", "False"]

@@ -1,5 +1,6 @@
-"""On PYTHONPATH of a job: each process that loads a pipeline writes its id to WATCHED/loads. The first that parses a
-second batch while there is a file WATCHED/trap writes its id to WATCHED/caught and waits, in its work, to be killed."""
+"""Code for the PYTHONPATH of a job: each process that loads a pipeline writes its id to WATCHED/loads. If the file
+WATCHED/trap exists, the first process that parses a second batch writes its id to WATCHED/caught and waits there to be
+killed."""
 
 import importlib.abc
 import importlib.util
@@ -42,7 +43,7 @@ def watched(load):
 
 
 class Watch(importlib.abc.MetaPathFinder):
-    """Puts `watched` around the function that loads a pipeline, when its module is imported."""
+    """Import hook that wraps the function that loads a pipeline with `watched` when its module is imported."""
 
     def find_spec(self, name, path, target=None):
         if name != MODULE:

@@ -1,4 +1,4 @@
-"""What a bad or odd input is made with, and the kinds of things it may get."""
+"""Helpers that make bad or odd inputs, and the kinds of expected results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..rule_parser import RuleParser
 
 
 class Bench:
-    """What the rows are made with: the embedded pipeline, a small dependency model, and a folder for files."""
+    """Means to make the rows: the embedded pipeline, a small dependency model, and a folder for files."""
 
     link_model: Callable[[], Path]
 
@@ -34,7 +34,7 @@ class Bench:
         return path
 
     def doc(self, words: str, tags: str | None = None, starts: str | None = None) -> Doc:
-        """A Doc of words between spaces; "-" is a missing tag; `starts` has 1, 0 or ? for each word."""
+        """Make a Doc of words between spaces; "-" is a missing tag; `starts` has 1, 0 or ? for each word."""
         flags = {"1": True, "0": False, "?": None}
         return Doc(
             self.nlp.vocab,
@@ -44,7 +44,7 @@ class Bench:
         )
 
     def parse(self, *arguments: str | None) -> Doc:
-        """The Doc of `doc` through a dtparse component that has not warned yet."""
+        """Parse the Doc of `doc` with a dtparse component that has not warned yet."""
         component = DtParse(parser=self.nlp.get_pipe("dtparse").parser)
         return component(self.doc(*arguments))  # type: ignore[arg-type]
 
@@ -108,7 +108,7 @@ def statuses(doc: Doc) -> set[str]:
 
 
 def has(*parts: str) -> Callable[[Doc], bool]:
-    """Whether the brackets of the sentences hold all `parts`."""
+    """Return a check whether the brackets of the sentences contain all `parts`."""
     return lambda doc: all(part in " ".join(s._.parse_string for s in doc.sents) for part in parts)
 
 

@@ -1,4 +1,4 @@
-"""Constraints on a Doc that cannot be met, and some that can."""
+"""Constraints on a Doc that cannot be satisfied, and some that can."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CAT = "The cat sat on the mat. It slept."
 
 
 def under(bench: Bench, *constraints: tuple[int, int, str]) -> Doc:
-    """CAT, parsed under spans of tokens with a label."""
+    """Parse CAT under constraints: spans of tokens with a label."""
     doc = bench.nlp.make_doc(CAT)
     doc.spans["constraints"] = [Span(doc, start, end, label) for start, end, label in constraints]
     return bench.nlp(doc)
@@ -29,7 +29,11 @@ def has_adverb_phrase(doc: Doc) -> bool:
 CONSTRAINTS = [
     case("two that cross", Raises(ConstraintError, "cross; take one of them out"), (0, 2, "NP"), (1, 4, "VP")),
     case("one that contradicts another", Raises(ConstraintError, "contradict each other"), (0, 2, ""), (0, 2, "!")),
-    case("a label that the parser does not have", Raises(ConstraintError, "that this parser does not have"), (0, 2, "FOO")),
+    case(
+        "a label that the parser does not have",
+        Raises(ConstraintError, "that this parser does not have"),
+        (0, 2, "FOO"),
+    ),
     case("over two sentences", Raises(ConstraintError, "which is not within one sentence"), (5, 9, "NP")),
     case("none", Returns(TREES, whole)),
     case(

@@ -23,7 +23,7 @@ from .cases import Bench, Case, Raises, Returns
 
 
 def bracketed(name: str, data: bytes, gets: Raises | Returns) -> Case:
-    """A file for both readers of treebanks, that of the package and that of training; they must agree."""
+    """A file for both readers of treebanks, that of the package and that of the trainers; they must agree."""
 
     def make(bench: Bench) -> Any:
         path = bench.file(data, "input.mrg")
@@ -41,7 +41,7 @@ def bracketed(name: str, data: bytes, gets: Raises | Returns) -> Case:
 
 
 def tagged(tags: bytes) -> Callable[[Bench], Any]:
-    """Two trees with a file of tags."""
+    """Read two trees with a file of tags."""
     return lambda bench: read_treebank(
         bench.file(b"(TOP (NP (NN cat)))\n(TOP (NP (NN dog)))\n", "two.mrg"), bench.file(tags, "tags")
     )
@@ -127,7 +127,7 @@ TREEBANKS = [
 
 
 def damaged(name: str, change: Callable[[bytes], bytes], phrase: str) -> Case:
-    """A changed model, as a file; its bytes get the same."""
+    """A changed model, as a file; its bytes must give the same error."""
 
     def make(bench: Bench) -> Any:
         data = change(bench.model())

@@ -36,7 +36,7 @@ TREES = "one dependency tree per sentence"
 
 
 def make_doc(words: str, tags: str | None = None, starts: str | None = None) -> Doc:
-    """As `Bench.doc`, with a vocabulary of its own."""
+    """Make a Doc like `Bench.doc`, with a separate vocabulary."""
     flags = {"1": True, "0": False, "?": None}
     return Doc(
         Vocab(),
@@ -47,12 +47,12 @@ def make_doc(words: str, tags: str | None = None, starts: str | None = None) -> 
 
 
 def parsed(words: str, tags: str | None = None, starts: str | None = None) -> Callable[[Bench], Doc]:
-    """The Doc of `make_doc` through a bpm_parser that has not warned yet."""
+    """Parse the Doc of `make_doc` with a bpm_parser that has not warned yet."""
     return lambda bench: BpmParser(model=bench.link_model())(make_doc(words, tags, starts))
 
 
 def whole(doc: Doc) -> bool:
-    """Whether each sentence is a tree with a root of its own."""
+    """Whether each sentence is a tree with one root."""
     for sentence in doc.sents:
         heads = [0 if token.head.i == token.i else token.head.i - sentence.start + 1 for token in sentence]
         roots = [token.dep_ == "ROOT" for token in sentence]
@@ -87,7 +87,11 @@ def damaged(name: str, change: Callable[[bytes], bytes], phrase: str) -> Case:
 
 
 LINKS = [
-    case("empty Doc", lambda bench: BpmParser(model=bench.link_model())(Doc(Vocab())), Returns("the same Doc", lambda d: not d)),
+    case(
+        "empty Doc",
+        lambda bench: BpmParser(model=bench.link_model())(Doc(Vocab())),
+        Returns("the same Doc", lambda d: not d),
+    ),
     case("no tags", parsed(CAT), Raises(MissingAnnotationError, "needs token.tag_, and none of the 4 words")),
     case(
         "some tags missing",
@@ -103,7 +107,9 @@ LINKS = [
     case(
         "boundaries set for some tokens only",
         parsed(CAT + " " + CAT, CAT_TAGS + " " + CAT_TAGS, "1???1???"),
-        Returns("one sentence from each start that is set", lambda doc: [s.end for s in doc.sents] == [4, 8] and whole(doc)),
+        Returns(
+            "one sentence from each start that is set", lambda doc: [s.end for s in doc.sents] == [4, 8] and whole(doc)
+        ),
     ),
     case(
         "every token starts a sentence",

@@ -25,7 +25,13 @@ SETTINGS = [
     setting("negative budget", "budget = -1; it is a whole number from 0", budget=-1),
     setting("negative max_tokens", "max_tokens = -2; it is a whole number from 0", max_tokens=-2),
     setting("a table of settings", "there is no table 'settings'; give each setting by its own name", settings={}),
-    setting("one of another factory", "span_parser -> window_filter", "ConfigValidationError", factory="span_parser", window_filter=0),
+    setting(
+        "one of another factory",
+        "span_parser -> window_filter",
+        "ConfigValidationError",
+        factory="span_parser",
+        window_filter=0,
+    ),
     setting("empty spans_key", "it is a non-empty string, a key of doc.spans", spans_key=""),
     setting("empty spines_key", "it is a non-empty string, a key of doc.spans, or None", spines_key=""),
     setting("pcfgla: empty spines_key", "a key of doc.spans, or None", factory="pcfgla", spines_key=""),
@@ -41,7 +47,9 @@ SETTINGS = [
         "model path that does not exist",
         lambda bench: bench.component(model=str(bench.folder / "no")),
         Returns(
-            "a component without a model until from_disk is called", lambda found: found.labels == (), "there is no model file"
+            "a component without a model until from_disk is called",
+            lambda found: found.labels == (),
+            "there is no model file",
         ),
     ),
     Case(

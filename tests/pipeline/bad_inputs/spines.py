@@ -1,4 +1,4 @@
-"""Docs and settings of the tagger of spines."""
+"""Docs and settings of the spine tagger."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ def blank() -> Any:
 
 
 def by_tagger(doc: Doc) -> Doc:
-    """The Doc through a spine_tagger that has not warned yet."""
+    """Tag the Doc with a spine_tagger that has not warned yet."""
     return SpineTagger(parser=SequenceTagger(random_tagger(0, 0.3, cutoff=99)))(doc)
 
 
-def made(words: str, tags: str | None = None) -> Doc:
+def make_doc(words: str, tags: str | None = None) -> Doc:
     """A Doc of one sentence of words between spaces; "?" is a missing tag."""
     parts = words.split(" ")
     given = ["NN"] * len(parts) if tags is None else [tag.replace("?", "") for tag in tags.split(" ")]
     return Doc(blank().vocab, words=parts, tags=given, sent_starts=[True] + [False] * (len(parts) - 1))
 
 
-def offered(doc: Doc) -> bool:
-    """Whether exactly the visible words have spines, likeliest first."""
+def has_spines(doc: Doc) -> bool:
+    """Whether exactly the visible words have spines, the most probable first."""
     found = [[chance for _, chance in token._.spines] for token in doc]
     return all(
-        bool(chances) != is_blank(token.text) and chances == sorted(chances, reverse=True)
-        for token, chances in zip(doc, found, strict=True)
+        bool(probabilities) != is_blank(token.text) and probabilities == sorted(probabilities, reverse=True)
+        for token, probabilities in zip(doc, found, strict=True)
     )
 
 
@@ -52,13 +52,17 @@ def case(name: str, make: Callable[[], Doc], gets: Returns | Raises) -> Case:
 
 SPINE_TAGGERS = [
     case("empty Doc", lambda: Doc(blank().vocab), Returns("the same Doc", lambda doc: not len(doc))),
-    case("only white-space tokens", lambda: made("\n \t \n"), Returns("no spines", offered)),
-    case("emoji", lambda: made("😀 👍🏽 🎉"), Returns(SPINES, offered)),
-    case("control characters and NUL", lambda: made("The\x01 cat\x07 sat\x00 \x1b[31m"), Returns(SPINES, offered)),
-    case("right-to-left script", lambda: made("הכלב רץ الكلب"), Returns(SPINES, offered)),
-    case("token of 50,000 characters", lambda: made("a" * 50_000 + " is long"), Returns(SPINES, offered)),
-    case("one sentence of 3,000 tokens", lambda: made("cat sat " * 1499 + "cat ."), Returns(SPINES, offered)),
-    case("tags never seen", lambda: made("The cat sat", "FOO BAR BAZ"), Returns(SPINES, offered)),
+    case("only white-space tokens", lambda: make_doc("\n \t \n"), Returns("no spines", has_spines)),
+    case("emoji", lambda: make_doc("😀 👍🏽 🎉"), Returns(SPINES, has_spines)),
+    case(
+        "control characters and NUL",
+        lambda: make_doc("The\x01 cat\x07 sat\x00 \x1b[31m"),
+        Returns(SPINES, has_spines),
+    ),
+    case("right-to-left script", lambda: make_doc("הכלב רץ الكلب"), Returns(SPINES, has_spines)),
+    case("token of 50,000 characters", lambda: make_doc("a" * 50_000 + " is long"), Returns(SPINES, has_spines)),
+    case("one sentence of 3,000 tokens", lambda: make_doc("cat sat " * 1499 + "cat ."), Returns(SPINES, has_spines)),
+    case("tags never seen", lambda: make_doc("The cat sat", "FOO BAR BAZ"), Returns(SPINES, has_spines)),
     case(
         "no tags",
         lambda: Doc(blank().vocab, words=["The", "cat"]),
@@ -66,13 +70,13 @@ SPINE_TAGGERS = [
     ),
     case(
         "some tags missing",
-        lambda: made("The cat sat", "DT ? VBD"),
-        Returns(SPINES + "; these words count as unknown", offered, "1 words of a Doc have no part-of-speech tag"),
+        lambda: make_doc("The cat sat", "DT ? VBD"),
+        Returns(SPINES + "; these words count as unknown", has_spines, "1 words of a Doc have no part-of-speech tag"),
     ),
     case(
         "no sentence boundaries",
         lambda: Doc(blank().vocab, words=["The", "cat"], tags=["DT", "NN"]),
-        Returns("tagged as one sentence", offered, "no sentence boundaries"),
+        Returns("tagged as one sentence", has_spines, "no sentence boundaries"),
     ),
     Case(
         "spine_tagger",

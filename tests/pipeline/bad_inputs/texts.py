@@ -16,7 +16,7 @@ from .cases import TREES, Bench, Case, Raises, Returns, has, statuses, whole
 
 
 def text(name: str, value: str, gets: str, check: Callable[[Doc], Any] = bool) -> Case:
-    """A text whose Doc keeps it unchanged, is `whole`, and passes `check`."""
+    """A text that its Doc does not change; the Doc is `whole` and passes `check`."""
     return Case(
         "text",
         name,
@@ -105,7 +105,7 @@ def stored(bench: Bench) -> Doc:
 
 
 def with_spans(bench: Bench, parse: bool, *extents: tuple[int, int]) -> Doc:
-    """A Doc with somebody else's spans under the component's key, before parsing or without it."""
+    """A Doc with spans of another program under the component's key, before parsing or without it."""
     doc = bench.nlp.make_doc("The cat sat on the mat.")
     doc.spans["constituents"] = [Span(doc, start, end, "MINE") for start, end in extents]
     return bench.nlp(doc) if parse else doc

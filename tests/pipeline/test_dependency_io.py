@@ -1,4 +1,5 @@
-"""What bpm_parser reads of a Doc and writes to it, all sentences at once, against slow twins that go token by token."""
+"""The input and output of bpm_parser in a Doc, all sentences at once, compared with references that work token by
+token."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ TAGS = ("NN", "VB", "IN", "CC", ",", ".", "``", "-LRB-", "NN-X", "?", "", "RARE"
 
 
 class Guided(Chain):
-    """Wants a guide."""
+    """A parser that needs a guide."""
 
     needs_guide = True
 
@@ -41,7 +42,7 @@ class Guided(Chain):
 
 
 def nested(rng, start, end, label=None):
-    """Random constituents within words [start, end), in pre-order: chains, flat ones, gaps without any."""
+    """Random constituents within words [start, end), in pre-order: chains, flat ones, words without any."""
     found = [] if label is None else [(start, end, label)]
     while rng.random() < 0.2:
         found.append((start, end, rng.choice(LABELS)))
@@ -55,7 +56,7 @@ def nested(rng, start, end, label=None):
 
 
 def random_doc(rng, vocab, lengths, blanks=0.15):
-    """A Doc of sentences of so many tokens, some of them white space, with constituents over words."""
+    """Make a Doc of sentences of the given lengths; some tokens are white space; constituents are over words."""
     words, tags, starts, spans = [], [], [], []
     for length in lengths:
         own = ["\n" if rng.random() < blanks else rng.choice("abc") for _ in range(length)]
@@ -71,8 +72,8 @@ def random_doc(rng, vocab, lengths, blanks=0.15):
     return doc
 
 
-def slow_guide(doc, rules):
-    """(Heads, labels) of each sentence's words by `tree_guide` of a checked Tree; () where there are no words."""
+def reference_guide(doc, rules):
+    """(Heads, labels) of each sentence's words by `tree_guide` of a checked Tree; () if there are no words."""
     spans = sorted(((s.start, s.end, s.label_) for s in doc.spans["constituents"]), key=lambda s: (s[0], -s[1]))
     found = []
     for sent in doc.sents:
@@ -109,15 +110,15 @@ def vocab():
 
 
 @pytest.fixture
-def no_slow_way(monkeypatch):
-    """Trees of single sentences are not asked for."""
+def no_single_trees(monkeypatch):
+    """Remove the function that makes trees of single sentences, so that nothing can use it."""
     monkeypatch.delattr(dependencies, "tree_of")
 
 
 @pytest.mark.filterwarnings("ignore:.*have no token.tag_")
 @pytest.mark.parametrize("seed", range(40))
-def test_guides_are_those_of_trees(vocab, no_slow_way, seed):
-    """With the rules of a language, and with any."""
+def test_guides_are_those_of_trees(vocab, no_single_trees, seed):
+    """With the rules of a language, and with random rules."""
     rng = random.Random(seed)
     doc = random_doc(rng, vocab, [rng.choice((1, 2, 5, 20)) for _ in range(rng.randrange(1, 8))], rng.choice((0, 0.3)))
     words, sentences = read_words(doc)
@@ -125,13 +126,14 @@ def test_guides_are_those_of_trees(vocab, no_slow_way, seed):
     for rules in (COLLINS, LEFTMOST, random_rules(rng), random_rules(rng)):
         heads, labels = read_guide(doc, "constituents", words, sentences, tags, TextGuide(rules))
         found = [
-            ([heads[k] for k in one.positions], [labels[k] for k in one.positions]) if one.positions else () for one in sentences
+            ([heads[k] for k in one.positions], [labels[k] for k in one.positions]) if one.positions else ()
+            for one in sentences
         ]
-        assert found == [tuple(map(list, one)) for one in slow_guide(doc, rules)]
+        assert found == [tuple(map(list, one)) for one in reference_guide(doc, rules)]
     for lang, rules in (("en", COLLINS), ("de", LEFTMOST)):
         if any(words) and any(token.tag_ for token in doc if not token.is_space):
             read = BpmParser(parser=Guided(lang)).read_doc(doc)
-            for sentence, columns, guide in zip(read.sentences, read.columns, slow_guide(doc, rules), strict=True):
+            for sentence, columns, guide in zip(read.sentences, read.columns, reference_guide(doc, rules), strict=True):
                 assert (columns is None) == (not sentence.positions)
                 if columns is not None:
                     assert columns.words == tuple(doc[place].text for place in sentence.positions)
@@ -139,8 +141,8 @@ def test_guides_are_those_of_trees(vocab, no_slow_way, seed):
                     assert (columns.guide_heads, columns.guide_labels) == guide and columns.pos == ()
 
 
-def test_long_guides(vocab, no_slow_way):
-    """A chain of thousands, one flat constituent, and more labels than are remembered."""
+def test_long_guides(vocab, no_single_trees):
+    """A chain of thousands, one flat constituent, and more labels than are cached."""
     n = 3000
     for spans in (
         [(k, n, "S") for k in range(n)],
@@ -152,10 +154,10 @@ def test_long_guides(vocab, no_slow_way):
         doc = Doc(vocab, words=["a"] * n, tags=["NN", "CC", ","] * (n // 3), sent_starts=[True] + [False] * (n - 1))
         doc.spans["constituents"] = [Span(doc, *span) for span in spans]
         (columns,) = BpmParser(parser=Guided()).read_doc(doc).columns
-        assert [(columns.guide_heads, columns.guide_labels)] == slow_guide(doc, COLLINS)
+        assert [(columns.guide_heads, columns.guide_labels)] == reference_guide(doc, COLLINS)
 
 
-def made(vocab, words, spans, starts=(0,)):
+def make_doc(vocab, words, spans, starts=(0,)):
     words = words.split(" ")
     doc = Doc(vocab, words=words, tags=["NN"] * len(words), sent_starts=[k in starts for k in range(len(words))])
     doc.spans["constituents"] = [Span(doc, *span) for span in spans]
@@ -173,21 +175,21 @@ def made(vocab, words, spans, starts=(0,)):
         ([(6, 8, "NP")], TreeError, "white-space"),
     ],
 )
-def test_what_is_no_tree_is_refused_as_by_the_slow_way(vocab, spans, error, message):
-    doc = made(vocab, "a b c d e f \n g", spans, {0, 4})
+def test_invalid_trees_are_refused_as_in_the_reference(vocab, spans, error, message):
+    doc = make_doc(vocab, "a b c d e f \n g", spans, {0, 4})
     with pytest.raises(error, match=message):
         BpmParser(parser=Guided()).read_doc(doc)
 
 
-def test_constituents_over_several_sentences_are_no_part_of_any(vocab):
-    doc = made(vocab, "a b c d e f", [(0, 6, "TEXT"), (0, 3, "S"), (1, 3, "VP"), (3, 6, "S")], {0, 3})
-    without = made(vocab, "a b c d e f", [(0, 3, "S"), (1, 3, "VP"), (3, 6, "S")], {0, 3})
+def test_constituents_over_several_sentences_are_ignored(vocab):
+    doc = make_doc(vocab, "a b c d e f", [(0, 6, "TEXT"), (0, 3, "S"), (1, 3, "VP"), (3, 6, "S")], {0, 3})
+    without = make_doc(vocab, "a b c d e f", [(0, 3, "S"), (1, 3, "VP"), (3, 6, "S")], {0, 3})
     component = BpmParser(parser=Guided())
     assert component.read_doc(doc).columns == component.read_doc(without).columns
 
 
-def test_sentences_of_a_hook_may_overlap_and_leave_tokens_out(vocab):
-    doc = made(vocab, "a b c d e f", [(0, 2, "NP"), (3, 5, "VP")])
+def test_sentences_of_a_hook_may_overlap_and_omit_tokens(vocab):
+    doc = make_doc(vocab, "a b c d e f", [(0, 2, "NP"), (3, 5, "VP")])
     doc.user_hooks["sents"] = lambda doc: iter([doc[0:3], doc[2:5]])
     first, second = BpmParser(parser=Guided()).read_doc(doc).columns
     assert first.words == ("a", "b", "c") and second.words == ("c", "d", "e")
@@ -197,7 +199,7 @@ def test_sentences_of_a_hook_may_overlap_and_leave_tokens_out(vocab):
 @pytest.mark.parametrize("few", [0, 10**9])
 @pytest.mark.parametrize("seed", range(6))
 def test_spans_of_a_group_in_any_order(vocab, monkeypatch, few, seed):
-    """By their bytes, and one by one."""
+    """Spans are read from the bytes of the group, and one by one."""
     monkeypatch.setattr(constituents, "_MAX_SPAN_OBJECTS", few)
     rng = random.Random(seed)
     doc = random_doc(rng, vocab, [15, 40, 1, 7])
@@ -219,7 +221,7 @@ def test_spans_of_a_group_in_any_order(vocab, monkeypatch, few, seed):
 @pytest.mark.parametrize("few", [0, 10**9])
 def test_spans_beyond_the_end_are_stale(vocab, monkeypatch, few):
     monkeypatch.setattr(constituents, "_MAX_SPAN_OBJECTS", few)
-    doc = made(vocab, "a b c d", [(0, 4, "S"), (2, 4, "NP")])
+    doc = make_doc(vocab, "a b c d", [(0, 4, "S"), (2, 4, "NP")])
     with doc.retokenize() as retokenizer:
         retokenizer.merge(doc[2:4])
     with pytest.raises(NotParsedError, match="merged or split"):
@@ -227,7 +229,7 @@ def test_spans_beyond_the_end_are_stale(vocab, monkeypatch, few):
 
 
 def test_many_spans_are_read_by_their_bytes(vocab):
-    doc = made(vocab, " ".join(["a"] * 600), [(k, k + 1, "NP") for k in range(600)])
+    doc = make_doc(vocab, " ".join(["a"] * 600), [(k, k + 1, "NP") for k in range(600)])
     group = doc.spans["constituents"]
     (starts, ends), labels, hashes = constituents._columns_from_bytes(group)
     assert starts.tolist() == list(range(600)) and ends.tolist() == list(range(1, 601))
@@ -238,7 +240,7 @@ def test_many_spans_are_read_by_their_bytes(vocab):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_heads_and_labels_are_written(vocab, seed):
-    """Any trees, of sentences with and without white space, words, labels."""
+    """Random trees of sentences with and without white space, words, labels."""
     rng = random.Random(seed)
     doc = random_doc(rng, vocab, [rng.choice((1, 2, 5, 30)) for _ in range(rng.randrange(1, 8))], rng.choice((0, 0.3)))
     _, sentences = read_words(doc)
@@ -270,25 +272,25 @@ def test_heads_and_labels_are_written(vocab, seed):
 
 
 def test_a_tree_of_another_length_is_refused(vocab):
-    doc = made(vocab, "a b c", [])
+    doc = make_doc(vocab, "a b c", [])
     _, sentences = read_words(doc)
     parse = DependencyResult((-1, 0), ("x", "x"), 0.0)
     with pytest.raises(ValueError):
         BpmParser(parser=Chain()).set_annotations(doc, DependencyInput(sentences, [], 0.0), [parse])
 
 
-def test_the_parser_is_told_what_reading_took(vocab):
-    """Each sentence its share, by its words; only one with a deadline."""
-    told = []
+def test_the_parser_is_given_the_time_of_reading(vocab):
+    """The time of a sentence is proportional to its words."""
+    times = []
 
     class Timed(Chain):
         def parse(self, sentence, spent):
-            told.append(spent)
+            times.append(spent)
             return super().parse(sentence)
 
     component = BpmParser(parser=Chain(), deadline=1.0)
     component._timed = Timed()
-    read = component.read_doc(made(vocab, "a b c d e \n", [], {0, 4, 5}))
+    read = component.read_doc(make_doc(vocab, "a b c d e \n", [], {0, 4, 5}))
     assert read.seconds > 0
     component.predict([read])
-    assert told == [4 * read.seconds, read.seconds]
+    assert times == [4 * read.seconds, read.seconds]
