@@ -42,7 +42,7 @@ class Settings:
             raise ConfigError(f"unknown {self.KIND} setting {', '.join(unknown)}; allowed are {', '.join(names)}")
         return replace(self, **changes)  # type: ignore[type-var]
 
-    def with_given(self: S, **changes: Any) -> S:
+    def with_overrides(self: S, **changes: Any) -> S:
         """Return `with_changes` for the values that are not None; the other settings stay unchanged."""
         return self.with_changes(**{name: value for name, value in changes.items() if value is not None})
 
@@ -89,7 +89,8 @@ class SearchSettings(Settings):
     KIND = "search"
     ALLOWED = {  # noqa: RUF012 (never changed)
         "budget": integer(0), "max_tokens": integer(0), "shift_threshold": real(0, above=True),
-        "window_filter": fraction(), "marginal_weight": real(0, 20), "commit_threshold": real(0.5, 1), "attach_unattached": boolean(), "betas": fractions(),
+        "window_filter": fraction(), "marginal_weight": real(0, 20), "commit_threshold": real(0.5, 1),
+        "attach_unattached": boolean(), "betas": fractions(),
     }  # fmt: skip
 
     def budget_for(self, n_tokens: int) -> int:
@@ -99,7 +100,7 @@ class SearchSettings(Settings):
         return max(MIN_BUDGET, BUDGET_PER_TOKEN * n_tokens) if self.budget is None else self.budget
 
 
-@stored_as("budget", "max_tokens", "networks", "ensemble_threshold", "penalty", "attach_unattached")
+@stored_as("budget", "max_tokens", "networks", "confident", "penalty", "whole")
 @dataclass(frozen=True)
 class SpanSettings(Settings):
     """Settings of the span parser.
@@ -108,7 +109,7 @@ class SpanSettings(Settings):
       exact in either case, because the networks take much longer than the chart.
     - `max_tokens`: a longer sentence is parsed by charts over windows and units of it, none of more than `max_tokens`
       units (below 2 means 2), because the time of a chart grows with the cube of the length (see `parsers.span.long`).
-@stored_as("budget", "max_tokens", "networks", "confident", "penalty", "whole")
+      Larger: more sentences are parsed by one exact chart, slower.
     - `networks`: how many of the model's networks form the ensemble (their probabilities are multiplied); None: all.
       Larger: more accurate, slower.
     - `ensemble_threshold`: if no constituent of the first network's tree has a score (-ln of its probability) above
@@ -142,7 +143,8 @@ class PcfgSettings(Settings):
     """Settings of the PCFG parser.
 
     - `prune`: the fine chart skips symbols with a posterior probability below this under the coarse grammar. Larger:
-      faster, less accurate; 0 skips nothing, which is exact (grammars with latent annotations skip more, see `parser`).
+      faster, less accurate; 0 skips nothing, which is exact (grammars with latent annotations skip more, see
+      `parsers.pcfg.latent_model`).
     - `beam`: while these posteriors are computed, symbols with an inside probability times frequency below `beam` times
       the best of their cell are skipped. Larger: faster, less exact; 0 skips nothing.
     - `max_tokens`: longer sentences are split into pieces, because the time of a chart grows with the cube of the
