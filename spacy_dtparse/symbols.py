@@ -64,7 +64,7 @@ class SymbolTable:
         self.strings = tuple(strings)
         self._index = {string: index for index, string in enumerate(self.strings)}
         if len(self._index) != len(self.strings):
-            repeated = next(string for place, string in enumerate(self.strings) if self._index[string] != place)
+            repeated = next(string for i, string in enumerate(self.strings) if self._index[string] != i)
             raise DtparseError(f"symbol {repeated!r} is listed twice; a symbol table lists each string once")
 
     def __len__(self) -> int:
@@ -103,7 +103,7 @@ class CompactSymbolTable(SymbolTable):
     Look-up is some tenths of a microsecond slower, except for the first 1,000 strings, which should be the most
     frequent."""
 
-    __slots__ = ("_bytes", "_ends", "_half", "_frequent", "_order", "_shift", "_starts")
+    __slots__ = ("_bytes", "_ends", "_frequent", "_half", "_order", "_shift", "_starts")
 
     def __init__(self, strings: Iterable[str]):
         strings = strings if isinstance(strings, list | tuple) else list(strings)
@@ -148,8 +148,8 @@ class CompactSymbolTable(SymbolTable):
         index = self._frequent.get(string)
         if index is not None:
             return index
-        place = (hash(string) >> self._shift) + self._half
-        start, end = self._starts[place], self._starts[place + 1]
+        slot = (hash(string) >> self._shift) + self._half
+        start, end = self._starts[slot], self._starts[slot + 1]
         if start < end:
             sought, ends, data = string.encode("utf-8", "surrogatepass"), self._ends, self._bytes
             while start < end:

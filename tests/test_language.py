@@ -1,6 +1,6 @@
-"""Rules for names and docstrings (CONTRIBUTING.md, "Words"): what a stranger to the project must be able to read.
+"""Rules for names and docstrings (CONTRIBUTING.md, "Words"), so that a stranger to the project can read them.
 
-- The first line of a docstring is an imperative or names what is returned; it does not begin with "What", "Of", "Those".
+- The first line of a docstring is an imperative or names what is returned; none begins with "What", "Of" or "Those".
 - A function is a verb or the noun of what it returns; no name consists of a participle alone.
 - Words that the project once used for things that have a name in the field do not come back.
 """
@@ -27,16 +27,16 @@ DOCUMENTS = sorted(
 SITES = [ROOT / "project.yml", *sorted((ROOT / "spacy_dtparse" / "web").glob("page.*"))]
 
 IRREGULAR = set(
-    "begun bound bought broken brought built caught chosen come cut dealt done drawn driven fallen fed felt fought found "
-    "frozen given gone got grown held hid hidden hit kept known laid led left lent let lit lost made meant met paid put "
-    "read risen run said seen sent set shown shut sought sold spelt spent split spread stood stolen struck stuck sworn "
-    "taken taught thought thrown told torn understood won worn wound woven written".split()
+    "begun bound bought broken brought built caught chosen come cut dealt done drawn driven fallen fed felt fought "
+    "found frozen given gone got grown held hid hidden hit kept known laid led left lent let lit lost made meant met "
+    "paid put read risen run said seen sent set shown shut sought sold spelt spent split spread stood stolen struck "
+    "stuck sworn taken taught thought thrown told torn understood won worn wound woven written".split()
 )
 NOT_PARTICIPLES = {"bed", "embed", "feed", "need", "red", "seed", "shed", "speed", "unneed"}
 PARTICLES = {"again", "all", "apart", "as", "at", "by", "for", "from", "in", "of", "off", "on", "out", "over", "to",
              "together", "under", "up", "with"}  # fmt: skip
 PARTICIPLES_ALLOWED = {
-    "run": "the imperative, too: what commands, tasks and worker functions are called everywhere",
+    "run": "the imperative, too: the usual name of functions of commands, tasks and workers",
     "read": "the imperative: reads a file or a text",
     "put": "the imperative",
     "set": "the imperative",
@@ -46,17 +46,23 @@ PARTICIPLES_ALLOWED = {
     "shut": "the imperative",
     "succeed": "the imperative",
     "left": "the direction",
+    "compiled": "a property of a kernel: the compiled function",
+    "stored_as": "a decorator, read as a statement about the class below it",
+    "to_stored": "a conversion to stored data, like to_dict",
+    "from_stored": "a conversion from stored data, like from_dict",
+    "unchecked": "an alternative constructor, Tree.unchecked",
 }
-"""Names of functions that look like participles, and what they are."""
+"""Names of functions that look like participles, and why they are right."""
 
 OLD_NAMES = {
-    "alone": "exclusive, lock", "bare": "unattached", "belief": "marginal", "beliefs": "marginals", "believe": "marginals",
-    "believed": "marginals", "believer": "annotator", "chances": "probs", "disbelieved": "pruned", "firsts": "offsets",
-    "gate": "window filter", "gated": "filtered", "hide": "word dropout", "judge": "evaluate", "judged": "evaluated",
-    "masses": "probs", "mended": "repair", "offered": "supertags", "offering": "supertags", "offers": "supertags",
-    "orphan": "unattached", "orphans": "unattached", "proof": "self-test", "proofs": "golden parses",
-    "remembered": "memo", "sided": "directional", "sieve": "filter", "steered": "constrained", "sure": "confidence",
-    "surest": "top", "taught": "distilled", "tell": "log", "teller": "logger", "telling": "logger", "told": "reported",
+    "alone": "exclusive, lock", "bare": "unattached", "belief": "marginal", "beliefs": "marginals",
+    "believe": "marginals", "believed": "marginals", "believer": "annotator", "chances": "probs",
+    "disbelieved": "pruned", "firsts": "offsets", "gate": "window filter", "gated": "filtered",
+    "hide": "word dropout", "judge": "evaluate", "judged": "evaluated", "masses": "probs", "mended": "repair",
+    "offered": "supertags", "offering": "supertags", "offers": "supertags", "orphan": "unattached",
+    "orphans": "unattached", "proof": "self-test", "proofs": "golden parses", "remembered": "memo",
+    "sided": "directional", "sieve": "filter", "steered": "constrained", "sure": "confidence", "surest": "top",
+    "taught": "distilled", "tell": "log", "teller": "logger", "telling": "logger", "told": "reported",
     "trust": "weight", "trusted": "unchecked",
 }  # fmt: skip
 """Words that no identifier has as a part, and the words of the field."""
@@ -69,6 +75,8 @@ OLD_WORDS = re.compile(
     re.IGNORECASE,
 )
 """Words that no prose has: docstrings, comments, messages, documents, the page."""
+STORED = re.compile(r"""(["'`])(?:believed|believed_labels|beliefs)\1|\.train\.beliefs\.npz""")
+"""Keys of stored files, and names of files; a line may quote them."""
 
 
 def names_in(path: Path) -> Iterator[tuple[int, str]]:
@@ -112,7 +120,7 @@ def test_docstrings_begin_with_a_verb_or_a_noun(path):
         and (text := ast.get_docstring(node))
         and re.match(r"(What|Of|Those)\b", text)
     ]
-    assert not wrong, "begin with an imperative, or with a noun for what is returned"
+    assert not wrong, f"begin with an imperative, or with a noun for what is returned: {wrong}"
 
 
 @pytest.mark.parametrize(
@@ -122,9 +130,9 @@ def test_functions_are_verbs_or_nouns(path):
     wrong = []
     for node in functions(path):
         words = [word for word in words_of(node.name) if word not in PARTICLES]
-        if words and all(map(is_participle, words)) and "_".join(words) not in PARTICIPLES_ALLOWED:
+        if words and all(map(is_participle, words)) and node.name.strip("_") not in PARTICIPLES_ALLOWED:
             wrong.append(f"{path.name}:{node.lineno}: {node.name}")
-    assert not wrong, "name a function by a verb, or by the noun of what it returns"
+    assert not wrong, f"name a function by a verb, or by the noun of what it returns: {wrong}"
 
 
 @pytest.mark.parametrize("path", [path for path in SOURCES if path != OWN], ids=relative)
@@ -140,7 +148,9 @@ def test_names_are_those_of_the_field(path):
 @pytest.mark.parametrize("path", [path for path in [*SOURCES, *DOCUMENTS, *SITES] if path != OWN], ids=relative)
 def test_prose_has_no_private_words(path):
     lines = path.read_text(encoding="utf8").splitlines()
-    wrong = [f"{path.name}:{k}: {line.strip()}" for k, line in enumerate(lines, 1) if OLD_WORDS.search(line)]
+    wrong = [
+        f"{path.name}:{k}: {line.strip()}" for k, line in enumerate(lines, 1) if OLD_WORDS.search(STORED.sub("", line))
+    ]
     assert not wrong
 
 

@@ -26,11 +26,16 @@ FILES = {"cfg", "conllu", "css", "gz", "html", "ini", "js", "json", "jsonl", "md
          "png", "pt", "py", "safetensors", "spacy", "sum", "svg", "tar", "toml", "tsv", "txt", "yml"}  # fmt: skip
 """Endings of names of files."""
 VARIABLES = {
-    "config", "data", "document", "fit", "model", "network", "parse", "parser", "path", "sentence", "span", "text", "tree",
+    "config", "data", "document", "fit", "model", "network", "parse", "parser", "path", "sentence", "span", "text",
+    "tree",
 }  # fmt: skip
 """Names of modules that are names of variables and sections, too: only modules within them are looked up."""
 ELSEWHERE = {"benepar_en3", "chomsky_normal_form", "const_f_craft_gold", "merge_noun_chunks", "_per_type"}
 """Names of other programs, and examples of names that are put together, which no line of ours has."""
+FOREIGN_BASES = {
+    "ABC": set(), "Generic": set(), "NamedTuple": {"_asdict", "_fields", "_make", "_replace"}, "Protocol": set(),
+}  # fmt: skip
+"""Base classes of the standard library -> what their subclasses inherit; subclasses of others may have any member."""
 
 
 class Names:
@@ -80,9 +85,12 @@ class Names:
         members = self.members[owner]
         if not rest or rest[0] in members:
             return not rest or len(rest) == 1 or rest[0] not in self.members or self._within(rest[0], rest[1:])
-        return any(
-            name[1:] not in self.members or self._within(name[1:], rest) for name in members if name.startswith("<")
-        )
+        return any(self._inherits(name[1:], rest) for name in members if name.startswith("<"))
+
+    def _inherits(self, base: str, rest: list[str]) -> bool:
+        if base in self.members:
+            return self._within(base, rest)
+        return base not in FOREIGN_BASES or rest[0] in FOREIGN_BASES[base]
 
 
 def defined(node: ast.Module | ast.ClassDef) -> set[str]:
@@ -109,13 +117,13 @@ def names() -> Names:
 
 
 def mentions(text: str) -> list[str]:
-    """What stands in backticks in running text, without code blocks and arguments."""
+    """Return the names in backticks in running text, without code blocks and arguments."""
     text = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
     return [mention.split("(")[0] for mention in re.findall(r"`([^`\n]+)`", text)]
 
 
 def wrong_references(text: str) -> list[str]:
-    """Mentions that lead nowhere."""
+    """Return the mentions that lead nowhere."""
     known, wrong = names(), []
     for mention in mentions(text):
         if DOTTED.fullmatch(mention):

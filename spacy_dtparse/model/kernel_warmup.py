@@ -80,7 +80,7 @@ def compile_parts(parts: Iterable[str]) -> None:
 
 
 class _WarmupState:
-    """State of the parts in this process: the compiled ones, the times since when it waits, the workers it started."""
+    """State of the parts in this process: the compiled ones, since when it waits for others, the workers it started."""
 
     def __init__(self) -> None:
         self.ready: set[str] = set()
@@ -155,8 +155,8 @@ class _WarmupState:
         return True
 
     @property
-    def started(self) -> list[str]:
-        """Parts that were not compiled at some time."""
+    def requested_parts(self) -> list[str]:
+        """Parts that were requested before they were compiled."""
         return [*self._waiting_since]
 
     def wait(self, parts: Iterable[str]) -> None:
@@ -186,7 +186,7 @@ def start_compiling(*kinds: str) -> None:
 
 def wait_until_compiled() -> None:
     """Wait until all kernels that `start_compiling` was called for are compiled."""
-    _kernels.wait(_kernels.started)
+    _kernels.wait(_kernels.requested_parts)
 
 
 @contextmanager

@@ -75,8 +75,8 @@ class ModelFormat(Generic[M]):
         meta, arrays = container_from_bytes(data, self.kind)
         if meta.get("version") != self.version:
             raise ModelFormatError(
-                f"the {self.what} has version {short_repr(meta.get('version'))}; this release reads version {self.version}: "
-                "install the release that wrote it, or train it again"
+                f"the {self.what} has version {short_repr(meta.get('version'))}; this release reads version "
+                f"{self.version}: install the release that wrote it, or train it again"
             )
         self._check(meta, arrays)
         try:

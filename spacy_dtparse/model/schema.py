@@ -50,7 +50,7 @@ class Text:
         return joined.isprintable() and not any(character in joined for character in lacked)
 
     @property
-    def allowed(self) -> str:
+    def description(self) -> str:
         """Description of the constraints for messages."""
         marks = f", without {' or '.join(self.characters)}" if self.characters else ""
         kind = "printable, " + ("" if self.blanks else "without blanks, ") if self.printable else ""
@@ -82,7 +82,7 @@ def text(kind: Text) -> Check:
 
     def check(value: Any) -> str:
         is_valid = isinstance(value, str) and kind.minimum <= len(value) <= kind.maximum and kind.fits(value)
-        return "" if is_valid else f" is {short_repr(value)}; it must be a text, {kind.allowed}"
+        return "" if is_valid else f" is {short_repr(value)}; it must be a text, {kind.description}"
 
     return check
 
@@ -190,8 +190,8 @@ def plain(**known: Check) -> Check:
             if not level:
                 return next((f".{k}{of(value[k])}" for k, of in known.items() if k in value and of(value[k])), "")
         return (
-            f" is {short_repr(value)}; it must be plain data of at most {_MAX_PLAIN} values in {_MAX_DEPTH} levels, with "
-            f"texts of at most {_MAX_LENGTH} characters, none of them a control character"
+            f" is {short_repr(value)}; it must be plain data of at most {_MAX_PLAIN} values in {_MAX_DEPTH} levels, "
+            f"with texts of at most {_MAX_LENGTH} characters, none of them a control character"
         )
 
     return check

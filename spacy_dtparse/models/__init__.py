@@ -15,8 +15,8 @@ PARSERS = {
     "en_pcfgla": "pcfgla",
     "en_bpm": "bpm_parser",
 }
-"""The English parsers: name of the folder -> factory of the component. The folder WHOLE contains a complete pipeline
-(tokenizer, tagger, span_parser), the others only a model."""
+"""The English parsers: name of the folder -> factory of the component. The folder of PIPELINE contains a complete
+pipeline (tokenizer, tagger, span_parser), the others only a model."""
 
 DEFAULT = "en_dtparse"
 """Name of the default parser."""
@@ -42,8 +42,8 @@ def embedded_pipeline() -> Path:
 def embedded_model(name: str = DEFAULT) -> str:
     """Return the path of an English parser's model file, by a name in PARSERS, as a string for a component's config.
 
-    The file of WHOLE is the file in the English pipeline, so it ships only once. Raises ConfigError for another name,
-    ModelFormatError if the installation lacks the file.
+    The file of PIPELINE is the file in the English pipeline, so it ships only once. Raises ConfigError for another
+    name, ModelFormatError if the installation lacks the file.
     """
     factory = PARSERS.get(name)
     if factory is None:

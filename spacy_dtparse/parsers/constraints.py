@@ -41,8 +41,8 @@ class Constraint(NamedTuple):
 
 
 def read_label(text: str) -> tuple[str, bool]:
-    """Parse the text of a constraint: "NP", "" (any label), "!NP" (no NP), "!" (no constituent). (label,
-    `required`)."""
+    """Parse the text of a constraint: "NP", "" (any label), "!NP" (no NP), "!" (no constituent). Return
+    (label, `required`)."""
     return text.removeprefix(NOT), not text.startswith(NOT)
 
 
@@ -70,8 +70,8 @@ class Constraints(tuple[Constraint, ...]):
                 )
             if one.label and one.label not in known:
                 raise ConstraintError(
-                    f"the constraint {_describe(one, words)} has a label that this parser does not have; its labels are "
-                    f"{', '.join(sorted(known))}. Give one of these, or none for any constituent"
+                    f"the constraint {_describe(one, words)} has a label that this parser does not have; its labels "
+                    f"are {', '.join(sorted(known))}. Give one of these, or none for any constituent"
                 )
         for one, other in _conflicts(self):
             crosses = (one.start, one.end) != (other.start, other.end)
@@ -81,16 +81,16 @@ class Constraints(tuple[Constraint, ...]):
             )
 
     @property
-    def required(self) -> list[Constraint]:
+    def requirements(self) -> list[Constraint]:
         """The constraints that require a constituent."""
         return [one for one in self if one.required]
 
     @property
-    def forbidden(self) -> list[Constraint]:
+    def prohibitions(self) -> list[Constraint]:
         """The constraints that forbid a constituent."""
         return [one for one in self if not one.required]
 
-    def restricted_to(self, token_indices: Sequence[int]) -> Constraints:
+    def restrict_to(self, token_indices: Sequence[int]) -> Constraints:
         """Return the constraints for a sentence that is reduced to the tokens `token_indices`, in order; without
         constraints that lose all their tokens and without duplicates."""
         moved = (
@@ -103,7 +103,7 @@ class Constraints(tuple[Constraint, ...]):
         """Return which of `spans` int (c, 2) cross a required constituent, bool (c,)."""
         found = np.zeros(len(spans), dtype=bool)
         starts, ends = spans[:, 0], spans[:, 1]
-        for one in self.required:
+        for one in self.requirements:
             found |= (starts < one.start) & (one.start < ends) & (ends < one.end)
             found |= (one.start < starts) & (starts < one.end) & (one.end < ends)
         return found
@@ -132,14 +132,14 @@ class Constraints(tuple[Constraint, ...]):
             return result
         tree = result.tree
         bad = self.crosses_required(np.array([tree.starts, tree.ends]).T)
-        forbidden = {(one.start, one.end, one.label) for one in self.forbidden}
+        forbidden = {(one.start, one.end, one.label) for one in self.prohibitions}
         remaining = [
             (span, score)
             for span, score, crosses in zip(tree.spans(), result.scores, bad, strict=True)
             if span[2] == TOP
             or not (crosses or span in forbidden or (span[0], span[1], "") in forbidden)
         ]  # fmt: skip
-        for one in self.required:
+        for one in self.requirements:
             chain = [
                 label for (start, end, label), _ in remaining if (start, end) == (one.start, one.end) and label != TOP
             ]
@@ -156,7 +156,7 @@ class Constraints(tuple[Constraint, ...]):
 
     def _label_for(self, wanted: Constraint, labels: Sequence[str]) -> str:
         """Return a label that no constraint forbids for this span."""
-        taken = {one.label for one in self.forbidden if (one.start, one.end) == (wanted.start, wanted.end)}
+        taken = {one.label for one in self.prohibitions if (one.start, one.end) == (wanted.start, wanted.end)}
         return next(label for label in (_UNKNOWN, "NP", *labels) if label in labels and label not in taken)
 
 
@@ -168,7 +168,7 @@ def _holds(one: Constraint, chain: Sequence[str]) -> bool:
 
 def _conflicts(constraints: Constraints) -> Iterator[tuple[Constraint, Constraint]]:
     """Yield pairs of constraints that cannot both hold."""
-    wanted = sorted(set(constraints.required))
+    wanted = sorted(set(constraints.requirements))
     open_constraints: list[Constraint] = []
     for one in sorted(wanted, key=lambda each: (each.start, -each.end)):
         while open_constraints and open_constraints[-1].end <= one.start:
@@ -176,7 +176,7 @@ def _conflicts(constraints: Constraints) -> Iterator[tuple[Constraint, Constrain
         if open_constraints and open_constraints[-1].end < one.end:
             yield open_constraints[-1], one
         open_constraints.append(one)
-    unwanted = set(constraints.forbidden)
+    unwanted = set(constraints.prohibitions)
     for one in wanted:
         for label in {one.label, ""}:
             against = Constraint(one.start, one.end, label, False)

@@ -133,7 +133,7 @@ class Deadline:
     there is time for all. Tokens that cannot be parsed in time get no constituents. `deadline_exceeded` of the result
     reports all these cases. Other sentences get the same parse as without a deadline.
 
-    The speed of the machine is measured at the first parse, which takes up to a few seconds. If other work slows it
+    The speed of the machine is measured at the first parse, which takes a few seconds at most. If other work slows it
     down later, the time is checked between pieces, but a sentence that is parsed as a whole can take longer. Safe to
     use from several threads.
     """

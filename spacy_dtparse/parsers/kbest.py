@@ -77,7 +77,7 @@ class _ItemState:
     are in the heap.
     """
 
-    __slots__ = ("edges", "finished", "found", "heap", "item", "parts", "seen", "n_expanded")
+    __slots__ = ("edges", "finished", "found", "heap", "item", "n_expanded", "parts", "seen")
 
     def __init__(self, item: Item, edges: Edges):
         self.item, self.edges = item, edges

@@ -77,7 +77,7 @@ def read_docs(
     """Read gold Docs from a bracketed file, or from the `.mrg` and `.psd` files of a folder in sorted order.
 
     Empty elements and function tags are stripped; `limit` is the maximum number of sentences, 0 for all. `categories`:
-    one of `trees.categories.CATEGORIES`; `doc.spans[spines_key]` then has each word's category, by the head rules of
+    one of `trees.directional.CATEGORIES`; `doc.spans[spines_key]` then has each word's category, by the head rules of
     the vocabulary's language. Raises TreeFormatError with file, line and column, TrainingDataError if there is no file,
     no tree, or a tree without categories, ConfigError for unknown `categories`.
     """

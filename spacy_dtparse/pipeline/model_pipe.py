@@ -368,12 +368,12 @@ class _FactorySignature(inspect.Signature):
 
     @property
     def parameters(self) -> MappingProxyType[str, inspect.Parameter]:  # type: ignore[override]
-        """The parameters; without old names the first time after `component_made`."""
+        """The parameters; without old names the first time after `drop_old_names`."""
         if self._thread.__dict__.pop("component_made", False):
             return super().parameters
         return self._with_old_names
 
-    def component_made(self) -> None:
+    def drop_old_names(self) -> None:
         """Leave the old names out of the `parameters` that this thread reads next."""
         self._thread.component_made = True
 
@@ -402,7 +402,7 @@ def factory_of(kind: type[ModelPipe], scorer: str, **metadata: Any) -> Callable[
         component = kind(name, **{key: value for key, value in config.items() if value is not _NOT_GIVEN})
         component._nlp = weakref.ref(nlp)
         component.on_add(nlp)
-        signature.component_made()
+        signature.drop_old_names()
         return component
 
     make.__doc__, make.__annotations__ = kind.__doc__, types

@@ -90,7 +90,8 @@ class RecurrentTaggerPipe(ModelPipe):
         """There is none: raises ModelFormatError."""
         raise ModelFormatError(
             "recurrent_tagger has no embedded model of its own; name one, nlp.add_pipe('recurrent_tagger', "
-            "config={'model': 'path/to/model'}), which `python -m training train-tagger` trains, or load a pipeline with it"
+            "config={'model': 'path/to/model'}), which `python -m training train-tagger` trains, or load a pipeline "
+            "with it"
         )
 
     def __call__(self, doc: Doc) -> Doc:

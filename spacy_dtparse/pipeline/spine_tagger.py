@@ -45,7 +45,7 @@ class SpineTagger(ModelPipe):
         """There is none: raises ModelFormatError."""
         raise ModelFormatError(
             "spine_tagger has no embedded model; name one of your own, nlp.add_pipe('spine_tagger', config={'model': "
-            "'path/to/model'}), which `python -m training tagger-fit` trains"
+            "'path/to/model'}), which `python -m training train-spine-tagger` trains"
         )
 
     def prepare(self) -> None:

@@ -87,9 +87,9 @@ class Forest:
         self.ends = _column(n, at, ends)
         self.stops = _column(n, at, words_at[ends - 1] + 1)
         self.kinds = np.zeros(n, dtype=np.int8)
-        for kind, places in ((TAG, tags_at), (WORD, words_at)):
-            self.starts[places], self.ends[places], self.kinds[places] = tokens, tokens + 1, kind
-            self.stops[places] = words_at + 1
+        for kind, positions in ((TAG, tags_at), (WORD, words_at)):
+            self.starts[positions], self.ends[positions], self.kinds[positions] = tokens, tokens + 1, kind
+            self.stops[positions] = words_at + 1
         depths = _column(n, at, np.arange(m) - np.searchsorted(closed, starts, "right"))
         depths[tags_at] = opened_at - np.searchsorted(closed, tokens, "right")
         depths[words_at] = depths[tags_at] + 1
@@ -231,10 +231,10 @@ class _Ids(dict[str, int]):
         return number
 
 
-def _column(n: int, places: Nodes, values: Any) -> Nodes:
+def _column(n: int, positions: Nodes, values: Any) -> Nodes:
     """n int32 with values at some positions."""
     column = np.zeros(n, dtype=INDEX)
-    column[places] = values
+    column[positions] = values
     return column
 
 

@@ -86,5 +86,5 @@ def write_node(tree: Tree, node: Node) -> str:
         return leaf if node.kind == "tag" else leaf[1:-1].partition(" ")[2]
     k, start, end = node.number, node.start, node.end
     last = next((j for j in range(k + 1, len(tree.labels)) if tree.starts[j] >= end), len(tree.labels))
-    starts, ends = ([place - start for place in places[k:last]] for places in (tree.starts, tree.ends))
+    starts, ends = ([token - start for token in tokens[k:last]] for tokens in (tree.starts, tree.ends))
     return write_tree(Tree.unchecked(tree.words[start:end], tree.tags[start:end], tree.labels[k:last], starts, ends))

@@ -17,24 +17,24 @@ Within = Callable[[Forest, Nodes, Nodes, Relation, Nodes], Mask]
 """(forest, a, b, relation, nodes that a chain may pass) -> which a."""
 
 
-def _mask_of(n: int, places: Nodes) -> Mask:
+def _mask_of(n: int, positions: Nodes) -> Mask:
     """A mask of n positions with some marked, and an unmarked one at the end, which index -1 selects."""
     found = np.zeros(n + 1, dtype=bool)
-    found[places] = True
+    found[positions] = True
     return found
 
 
-def _last(n: int, places: Nodes, values: Nodes) -> Nodes:
+def _last(n: int, positions: Nodes, values: Nodes) -> Nodes:
     """For each of n positions the greatest of its values, -1 for none."""
     found = np.full(n + 1, -1, dtype=np.int64)
-    np.maximum.at(found, places, values)
+    np.maximum.at(found, positions, values)
     return found
 
 
-def _first(n: int, places: Nodes, values: Nodes) -> Nodes:
+def _first(n: int, positions: Nodes, values: Nodes) -> Nodes:
     """For each of n positions the least of its values, n for none."""
     found = np.full(n + 1, n, dtype=np.int64)
-    np.minimum.at(found, places, values)
+    np.minimum.at(found, positions, values)
     return found
 
 
@@ -42,8 +42,8 @@ def _next_within(a: Nodes, b: Nodes, limits: Nodes) -> Mask:
     """Whether some b lies in (a, limit)."""
     if not len(b):
         return np.zeros(len(a), dtype=bool)
-    place = np.searchsorted(b, a, "right")
-    return (place < len(b)) & (b[np.minimum(place, len(b) - 1)] < limits)
+    position = np.searchsorted(b, a, "right")
+    return (position < len(b)) & (b[np.minimum(position, len(b) - 1)] < limits)
 
 
 def _child(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
@@ -62,8 +62,8 @@ def _above(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
     if not len(b):
         return np.zeros(len(a), dtype=bool)
     reach = np.maximum.accumulate(f.stops[b])
-    place = np.searchsorted(b, a, "left") - 1
-    return (place >= 0) & (reach[place] > a)
+    position = np.searchsorted(b, a, "left") - 1
+    return (position >= 0) & (reach[position] > a)
 
 
 def _leaf(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:

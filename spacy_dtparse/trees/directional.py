@@ -73,7 +73,7 @@ def parse_directional(text: str) -> DirectionalSpine:
     spine = DirectionalSpine(tuple(labels), tuple(sides), position)
     try:
         if not text or format_directional(spine) != text:
-            raise TreeError("write_sided does not write it")
+            raise TreeError("format_directional never writes it")
     except TreeError as error:
         raise TreeError(
             f"{text!r} is not a directional spine; give one of {_POSITIONS}, then labels with {SEPARATOR!r} between "
@@ -191,7 +191,7 @@ def round_trip_problem(tree: Tree, rules: HeadRules = COLLINS, directional: bool
 
 _KINDS: dict[str, Any] = {"spine": (spines, format_spine), "sided": (directional_spines, format_directional)}
 CATEGORIES = tuple(_KINDS)
-"""Kinds of categories (supertags) that a token may have; "sided" are directional spines."""
+"""Kinds of categories (supertags) that a token may have; "sided" means directional spines."""
 
 
 def check_categories(name: str) -> None:

@@ -147,7 +147,7 @@ class HeadRules:
         return found
 
     def links(self, tree: Tree) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-        """Convert a constituent tree to dependencies: (heads, own, upper), each a tuple of n ints.
+        """Convert a constituent tree to dependencies: (heads, headed, upper), each a tuple of n ints.
 
         `heads`: the head of each token, -1 for the sentence's head. `headed`: the largest constituent that the token
         heads, -1 if it heads none; `upper`: the parent of `headed` (or of the token), whose head token is the token's

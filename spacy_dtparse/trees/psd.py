@@ -17,9 +17,9 @@ _NOTHING = re.compile(r"\(\s*[^\s()]*\s*\)", re.ASCII)
 
 
 def plain_lines(lines: Iterable[str]) -> Iterator[str]:
-    """Replace brackets whose label is in BESIDE, and empty ones, by white space, and escape words as `escape_token`
-    does: in these files round brackets are written "\\(" or "&#40;", and other characters may be other entities. The
-    number of lines does not change, so error messages name the right line."""
+    """Replace brackets whose label is in METADATA_LABELS, and empty ones, by white space, and escape words as
+    `escape_token` does: in these files round brackets are written "\\(" or "&#40;", and other characters may be other
+    entities. The number of lines does not change, so error messages name the right line."""
     depth = 0  # number of open brackets inside a skipped bracket
     for line in lines:
         parts: list[str] = []

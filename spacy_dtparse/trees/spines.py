@@ -86,7 +86,7 @@ def tree_from_spines(
     for token, k in enumerate(shape.token_parents()):
         spine = spines[token]
         if isinstance(spine, str):
-            raise TreeError(f"the spine of token {token} is the text {spine!r}; give labels, as from read_spine")
+            raise TreeError(f"the spine of token {token} is the text {spine!r}; give its labels (see parse_spine)")
         for height, label in enumerate(spine):
             if k == 0:
                 raise TreeError(

@@ -90,11 +90,11 @@ def svg_trees(
 
     Fields of `look`: `layout` "down" has the words in one row at the bottom, `tags` above them, every constituent above
     the middle of its children; "side" has a line for each word, as `text_tree`; "auto" is "down" for trees of up to
-    MOST_DOWN tokens. `direction`: "ltr", or "rtl" for the first word at the right. `theme`: "light", "dark", or "auto"
-    for the theme of the viewer's system. `background`: a CSS colour, or "none" (default: the theme's). `colors`: of
-    labels, see `colors.Colors`. `numbered`: labels have their constituent's index as `data-constituent`, words theirs
-    as `data-token`. `scores`: probabilities to show with the labels, for each tree. `title`: text for screen readers
-    (default: the words).
+    MAX_DOWN_TOKENS tokens. `direction`: "ltr", or "rtl" for the first word at the right. `theme`: "light", "dark", or
+    "auto" for the theme of the viewer's system. `background`: a CSS colour, or "none" (default: the theme's). `colors`:
+    of labels, see `colors.Colors`. `numbered`: labels have their constituent's index as `data-constituent`, words
+    theirs as `data-token`. `scores`: probabilities to show with the labels, for each tree. `title`: text for screen
+    readers (default: the words).
 
     Raises ConfigError for another `direction`, `theme` or `layout`, or a colour that is not a plain CSS colour.
     """
@@ -161,16 +161,16 @@ def _down(tree: Tree, look: Look, scores: Scores) -> _Shape:
         ends = [x[c] if c >= 0 else token_x[~c] for c in (child_lists[k][0], child_lists[k][-1])]
         x[k] = (ends[0] + ends[1]) / 2
     if look.direction == "rtl":
-        x = [width - place for place in x]
-        token_x = [width - place for place in token_x]
+        x = [width - one for one in x]
+        token_x = [width - one for one in token_x]
     word_y = _MARGIN + _TEXT + bottom * level + (_TEXT + 6 if look.tags else 0)
     parts = []
     for k, children in enumerate(child_lists):
         top = _MARGIN + _TEXT + 5 + depths[k] * level + (lower if scores[k] is not None else 0)
         knee = _MARGIN - 3 + (depths[k] + 1) * level
-        places = [(x[child], depths[child]) if child >= 0 else (token_x[~child], bottom) for child in children]
-        is_wide = abs(places[0][0] - places[-1][0]) > _STEEP
-        for to_x, to_level in places:
+        points = [(x[child], depths[child]) if child >= 0 else (token_x[~child], bottom) for child in children]
+        is_wide = abs(points[0][0] - points[-1][0]) > _STEEP
+        for to_x, to_level in points:
             foot = _MARGIN - 3 + to_level * level
             if is_wide:  # down, across, down
                 across = f"V{_format_number(int((top + knee) / 2) + 0.5)}H{_format_number(to_x)}"

@@ -35,7 +35,7 @@ def text_tree(
     labels, whatever the width; "auto" is "down" if that fits. `scores`: a probability for each constituent, written
     after its label.
 
-    Raises ConfigError for another `layout` or a `width` below LEAST_WIDTH.
+    Raises ConfigError for another `layout` or a `width` below MIN_WIDTH.
     """
     check_text(layout, width)
     labels = [

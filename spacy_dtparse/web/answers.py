@@ -63,7 +63,7 @@ class Answers:
         return {
             "pipeline": f"{meta['lang']}_{meta['name']}",
             "parser": f"{self.component.name} ({parser.name})",
-            "most_characters": MAX_CHARACTERS,
+            "max_characters": MAX_CHARACTERS,
             "has_k_best": isinstance(parser, KBestParser),
         }
 

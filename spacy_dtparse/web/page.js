@@ -217,6 +217,6 @@ document.addEventListener("keydown", (event) => event.key === "Escape" && close(
 
 ask("about").then((about) => {
   $("about").textContent = `${about.pipeline}, ${about.parser}`;
-  $("text").maxLength = about.most_characters;
+  $("text").maxLength = about.max_characters;
   $("k-option").hidden = !about.has_k_best;
 }).catch((error) => showMessage(error.message)).finally(parse);

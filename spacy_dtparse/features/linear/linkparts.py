@@ -207,7 +207,7 @@ class LinkParts:
 
     def encode_guide(self, sentence: TokenColumns) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Return the heads and the label atoms of an external guide, int32 (n + 1,) each, in the format of
-        `kernels.linear.guides`; (None, None) if the model has no such guide. Labels outside the vocabulary are
+        `kernels.linear.links.Guide`; (None, None) if the model has no such guide. Labels outside the vocabulary are
         unknown."""
         if self.rules.guide == "none":
             return None, None

@@ -66,7 +66,7 @@ KINDS = {
 LENGTH_TESTS = 2 * (k.LENGTH_MAX + 1)
 
 Position = tuple[Any, ...]
-"""("item", where, offset), ("terminal", where, offset), ("child", which, Place) or ("believed", which span, 0)."""
+"""("item", where, offset), ("terminal", where, offset), ("child", which, position) or ("believed", which span, 0)."""
 
 
 @dataclass(frozen=True)
@@ -251,23 +251,23 @@ def compile_templates(templates: Templates, sizes: Sizes) -> tuple[k.TemplateTab
             nested.append(nested[-1][2])
         wanted.extend(reversed(nested))
     wanted = list(dict.fromkeys(wanted))
-    places: list[tuple[int, int, int, int]] = []
+    rows: list[tuple[int, int, int, int]] = []
     slots: list[tuple[int, int]] = []
     bounds = np.zeros((2, 8), dtype=np.int32)
     for part, shared in ((k.SHARED, True), (k.UNSHARED, False)):
-        bounds[part, 0] = len(places)
+        bounds[part, 0] = len(rows)
         for position in wanted:
             if is_shared(position) != shared:
                 continue
-            position_rows[position] = len(places)
+            position_rows[position] = len(rows)
             if position[0] == "child":
-                places.append((k.CHILD, CHILDREN[position[1]], position_rows[position[2]], 0))
+                rows.append((k.CHILD, CHILDREN[position[1]], position_rows[position[2]], 0))
             elif position[0] == "believed":
-                places.append((k.MARGINAL_SPAN, SPANS[position[1]], 0, 0))
+                rows.append((k.MARGINAL_SPAN, SPANS[position[1]], 0, 0))
             else:
                 space = k.ITEM if position[0] == "item" else k.TERMINAL
-                places.append((space, WHERE[position[1]], position[2], int(position[1] == "head")))
-        bounds[part, 1] = len(places)
+                rows.append((space, WHERE[position[1]], position[2], int(position[1] == "head")))
+        bounds[part, 1] = len(rows)
         bounds[part, 2] = len(slots)
         for pair in pairs:
             if is_shared(pair[0]) == shared:
@@ -292,8 +292,8 @@ def compile_templates(templates: Templates, sizes: Sizes) -> tuple[k.TemplateTab
             if all(is_shared(position) for position, _ in members) == shared:
                 if not 2 <= len(members) <= 3:
                     raise ConfigError(f"a tuple template joins 2 or 3 slots, not {len(members)}: {members!r}")
-                rows = [slot_rows[pair] for pair in members] + [-1] * (3 - len(members))
-                tuples.append((*rows, index))
+                slot_ids = [slot_rows[pair] for pair in members] + [-1] * (3 - len(members))
+                tuples.append((*slot_ids, index))
         bounds[part, 7] = len(tuples)
     ordered_base: list[int] = []
     for _ in templates.ordered:
@@ -310,7 +310,7 @@ def compile_templates(templates: Templates, sizes: Sizes) -> tuple[k.TemplateTab
         grouped_base.append(base)
         base += sizes.of(code) if kind.startswith("some") else LENGTH_TESTS
     table = k.TemplateTable(
-        positions=_rows(places, 4),
+        positions=_rows(rows, 4),
         slots=_rows(slots, 2),
         unary=np.array(unary, dtype=np.int32),
         unary_base=np.array(unary_base, dtype=np.int64),

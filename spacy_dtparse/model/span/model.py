@@ -96,8 +96,8 @@ class SpanModel:
             raise ModelFormatError("the first label of the model is not the empty one; fetch or write it again")
         if len(self.chains) == 1 or not all(self.chains[1:]) or TOP in self.labels:
             raise ModelFormatError(
-                f"the model's labels are {short_repr(list(self.labels))} in {len(self.chains) - 1} chains; there must be "
-                f"one or more, none of them {TOP} or empty: fetch or write it again"
+                f"the model's labels are {short_repr(list(self.labels))} in {len(self.chains) - 1} chains; there must "
+                f"be one or more, none of them {TOP} or empty: fetch or write it again"
             )
         networks = tuple(packed.unpack(self.words.size, len(self.chains)) for packed in self.packed)
         if len({network.bilinear.shape for network in networks}) > 1:

@@ -68,9 +68,9 @@ def explain(parser: Any, words: Sequence[str], tags: Sequence[str], constituent:
     `parser`: a `DtreeParser`. The values add up, exactly, to the score h of the inference that built the constituent.
     Its cost, `scores[constituent]` of the parse, is ln(1 + e^-h), plus, with a span model, that model's cost of the
     constituent and its label; only the latter if the span model allows no other inference, or if its probability
-    reaches the setting `sure`. The list is empty if no rule fired (h = 0). Raises DtparseError for a constituent that
-    is not in the tree or that no inference built: the root of a fallback parse, whose pieces were joined, or one that
-    was added when preprocessing was undone.
+    reaches the setting `commit_threshold`. The list is empty if no rule fired (h = 0). Raises DtparseError for a
+    constituent that is not in the tree or that no inference built: the root of a fallback parse, whose pieces were
+    joined, or one that was added when preprocessing was undone.
     """
     result = parser.parse(words, tags)
     m = len(result.tree.labels)

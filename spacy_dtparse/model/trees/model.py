@@ -121,7 +121,7 @@ def hash_table(keys: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def compose(atoms: AtomMap, new_ids: np.ndarray) -> AtomMap:
-    """Return an AtomMap that maps atom a to numbers[a] (int32, -1: unused); keys of unused atoms are removed."""
+    """Return an AtomMap that maps atom a to `new_ids[a]` (int32, -1: unused); keys of unused atoms are removed."""
     direct = np.full(len(atoms.direct), -1, dtype=INDEX)
     used = np.flatnonzero(atoms.direct >= 0)
     direct[used] = new_ids[atoms.direct[used]]
@@ -141,7 +141,7 @@ def used_atoms(ensembles: Sequence[LabelEnsemble], n_atoms: int) -> np.ndarray:
 
 
 def renumber(ensemble: LabelEnsemble, new_ids: np.ndarray) -> LabelEnsemble:
-    """Replace each atom a of the ensemble by numbers[a]."""
+    """Replace each atom a of the ensemble by `new_ids[a]`."""
     return ensemble._replace(atom=np.append(new_ids, INDEX(-1))[ensemble.atom])  # -1, at a leaf, selects the last
 
 

@@ -158,13 +158,14 @@ class RuleBook:
         return {window.name(test.subject): test.value for test in tests if test.operator == "="}
 
     def groups(
-        self, own: Mapping[int, int], other: Mapping[int, int], known: Mapping[str, str], window: _Window
+        self, values: Mapping[int, int], others: Mapping[int, int], known: Mapping[str, str], window: _Window
     ) -> tuple[Group, ...]:
-        """Build groups of facts from the conditions' values in the score of a label and in that of the `other`."""
+        """Build groups of facts from the conditions' values in the score of a label (`values`) and of the runner-up
+        (`others`)."""
         topics: dict[int, list[tuple[int, int, AtomTest, bool]]] = {}
-        for condition in dict.fromkeys([*own, *other]):
-            value = own.get(condition, 0)
-            over, held = value - other.get(condition, 0), bool(condition & 1)
+        for condition in dict.fromkeys([*values, *others]):
+            value = values.get(condition, 0)
+            over, held = value - others.get(condition, 0), bool(condition & 1)
             atom = condition >> 1
             parts = self._parts(atom, held, window if self._is_counted(atom) else None) if condition >= 0 else _ALWAYS
             if len(parts) == 1:
@@ -185,7 +186,7 @@ class RuleBook:
             facts.sort(key=lambda one: -max(abs(one[1]), abs(one[2])))
             sums = [sum(one[1] for one in facts) * CONFIDENCE_GRID, sum(one[2] for one in facts) * CONFIDENCE_GRID]
             facts_of_group = tuple(
-                Fact(words, own * CONFIDENCE_GRID, more * CONFIDENCE_GRID) for words, own, more in facts
+                Fact(words, value * CONFIDENCE_GRID, over * CONFIDENCE_GRID) for words, value, over in facts
             )
             groups.append(Group(group, sums[0], sums[1], facts_of_group))
         return tuple(sorted(groups, key=lambda group: -max(abs(group.value), abs(group.over))))

@@ -49,8 +49,8 @@ _MAX_MARGIN = 2**41
 
 
 def check_position(value: Any, depth: int = 0) -> str:
-    """Return the error in a position of a template, "" if it is valid; see `features.trees.templates.Place`. Spans of
-    the span model have no children."""
+    """Return the error in a position of a template, "" if it is valid; see `features.trees.templates.Position`. Spans
+    of the span model have no children."""
     kind = value[0] if isinstance(value, list) and len(value) == 3 else None
     if kind == "child":
         inner = value[2][0] if isinstance(value[2], list) and value[2] else None

@@ -24,7 +24,7 @@ def search_constrained(
 ) -> ParseResult:
     """Return the best parse of the search, else that of the span model. The window filter drops nothing."""
     record, words_left, tags_left = parser._preprocess(words, tags)
-    mapped, span_parser, settings = constraints.restricted_to(record.kept), parser.span_parser, parser.settings
+    mapped, span_parser, settings = constraints.restrict_to(record.kept), parser.span_parser, parser.settings
     with kernels_for(parser.name, len(words_left)):
         tokens = parser.model.lexicon.encode(words_left, tags_left)
         if span_parser is not None:

@@ -18,7 +18,7 @@ from ...features.supertags import SupertagCandidates, SupertagIndex, check_super
 from ...features.trees.marginals import batch_with_marginals, with_marginals
 from ...kernels.trees.batch import Parses, Sentences, make_workspace, search_all
 from ...kernels.trees.features import TAG
-from ...kernels.trees.marginals import CHAIN as BELIEVED_CHAIN
+from ...kernels.trees.marginals import CHAIN as MARGINAL_CHAIN
 from ...kernels.trees.marginals import CHAIN_PROB, COLUMNS, END, LAST_SPAN, count_tokens
 from ...kernels.trees.pruning import LIKELY
 from ...kernels.trees.search import STATUSES
@@ -162,7 +162,8 @@ class DtreeParser(RecipeParser):
         settings: SearchSettings, pruning: Pruning | None = None, k: int = 1, constraints: np.ndarray | None = None,
         symbols: np.ndarray | None = None,
     ) -> Parses:  # fmt: skip
-        """Return the k best parses of token matrices, the rows [rows[s], rows[s + 1]) of `tokens`.
+        """Return the k best parses of token matrices, sentence s in the rows [`row_offsets[s]`, `row_offsets[s + 1]`)
+        of `tokens`.
 
         `token_offsets`: cumulative numbers of their tokens, from 0. Either all or none of the budgets are 0; k > 1
         needs a positive budget. `pruning`, `constraints` (in the format of `kernels.trees.constraints`): for a single
@@ -192,7 +193,8 @@ class DtreeParser(RecipeParser):
         parses, workspace = search_all(
             self.compiled.search,
             Sentences(tokens, row_offsets, symbols, token_offsets, np.array(budgets, OFFSET)),
-            float(settings.shift_threshold), self.model.window_filter.min_margin(settings.window_filter), supertags, workspace, k,
+            float(settings.shift_threshold), self.model.window_filter.min_margin(settings.window_filter), supertags,
+            workspace, k,
         )  # fmt: skip
         if len(workspace.agenda.states) <= _MAX_CACHED_STATES and len(workspace.cache.entries) <= _MAX_CACHED_ENTRIES:
             local.workspaces[searches] = workspace
@@ -212,7 +214,7 @@ class DtreeParser(RecipeParser):
         Never fails on a non-empty sentence: `status` is "optimal" if the parse is proven optimal, "complete" if it is
         the best found within the budget, "greedy", or "fallback" if it was joined because no inference was possible.
 
-        `spines`: for each word its supertag candidates (see Offered) with their probabilities. The search allows those
+        `spines`: for each word its supertag candidates with their probabilities. The search allows those
         whose probability is at least the first of the settings' `betas` times that of the word's most probable one. If
         that gives no complete parse, it uses the next of `betas`; the last search is not pruned. A status of "optimal"
         then refers to the pruned search space.
@@ -261,7 +263,8 @@ class DtreeParser(RecipeParser):
         if self.span_parser is not None:
             marginals, span_offsets = self.span_parser.marginals_batch([one[1:] for one in prepared])
             tokens, row_offsets = batch_with_marginals(
-                columns, token_offsets, marginals, span_offsets, self.settings.marginal_weight, self.settings.commit_threshold
+                columns, token_offsets, marginals, span_offsets, self.settings.marginal_weight,
+                self.settings.commit_threshold,
             )  # fmt: skip
         budgets = list(map(self.settings.budget_for, lengths))
         symbols = np.ascontiguousarray(columns[:, TAG])
@@ -302,7 +305,7 @@ class DtreeParser(RecipeParser):
         to_repair = set(np.flatnonzero(has_unattached_tokens).tolist())
         if self._repeated_chains:
             likely_rows = np.flatnonzero(tokens[:, CHAIN_PROB] >= LIKELY)
-            likely_rows = likely_rows[self._is_repeated.take(tokens[likely_rows, BELIEVED_CHAIN], mode="clip")]
+            likely_rows = likely_rows[self._is_repeated.take(tokens[likely_rows, MARGINAL_CHAIN], mode="clip")]
             if len(likely_rows):
                 sentence_ids = np.searchsorted(row_offsets, likely_rows, side="right") - 1
                 # the rows of a sentence after those of its tokens are its marginals
@@ -356,7 +359,7 @@ class DtreeParser(RecipeParser):
         """Return items and costs with a repeated label over each span for which the span model finds it likely."""
         n = count_tokens(tokens)
         likely_rows = np.flatnonzero(tokens[n:, CHAIN_PROB] >= LIKELY)
-        for row, chain_id in zip(likely_rows.tolist(), tokens[n + likely_rows, BELIEVED_CHAIN].tolist(), strict=True):
+        for row, chain_id in zip(likely_rows.tolist(), tokens[n + likely_rows, MARGINAL_CHAIN].tolist(), strict=True):
             chain = self._repeated_chains.get(chain_id)
             if chain is None:
                 continue

@@ -21,15 +21,15 @@ def constraint_masks(model: PcfgModel, n: int, constraints: Constraints) -> Iter
     row_of = {span: row for row, span in enumerate(map(tuple, cells.tolist()))}
     allowed = np.ones((len(cells), len(kind)), np.uint8)
     allowed[constraints.crosses_required(cells)] = 0
-    for one in constraints.forbidden:
+    for one in constraints.prohibitions:
         allowed[row_of[one.start, one.end], (kind == PHRASE) & (not one.label or base == labels.get(one.label, -1))] = 0
-    for one in constraints.required:
+    for one in constraints.requirements:
         if n > one.end - one.start > 1:
             allowed[row_of[one.start, one.end], kind == PART] = 0
     exclusive = allowed.copy()
-    for one in constraints.required:
+    for one in constraints.requirements:
         if one.label:
-            others = [labels[also.label] for also in constraints.required if also[:2] == one[:2] and also.label]
+            others = [labels[also.label] for also in constraints.requirements if also[:2] == one[:2] and also.label]
             exclusive[row_of[one.start, one.end], (kind == PHRASE) & ~np.isin(base, others)] = 0
     root = model.root(model.coarse)
     for mask in (exclusive, allowed):

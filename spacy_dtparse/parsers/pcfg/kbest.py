@@ -42,9 +42,9 @@ def forest_trees(found: Forest) -> Iterator[Decoded]:
 
     def edges(item: Item) -> Edges:
         at = item[0] * n_symbols + item[1]
-        own_anchors = by_item[np.searchsorted(keys, at, "left") : np.searchsorted(keys, at, "right")]
-        order, totals = _sorted_edges(total[own_anchors], int(np.flatnonzero(own_anchors == found.back[item])[0]))
-        return Edges(totals, own_anchors[order].tolist())
+        item_anchors = by_item[np.searchsorted(keys, at, "left") : np.searchsorted(keys, at, "right")]
+        order, totals = _sorted_edges(total[item_anchors], int(np.flatnonzero(item_anchors == found.back[item])[0]))
+        return Edges(totals, item_anchors[order].tolist())
 
     root = (len(found.cells) - int(found.cells[-1, 1]), found.root)
     for score, steps in KBest(edges, lambda item, anchor: found.parts(item[0], anchor)).derivations(root):
@@ -67,9 +67,9 @@ def chart_trees(
         given = (rules, ranges, chart.items, chart.cells, leaves, leaf_from, start, end, item[1])
         while (count := int(item_edges(*given, scratch))) < 0:
             scratch = np.empty(2 * len(scratch), dtype=EDGE)
-        own = chart.items[find_item(chart.items, chart.cells, *item)]
+        best = chart.items[find_item(chart.items, chart.cells, *item)]
         found = scratch[:count]
-        first = np.flatnonzero((found["rule"] == own["rule"]) & (found["split"] == own["split"]))
+        first = np.flatnonzero((found["rule"] == best["rule"]) & (found["split"] == best["split"]))
         order, totals = _sorted_edges(found["total"], int(first[0]))
         columns = (found[name][order].tolist() for name in ("rule", "split", "left", "right"))
         edges_of[item] = list(zip(*columns, strict=True))

@@ -210,8 +210,10 @@ def _product(parts: Sequence[tuple[LatentRules, np.ndarray]], cells: np.ndarray)
     for grammar, anchors in parts:
         rule_ids = anchors["rule"]
         words = anchors["split"] == WORD
-        triples = np.stack([grammar.parent[rule_ids % len(grammar.parent)], grammar.left[rule_ids % len(grammar.parent)],
-                         grammar.right[rule_ids % len(grammar.parent)]], axis=1)  # fmt: skip
+        anchor_rules = rule_ids % len(grammar.parent)
+        triples = np.stack(
+            [grammar.parent[anchor_rules], grammar.left[anchor_rules], grammar.right[anchor_rules]], axis=1
+        )
         triples[words] = np.stack([rule_ids[words], rule_ids[words], np.full(int(words.sum()), -2)], axis=1)
         keys.append(np.concatenate([anchors["cell"][:, None], anchors["split"][:, None], triples], axis=1))
         logs.append(anchors["posterior"])

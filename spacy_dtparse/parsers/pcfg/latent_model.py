@@ -35,7 +35,7 @@ def check_decoder(model: PcfgModel, decoder: str) -> None:
     if not model.latent and decoder not in ("max-rule", "viterbi"):
         raise ConfigError(
             f"decoder {decoder!r} needs a grammar with latent annotations, and this model has none; leave the setting "
-            "at 'max-rule', or train a model with `python -m training pcfgla`"
+            "at 'max-rule', or train a model with `python -m training train-pcfgla`"
         )
     if decoder == "viterbi" and len(model.latent) > 1:
         raise ConfigError(
@@ -45,7 +45,7 @@ def check_decoder(model: PcfgModel, decoder: str) -> None:
     if decoder == "rerank" and model.candidates is None:
         raise ConfigError(
             "decoder 'rerank' needs a candidate grammar, and this model has none; train it with "
-            "`python -m training pcfgla --candidates`, or use another decoder"
+            "`python -m training train-pcfgla --candidates`, or use another decoder"
         )
 
 

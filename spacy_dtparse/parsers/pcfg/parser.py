@@ -140,7 +140,7 @@ class PcfgParser(RecipeParser):
         """Parse one sentence of raw words with their tags; never fails on a non-empty one. A tag that the grammar does
         not have leaves the word's tag open.
 
-        `spines`: for each word its supertag candidates (see Offered) with their probabilities. The chart only allows
+        `spines`: for each word its supertag candidates with their probabilities. The chart only allows
         symbols supported by spines whose probability is at least the first of the settings' `betas` times that of the
         word's most probable one. If that gives no tree, it uses the next of `betas`; the last chart allows everything.
         Raises DtparseError if the number of spines differs from the number of words, or if they are not pairs of text
@@ -205,7 +205,7 @@ class PcfgParser(RecipeParser):
         record, words_left, tags_left = self._preprocess(words, tags)
         supertags = [spines[at] for at in record.kept] if spines else ()
         if len(words_left) <= self.settings.max_tokens:
-            mapped = None if constraints is None else constraints.restricted_to(record.kept)
+            mapped = None if constraints is None else constraints.restrict_to(record.kept)
             parses = self._parse(words_left, tags_left, k, supertags, mapped)
         else:
             parses = [self._parse_pieces(words_left, tags_left, supertags)]
@@ -231,19 +231,19 @@ class PcfgParser(RecipeParser):
         the tags as given, then with open tags: each time the finer grammars with pruning, the finer grammars without
         pruning, and the coarse grammar, which derives everything that a finer one does.
         """
-        model, n, prune = self.model, len(classes), self.settings.prune
+        model, n, threshold = self.model, len(classes), self.settings.prune
         target = None if self._latent else model.fine
 
-        def pruned(coarse: tuple[np.ndarray, np.ndarray], given: np.ndarray = EVERYTHING) -> np.ndarray | None:
+        def prune(coarse: tuple[np.ndarray, np.ndarray], given: np.ndarray = EVERYTHING) -> np.ndarray | None:
             root, beam = self._root, self.settings.beam
-            total, allowed = self._buffers().posterior(model.coarse, *coarse, root, beam, prune, given)
+            total, allowed = self._buffers().posterior(model.coarse, *coarse, root, beam, threshold, given)
             return allowed if total > -np.inf else None
 
         n_searches = 0
         masks = list(constraint_masks(model, n, constraints)) if constraints else []
         for given in (tag_ids, None) if self._uses_given_tags else (None,):
             leaves, coarse = model.fine.leaves(classes, given), model.coarse.leaves(classes, given)
-            for allowed in [pruned(coarse, one) if self._prunes else one for one in masks]:
+            for allowed in [prune(coarse, one) if self._prunes else one for one in masks]:
                 n_searches += 1
                 if allowed is not None:
                     yield _Attempt(target, leaves, given, allowed, True, "complete", n_searches)
@@ -253,7 +253,7 @@ class PcfgParser(RecipeParser):
         for mask in self._masks_of(supertags):
             n_searches += 1
             given = tag_ids if self._uses_given_tags else None
-            allowed = pruned(model.coarse.leaves(classes, given), mask.allowed) if self._prunes else mask.allowed
+            allowed = prune(model.coarse.leaves(classes, given), mask.allowed) if self._prunes else mask.allowed
             if allowed is not None:
                 leaves = model.fine.leaves(classes, given)
                 yield _Attempt(target, leaves, given, allowed, True, "complete", n_searches, mask.n_supertags / n)
@@ -262,7 +262,7 @@ class PcfgParser(RecipeParser):
             status = "fallback" if given is None and self._uses_given_tags else ""
             coarse = model.coarse.leaves(classes, given)
             fine = coarse if model.fine is model.coarse else model.fine.leaves(classes, given)
-            allowed = pruned(coarse) if self._prunes else None
+            allowed = prune(coarse) if self._prunes else None
             if allowed is not None:
                 yield _Attempt(target, fine, given, allowed, True, status or "complete", n_searches)
             # without a beam, pruning removes nothing that the coarse grammar derives

@@ -66,7 +66,8 @@ def attach_in_pieces(
         inside = order[low:high][spans[order[low:high], 1] <= piece.end]
         inside_candidates = (spans[inside] - INDEX(piece.start)).astype(INDEX), posteriors[inside], logs[inside]
         after = attach_unattached(
-            workspace, workspace_costs, count + 1, tags_here, tables.never, False, *inside_candidates, chain_from, chain_labels
+            workspace, workspace_costs, count + 1, tags_here, tables.never, False, *inside_candidates, chain_from,
+            chain_labels,
         )  # fmt: skip
         if after > count + 1:
             is_kept[piece.first : piece.last] = [False] * count

@@ -35,12 +35,12 @@ def constrained_posteriors(
     No span crosses a required one, so every binary tree contains all required spans. Label probabilities are over the
     allowed chains, or over all chains if none is allowed.
     """
-    gaps, own, weights, bias = parts
-    n = own.shape[1] - 1
-    required = np.array(sorted({(one.start, one.end) for one in constraints.required}), dtype=INDEX).reshape(-1, 2)
+    gaps, left_scores, weights, bias = parts
+    n = left_scores.shape[1] - 1
+    required = np.array(sorted({(one.start, one.end) for one in constraints.requirements}), dtype=INDEX).reshape(-1, 2)
     if n <= parser._max_chart_tokens:
         scores = np.empty((n + 1, n + 1), dtype=REAL)
-        score_spans(gaps, own, 0, n, scores)
+        score_spans(gaps, left_scores, 0, n, scores)
         spans = np.stack(np.triu_indices(n + 1, 1), axis=1).astype(INDEX)
         crossed = spans[constraints.crosses_required(spans)]
         scores[crossed[:, 0], crossed[:, 1]] = scores[crossed[:, 1], crossed[:, 0]] = _NEVER
@@ -48,7 +48,7 @@ def constrained_posteriors(
         found[np.arange(n), np.arange(1, n + 1)] = 1.0
         posteriors = found[spans[:, 0], spans[:, 1]]
     else:
-        spans, posteriors = long_posteriors(gaps, own, parser._max_chart_tokens)
+        spans, posteriors = long_posteriors(gaps, left_scores, parser._max_chart_tokens)
         is_allowed = ~constraints.crosses_required(spans)
         is_allowed[is_allowed] = ~(spans[is_allowed, None] == required).all(axis=2).any(axis=1)
         spans = np.concatenate([spans[is_allowed], required])
@@ -77,7 +77,7 @@ def decode_constrained(
     parts, min_prob = parser._run_networks(token_ids, len(parser._networks)), min(parser._min_posterior(), CANDIDATE)
     scored = constrained_posteriors(parser, parts, constraints, min_prob)
     found = options(*scored, np.diff(parser._chain_table[0]), float(parser.settings.penalty), min_prob)
-    required_spans = {(one.start, one.end) for one in constraints.required}
+    required_spans = {(one.start, one.end) for one in constraints.requirements}
     extents = zip(found.starts.tolist(), found.ends.tolist(), strict=True)
     gains = found.gains + _REQUIRED_BONUS * np.fromiter(
         (extent in required_spans for extent in extents), float, len(found.gains)

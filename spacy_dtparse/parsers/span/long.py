@@ -42,17 +42,17 @@ _LISTED = 1e-3
 """Minimum posterior probability of spans that a window lists."""
 
 
-def long_posteriors(gaps: np.ndarray, own: np.ndarray, max_units: int) -> tuple[np.ndarray, np.ndarray]:
+def long_posteriors(gaps: np.ndarray, left_scores: np.ndarray, max_units: int) -> tuple[np.ndarray, np.ndarray]:
     """Compute posterior probabilities of spans of a sentence of any length, by charts over at most `max_units` (≥ 2)
     units.
 
-    `gaps`, `own`: in the format of `kernels.span.network`. Returns (spans int32 (c, 2), ordered by start, then end,
-    without duplicates, including all single tokens, whose posterior is 1; posteriors float64 (c,)). The posterior of a
-    span is that in the last chart that has both of its ends, times those of the units at its ends, because a span over
-    units exists only if they do (unless units that cross them cover it as well). With one chart over all tokens it is
-    the posterior of that chart.
+    `gaps`, `left_scores`: in the format of `kernels.span.network`. Returns (spans int32 (c, 2), ordered by start, then
+    end, without duplicates, including all single tokens, whose posterior is 1; posteriors float64 (c,)). The posterior
+    of a span is that in the last chart that has both of its ends, times those of the units at its ends, because a span
+    over units exists only if they do (unless units that cross them cover it as well). With one chart over all tokens it
+    is the posterior of that chart.
     """
-    n = own.shape[1] - 1
+    n = left_scores.shape[1] - 1
     ends, unit_probs = np.arange(n + 1, dtype=INDEX), np.ones(n)
     spans, posteriors = [np.stack([ends[:-1], ends[1:]], axis=1)], [unit_probs]
     gaps = gaps[:, min(LEFT, RIGHT) : max(LEFT, RIGHT) + 1]
@@ -60,7 +60,7 @@ def long_posteriors(gaps: np.ndarray, own: np.ndarray, max_units: int) -> tuple[
         units = len(ends) - 1
         unit_scores = (
             np.ascontiguousarray(np.take(gaps, ends, axis=2)),
-            np.ascontiguousarray(np.take(own, ends, axis=1)),
+            np.ascontiguousarray(np.take(left_scores, ends, axis=1)),
         )
         found, probable = _in_windows(*unit_scores, units, max_units)
         starts, stops = found.T
@@ -94,13 +94,13 @@ def _windows(units: int, max_units: int) -> list[tuple[int, int]]:
     return [(first, first + size) for first in starts]
 
 
-def _in_windows(gaps: np.ndarray, own: np.ndarray, units: int, max_units: int) -> tuple[np.ndarray, np.ndarray]:
+def _in_windows(gaps: np.ndarray, left_scores: np.ndarray, units: int, max_units: int) -> tuple[np.ndarray, np.ndarray]:
     """Return (spans of two or more units int32 (c, 2), their posteriors), each from the window with the largest margin
     around it."""
     windows = _windows(units, max_units)
     spans, posteriors = [], []
     for k, (first, last) in enumerate(windows):
-        found, probable = probable_spans(gaps, own, first, last, _LISTED)
+        found, probable = probable_spans(gaps, left_scores, first, last, _LISTED)
         margin = _margin(found, windows[k], units)
         best = (margin >= (last - first) // _MARGIN) & (found[:, 1] - found[:, 0] > 1)
         if k:

@@ -92,7 +92,8 @@ class SpanParser(StoredParser):
         self._networks = model.networks[:used]
         stops_early = self.settings.budget != 0 and self.settings.ensemble_threshold > 0
         self._n_first = 1 if stops_early else used
-        """Number of networks that are run first; the others run only if these leave doubts."""
+        """Number of networks that are run first; the others run only if a score in their tree is above
+        `ensemble_threshold`."""
         self._weights = np.stack([network.labels for network in self._networks])
         self._bias = np.stack([network.label_bias for network in self._networks])
         self._labels = model.labels
@@ -168,8 +169,8 @@ class SpanParser(StoredParser):
         if getattr(local, "tokens", 0) < n:
             local.tokens = max(64, 2 * n) if n <= 4096 else n
             size = (3 * local.tokens + 1) * max(map(len, self._chains))
-            local.room = np.empty((size, 3), INDEX), np.empty(size, SCORE)
-        return local.room
+            local.workspace = np.empty((size, 3), INDEX), np.empty(size, SCORE)
+        return local.workspace
 
     def parse(self, words: Sequence[str], tags: Sequence[str]) -> ParseResult:
         """Parse one sentence of raw words with their tags; never fails on a non-empty one."""
@@ -292,11 +293,11 @@ class SpanParser(StoredParser):
 
     def _probabilities(self, parts: tuple[np.ndarray, ...], min_prob: float) -> ScoredSpans:
         """Return `span_probabilities` of a whole sentence of any length, given the output of the networks."""
-        gaps, own, weights, bias = parts
-        n = own.shape[1] - 1
+        gaps, left_scores, weights, bias = parts
+        n = left_scores.shape[1] - 1
         if n <= self._max_chart_tokens:
             return span_probabilities(*parts, 0, n, min_prob)
-        spans, posteriors = long_posteriors(gaps, own, self._max_chart_tokens)
+        spans, posteriors = long_posteriors(gaps, left_scores, self._max_chart_tokens)
         probable = posteriors >= min_prob
         spans, posteriors = spans[probable], posteriors[probable]
         logs = np.empty((len(spans), len(self._chains)), dtype=REAL)
@@ -331,7 +332,7 @@ class SpanParser(StoredParser):
                 )
         if len(parts) == 1:
             return parts[0]
-        offsets = np.cumsum([0, *(count for _, own in parts for count in np.diff(own).tolist())], dtype=OFFSET)
+        offsets = np.cumsum([0, *(count for _, ends in parts for count in np.diff(ends).tolist())], dtype=OFFSET)
         return SpanMarginals(*map(np.concatenate, zip(*(results for results, _ in parts), strict=True))), offsets
 
     def _single_network_marginals(self, sentences: Sequence[TaggedWords]) -> tuple[SpanMarginals, np.ndarray]:
@@ -371,8 +372,8 @@ class SpanParser(StoredParser):
         return SpanMarginals(*(array[:count] for array in arrays))
 
     def run_networks(self, words: Sequence[str], tags: Sequence[str]) -> tuple[np.ndarray, ...]:
-        """Run all networks on a sentence and return their output in the format of `kernels.span.network`: gaps, own,
-        label weights, label bias."""
+        """Run all networks on a sentence and return their output in the format of `kernels.span.network`: gaps,
+        left_scores, label weights, label bias."""
         return self._run_networks(self.model.words.encode(words, tags), len(self._networks))
 
     def _run_networks(
@@ -381,29 +382,30 @@ class SpanParser(StoredParser):
         """Run the first `used` networks; `before`: output of those that have run already."""
         size, done = len(token_ids) - 1, 0
         gaps = np.empty((used, 4, size, self._weights.shape[1]), dtype=REAL)
-        own = np.empty((used, size), dtype=REAL)
+        left_scores = np.empty((used, size), dtype=REAL)
         if before is not None:
             done = len(before[0])
-            gaps[:done], own[:done] = before[:2]
+            gaps[:done], left_scores[:done] = before[:2]
         token_offsets = np.array((0, size + 1), dtype=INDEX)
         for q in range(done, used):
-            encode_gaps(self._networks[q], token_ids, token_offsets, gaps[q].reshape(-1), own[q])
-        return gaps, own, self._weights[:used], self._bias[:used]
+            encode_gaps(self._networks[q], token_ids, token_offsets, gaps[q].reshape(-1), left_scores[q])
+        return gaps, left_scores, self._weights[:used], self._bias[:used]
 
     def _run_networks_batch(self, encoded: Sequence[np.ndarray]) -> list[tuple[np.ndarray, ...]]:
         """Run the first networks on several sentences; see `_run_networks`."""
         used, m = self._n_first, self._weights.shape[1]
         token_offsets = np.cumsum([0, *map(len, encoded)]).astype(INDEX)
         token_ids, size = np.concatenate(encoded), int(token_offsets[-1]) - len(encoded)
-        gaps, own = np.empty((used, 4 * m * size), dtype=REAL), np.empty((used, size), dtype=REAL)
+        gaps, left_scores = np.empty((used, 4 * m * size), dtype=REAL), np.empty((used, size), dtype=REAL)
         for q in range(used):
-            encode_gaps(self._networks[q], token_ids, token_offsets, gaps[q], own[q])
+            encode_gaps(self._networks[q], token_ids, token_offsets, gaps[q], left_scores[q])
         results: list[tuple[np.ndarray, ...]] = []
         at = 0
         for rows in encoded:
             here = at + len(rows) - 1
             ends = gaps[:, 4 * m * at : 4 * m * here].reshape(used, 4, -1, m)
-            results.append((ends, np.ascontiguousarray(own[:, at:here]), self._weights[:used], self._bias[:used]))
+            scores = np.ascontiguousarray(left_scores[:, at:here])
+            results.append((ends, scores, self._weights[:used], self._bias[:used]))
             at = here
         return results
 

@@ -23,12 +23,12 @@ def parse_with_one_network(parser: SpanParser, sentences: Sequence[TaggedWords],
     batch of the network."""
     token_ids, token_offsets = parser.model.words.encode_all(sentences)
     n, m, longest = len(sentences), parser._weights.shape[1], int(np.diff(token_offsets).max())
-    size, most = max(map(len, parser._chains)), max(batch_rows, longest)
+    size, max_rows = max(map(len, parser._chains)), max(batch_rows, longest)
     capacity = 2 * len(token_ids) + 3 * size * longest
     batch = Batch(
         token_ids, token_offsets, parser.model.words.tags_of(token_ids), np.zeros(2, OFFSET),
-        np.empty(4 * m * most, REAL), np.empty(most, REAL), np.empty((capacity, 3), INDEX), np.empty(capacity, SCORE),
-        np.zeros(n + 1, OFFSET), np.zeros(n, OFFSET),
+        np.empty(4 * m * max_rows, REAL), np.empty(max_rows, REAL), np.empty((capacity, 3), INDEX),
+        np.empty(capacity, SCORE), np.zeros(n + 1, OFFSET), np.zeros(n, OFFSET),
     )  # fmt: skip
     chart = Chart(*parser._chain_table, parser._min_posterior(), float(parser.settings.penalty), CANDIDATE, PIECE)
     tables = parser._attach_tables or AttachTables(np.zeros((0, 0, 0), dtype=np.bool_), False)

@@ -1,4 +1,4 @@
-"""Constraints: conflicts named, trees mended, and every parser's trees obey them."""
+"""Constraints: conflicts are reported, trees repaired, and every parser's trees satisfy them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NAMES = ("en_dtparse", "en_span", "en_trees", "en_pcfgla")
 
 
 def some(*texts: str) -> Constraints:
-    """From "start end label" each."""
+    """Constraints from texts "start end label"."""
     parts = [text.split() for text in texts]
     return Constraints(
         Constraint(int(start), int(end), *read_label(label[0] if label else "")) for start, end, *label in parts
@@ -61,19 +61,19 @@ def test_conflicts_are_named(constraints, message):
         constraints.check(5, ("S", "NP"), ("a", "b", "c", "d", "e"))
 
 
-def test_what_can_hold_is_no_conflict():
+def test_satisfiable_constraints_are_no_conflict():
     constraints = some("0 3 NP", "0 3 S", "0 3", "0 3 !VP", "1 3 NP", "1 2", "3 5", "0 5 S", "2 4 !", "0 4 !S")
     constraints.check(5, ("S", "NP", "VP"))
 
 
 def test_constraints_go_with_their_tokens():
     kept = [0, 2, 3, 6]
-    moved = some("0 3 NP", "1 2 NP", "3 7", "4 6 S", "6 7 !").restricted_to(kept)
+    moved = some("0 3 NP", "1 2 NP", "3 7", "4 6 S", "6 7 !").restrict_to(kept)
     assert moved == some("0 2 NP", "2 4", "3 4 !")
-    assert some("1 4 NP", "2 4 NP").restricted_to(kept) == some("1 3 NP")
+    assert some("1 4 NP", "2 4 NP").restrict_to(kept) == some("1 3 NP")
 
 
-def test_a_tree_is_mended():
+def test_a_tree_is_repaired():
     tree = parse_tree("(TOP (S (NP (DT a) (NN b)) (VP (VB c) (NP (NN d))) (. .)))")
     result = ParseResult(tree, (0.0, 1.0, 2.0, 3.0, 4.0), 10.0, "optimal")
     labels = ("S", "NP", "VP", "X")
@@ -86,17 +86,27 @@ def test_a_tree_is_mended():
 
 
 @pytest.mark.kernel
-def test_what_crosses_what_is_wanted():
+def test_spans_that_cross_required_constituents():
     spans = np.array([(0, 5), (0, 2), (1, 3), (1, 4), (2, 4), (2, 5), (3, 5), (0, 3), (4, 5)])
-    assert some("1 4 NP").crosses_required(spans).tolist() == [False, True, False, False, False, True, True, True, False]
+    assert some("1 4 NP").crosses_required(spans).tolist() == [
+        False,
+        True,
+        False,
+        False,
+        False,
+        True,
+        True,
+        True,
+        False,
+    ]
     assert not some("1 4 !NP").crosses_required(spans).any()
 
 
 @pytest.mark.kernel
 @pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_the_search_itself_obeys(strategy):
-    """Nothing has to be put in afterwards, and a search without limits is still a proof."""
+def test_the_search_satisfies_constraints(strategy):
+    """Nothing has to be inserted afterwards, and a search without limits is still optimal."""
     rng, n_changed = random.Random(strategy), 0
     for seed in range(1 if SLOW else 4):
         parser = DtreeParser(hand_made(strategy, ("NP", "VP", "TOP"), seed).model, SearchSettings(budget=10**6))
@@ -115,7 +125,7 @@ def test_the_search_itself_obeys(strategy):
 
 @pytest.mark.kernel
 @pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
-def test_a_greedy_search_waits_for_what_is_wanted():
+def test_a_greedy_search_does_not_shift_past_required_constituents():
     """A stack that has a wanted constituent's first word on top does not shift, however likely that is, even where a
     single window is left: what is shifted past is never built."""
     wanted = some("1 3", "1 2 !")  # with "b c" on the stack, only those two together
@@ -132,9 +142,9 @@ def test_a_greedy_search_waits_for_what_is_wanted():
 
 @pytest.mark.kernel
 @pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
-def test_a_search_goes_on_past_what_cannot_be_built():
-    """Three words at once, of which no two may be together, in a grammar of at most two children: the constituent is
-    put in afterwards, but the words before it are parsed as ever."""
+def test_a_search_continues_after_constituents_that_it_cannot_build():
+    """A constituent of three words, no two of which may form one, in a grammar of at most two children: it is
+    inserted afterwards, but the words before it are parsed normally."""
     wanted = some("3 6", "3 5 !", "4 6 !", "3 4 !")
     for seed in range(3):
         model = hand_made("shift_reduce", ("NP", "VP", "TOP"), seed, max_arity=2).model
@@ -144,7 +154,7 @@ def test_a_search_goes_on_past_what_cannot_be_built():
         assert any(end <= 3 for _, end, _ in found.tree.spans()), str(found.tree)
 
 
-def test_a_chart_finds_the_best_tree_of_those_that_obey():
+def test_a_chart_finds_the_best_tree_that_satisfies_constraints():
     parser = SpanParser(random_model(1)).with_settings(penalty=0.3, attach_unattached=False)
     sizes = {chain: len(chain) for chain in parser.model.chains}
     for words, tags in (SENTENCES[1], SENTENCES[2]):
@@ -159,12 +169,12 @@ def test_a_chart_finds_the_best_tree_of_those_that_obey():
 
 
 def _gains(parser, words, tags, constraints, sizes):
-    """{span: (what its best chain gains, whether it must be there)} under the constraints, by enumeration."""
+    """{span: (gain of its best chain, whether it is required)} under the constraints, by enumeration."""
     from spacy_dtparse.parsers.span.constrained import constrained_posteriors
 
-    told = constrained_posteriors(parser, parser.run_networks(words, tags), constraints, 0.0)
+    constrained = constrained_posteriors(parser, parser.run_networks(words, tags), constraints, 0.0)
     gains = {}
-    for span, posterior, logs in zip(told[0].tolist(), told[1].tolist(), told[2], strict=True):
+    for span, posterior, logs in zip(constrained[0].tolist(), constrained[1].tolist(), constrained[2], strict=True):
         chain = 1 + int(np.argmax(logs[1:]))
         gain = sizes[parser.model.chains[chain]] * (posterior * (1 - np.exp(float(logs[0]))) - parser.settings.penalty)
         must = any(one.required and [*one[:2]] == span for one in constraints)
@@ -211,7 +221,7 @@ def _spans(tree):
 @pytest.mark.slow
 @pytest.mark.embedded
 @pytest.mark.parametrize("name", NAMES)
-def test_parsers_obey(name):
+def test_every_parser_satisfies_constraints(name):
     parser = _parser(name)
     assert isinstance(parser, ConstrainedParser)
     generator, enforced, tried = random.Random(0), 0, 0
@@ -238,7 +248,7 @@ def test_parsers_obey(name):
 @pytest.mark.slow
 @pytest.mark.embedded
 @pytest.mark.parametrize("name", NAMES)
-def test_what_a_tree_has_already_changes_nothing(name):
+def test_constraints_that_hold_already_change_nothing(name):
     parser = _parser(name)
     same = tried = 0
     for gold in _gold():
@@ -253,7 +263,7 @@ def test_what_a_tree_has_already_changes_nothing(name):
 @pytest.mark.slow
 @pytest.mark.embedded
 @pytest.mark.parametrize("name", NAMES)
-def test_long_sentences_obey(name):
+def test_long_sentences_satisfy_constraints(name):
     parser = _parser(name)
     gold = next(iter(read_trees(ASSETS / "sample" / "dev.mrg")))
     times = 300 // gold.n_tokens + 1 if name != "en_pcfgla" else 160 // gold.n_tokens + 1

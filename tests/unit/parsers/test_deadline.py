@@ -1,5 +1,5 @@
-"""Deadlines: which sentences are parsed as ever, with a smaller budget, in pieces, or in part; by a clock that parsers
-move themselves."""
+"""Deadlines: which sentences are parsed normally, with a smaller budget, in pieces, or in part; with a simulated clock
+that parsers advance."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def clock(monkeypatch):
 
 
 class Searching:
-    """A millisecond for a token, and one for ten inferences, of which a sentence wants forty a token."""
+    """Takes a millisecond per token, and one per ten inferences; a sentence needs forty inferences per token."""
 
     name = "searching"
     per_token, slower = 0.001, 1.0
@@ -48,7 +48,7 @@ class Searching:
         self.parsed = [] if parsed is None else parsed
 
     def with_settings(self, **changes):
-        return type(self)(self.clock, self.settings.with_given(**changes), self.parsed)
+        return type(self)(self.clock, self.settings.with_overrides(**changes), self.parsed)
 
     def parse(self, words, tags, *spines):
         n, wanted = len(words), 40 * len(words)
@@ -64,7 +64,7 @@ def sentence(n: int) -> tuple[list[str], list[str]]:
     return [f"w{k}" for k in range(n)], ["," if k % 7 == 6 else "NN" for k in range(n)]
 
 
-def test_what_fits_is_parsed_as_ever(clock):
+def test_sentences_that_fit_are_parsed_normally(clock):
     parser = Deadline(Searching(clock), 0.2)
     for n in (1, 10, 20):
         assert parser.parse(*sentence(n)) == parser.parser.parse(*sentence(n))
@@ -109,7 +109,7 @@ def test_long_sentences_are_cut(clock):
     assert result.cost == 3.0 * len(sizes) and result.n_searches == 1
 
 
-def test_a_machine_that_became_slower_ends_it(clock):
+def test_a_slower_machine_ends_parsing(clock):
     parser = Deadline(Searching(clock), 0.2)
     parser.measurements()
     Searching.slower = 3.0
@@ -121,28 +121,36 @@ def test_a_machine_that_became_slower_ends_it(clock):
     assert result.deadline_exceeded and 0.1 < clock.now - began <= 0.4
 
 
-def test_where_not_even_a_piece_can_be_done_tokens_stay_bare(clock):
+def test_tokens_stay_unattached_where_there_is_no_time_for_a_piece(clock):
     parser = Deadline(Searching(clock), 0.003)
     assert list(parser.parse(*sentence(9)).tree.spans()) == [(0, 9, "TOP")]
     assert parser.parse(*sentence(1)).status == "greedy"
 
 
-def test_paces():
+def test_speed_estimates():
     speed = SpeedEstimate(lambda n: n * n / 1e6, 0.001)
     assert speed.seconds(40) == pytest.approx(0.0016) and speed.seconds(30) == pytest.approx(0.0012)
     assert speed.seconds(41) == float("inf"), "longer ones were not measured"
-    assert speed.max_piece(1000, 0.02) == 20 and speed.max_piece(1000, 0.001) == LENGTHS[0] and speed.max_piece(20, 0.02) == 40
+    assert (
+        speed.max_piece(1000, 0.02) == 20
+        and speed.max_piece(1000, 0.001) == LENGTHS[0]
+        and speed.max_piece(20, 0.02) == 40
+    )
     whole = SpeedEstimate(lambda n: n / 1e6, 1.0)
     assert whole.seconds(1600) == pytest.approx(4 * 0.0016)
 
 
-def test_cuts():
+def test_split_points():
     tags = ["NN"] * 6 + [","] + ["NN"] * 5
-    assert split_into_pieces(tags, 8) == [(0, 7), (7, 12)] and split_into_pieces(tags, 100) == [(0, 12)] and split_into_pieces(tags, 3)[0] == (0, 3)
+    assert (
+        split_into_pieces(tags, 8) == [(0, 7), (7, 12)]
+        and split_into_pieces(tags, 100) == [(0, 12)]
+        and split_into_pieces(tags, 3)[0] == (0, 3)
+    )
     assert split_into_pieces(["NN"] * 5, 1) == [(k, k + 1) for k in range(5)] and split_into_pieces([], 3) == []
 
 
-def test_no_piece_is_looked_for_long_before_there_is_time_for_it(clock):
+def test_pieces_are_sought_only_when_there_is_time_for_them(clock):
     asked = []
 
     def asking():
@@ -158,7 +166,7 @@ def test_no_piece_is_looked_for_long_before_there_is_time_for_it(clock):
     assert 10 < len(found) <= 20 and asked[:-1] == found == split_into_pieces(["NN"] * 1000, 5)[: len(found)]
 
 
-def test_links(clock, monkeypatch):
+def test_dependencies(clock, monkeypatch):
     parser = DependencyParser(random_model())
     parse = DependencyParser.parse
 
@@ -183,7 +191,7 @@ def test_links(clock, monkeypatch):
 
 
 @pytest.mark.skipif(SLOW, reason="minutes in plain Python, and the clock is what counts")
-def test_what_reading_took_is_counted_where_links_are_cut(clock, monkeypatch):
+def test_encoding_time_counts_where_dependencies_are_cut(clock, monkeypatch):
     parser = DependencyParser(random_model())
     parse, parsed = DependencyParser.parse, []
 
