@@ -22,7 +22,7 @@ Key = tuple[int, int, str]
 _MIN_PROBABILITY = 0.01
 """Minimum probability of an alternative that is listed."""
 _MIN_AGREEMENT = 0.9
-"""Minimum probability at which a network counts as agreeing."""
+"""Minimum probability at which the span model counts as agreeing."""
 _SCORE_TOLERANCE = 0.01
 """Tolerance within which scores of the same parser agree, compiled or not."""
 _EPSILON = 1e-6
@@ -160,7 +160,7 @@ class _Sentence:
             )
         if self.parser.name == "span":
             decided = (
-                "A network decided: it has no rules and gives no reasons, only probabilities (boosted trees, as in "
+                "A network decided. It has probabilities but no rules, so it gives no reasons (boosted trees, as in "
                 "en_dtparse, have rules)."
             )
             return Explanation(
@@ -172,9 +172,7 @@ class _Sentence:
                 **common, method=self.parser.name, decided=decided, probability=probability, alternatives=others
             )
         below = self._child_labels(k)
-        decided = (
-            f"A grammar decided by the tree as a whole; {key[2]} → {below} costs {score:.2f} in it (0 is certain)."
-        )
+        decided = f"A grammar chose the tree as a whole; in it {key[2]} → {below} costs {score:.2f} (0 is certain)."
         return Explanation(**common, method="grammar", decided=decided, probability=probability, alternatives=others)
 
     def _is_fallback(self) -> bool:
@@ -184,20 +182,21 @@ class _Sentence:
     def _describe_decision(self, why: Any, cost: float, probability: float | None) -> str:
         if why is None:
             if self._is_fallback():
-                return "The network's tree: the search found none, so no rule built it."
+                return "No rule built it: the search found no complete tree, so this is the span model's tree."
             if self.parser.span_parser is not None:
-                return "No rule built it: the network added it afterwards, to attach a word that was left over."
+                return "No rule built it: the span model added it after the search, to attach an unattached word."
             return "No rule built it: pieces were joined, or preprocessing was undone."
         trees_cost = log1p(exp(-why.score)) if why.score > -700 else -why.score
         if self.parser.span_parser is None:
             return "The rules decided."
         if cost < trees_cost - _EPSILON or (cost == 0.0 and trees_cost < _EPSILON):
-            return "The network was confident, so the rules were skipped. They would have given:"
+            return "The span model was confident, so the rules were skipped. They would have given:"
         if cost > trees_cost + _EPSILON:
-            return f"The rules decided, against doubts of the network (which cost {cost - trees_cost:.2f})."
+            added = f"{cost - trees_cost:.2f}"
+            return f"The rules decided against the span model, whose probabilities added {added} to the cost."
         if probability is not None and probability >= _MIN_AGREEMENT:
-            return "The rules decided; the network agrees."
-        return "The network was undecided; the rules decided."
+            return "The rules decided; the span model agrees."
+        return "The span model was undecided; the rules decided."
 
     def _child_labels(self, parent: int) -> str:
         """The labels and tags directly below a constituent of the tree."""

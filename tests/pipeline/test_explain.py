@@ -65,7 +65,7 @@ def test_the_deciding_model_agrees_with_the_score(nlp, doc):
         else:
             assert cost == pytest.approx(math.log1p(math.exp(-one.score)), abs=1e-6)
     said = {one.text: one for one in explanations(nlp, doc)}
-    assert "against doubts of the network" in said["Visiting relatives"].decided
+    assert "against the span model" in said["Visiting relatives"].decided
     assert {other.label for other in said["Visiting relatives"].alternatives} >= {"S", "VP"}
     (other, *_) = said["with the telescope in the garden"].alternatives
     assert (other.label, other.text, other.relation) == ("PP", "with the telescope", "shorter")
@@ -74,7 +74,7 @@ def test_the_deciding_model_agrees_with_the_score(nlp, doc):
 def test_the_text_is_for_linguists(nlp, doc):
     said = {one.text: one.to_text(all=True) for one in explanations(nlp, doc)}
     assert "its last child is “man”, a noun (NN)" in said["The old man"]
-    assert "it labels this span as NP (probability above 0.995)" in said["The old man"]
+    assert "the span model labels this span as NP (probability above 0.995)" in said["The old man"]
     assert "the next item on the right is a VP headed by “saw” (VBD)" in said["The old man"]
     assert "its first child is “in”, a preposition (IN)" in said["in the garden"]
 
@@ -135,7 +135,7 @@ def test_a_network_has_no_rules():
     doc = nlp(TEXT)
     for one, span in zip(explanations(nlp, doc), doc._.constituents, strict=True):
         assert one.method == "network" and one.rules == one.groups == () and one.score is one.margin is None
-        assert "no rules and gives no reasons" in str(one)
+        assert "no rules, so it gives no reasons" in str(one)
         assert one.probability == pytest.approx(math.exp(-spacy_dtparse.score(span)), abs=0.02)
     assert "instead: PP “with the telescope”" in str(explain(nlp, doc[6:12]))
 
@@ -186,10 +186,10 @@ def test_dtparse_explain(capsys):
 def test_dtparse_card(capsys):
     assert main(["card", "--label", "PP", "--max-rules", "3"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 5 and lines[0].startswith("PP: ") and "network on this span" in lines[1]
+    assert len(lines) == 5 and lines[0].startswith("PP: ") and "span model on this span" in lines[1]
     assert sum(int(share.rstrip("%")) for share in lines[1].split() if share.strip("%,").isdigit() or "%" in share
                for share in [share.rstrip(",")]) in range(96, 105)  # fmt: skip
-    assert any("it labels this span as PP" in line for line in lines[2:])
+    assert any("the span model labels this span as PP" in line for line in lines[2:])
     assert main(["card", "--json", "--max-rules", "1"]) == 0
     cards = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert {"NP", "VP", "TOP", "*shift*"} <= {card["label"] for card in cards}

@@ -62,7 +62,7 @@ def test_a_click_shows_alternatives_and_reasons(browser, shots):
         browser.screenshot(shots / "page_after.png")
         details = browser.text("#details")
         assert "NP: the man" in details and "the man with the telescope" in details and "contains it" in details
-        assert "The network was confident" in details and "Features that they test" in details
+        assert "The span model was confident" in details and "Features that they test" in details
         assert "its last child is “man”" in details and "The largest rules" in details
         hot = "return [...document.querySelectorAll('.hot')].map(e => e.textContent).join(' ')"
         assert browser.run(hot) == "the man"

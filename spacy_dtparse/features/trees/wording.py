@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from .names import NOTHING, SPAN_MODEL_PREFIX
 
-NETWORK, NEIGHBOURS, HEAD, EDGES, INSIDE, LEFT, RIGHT, LENGTH, ALWAYS, OTHER = GROUPS = (
-    "network on this span",
-    "network on neighbouring spans",
+SPAN, NEIGHBOURS, HEAD, EDGES, INSIDE, LEFT, RIGHT, LENGTH, ALWAYS, OTHER = GROUPS = (
+    "span model on this span",
+    "span model on neighbouring spans",
     "head",
     "first and last child",
     "among the children",
@@ -72,7 +72,7 @@ def _test(text: str) -> AtomTest:
 def group_of(subject: str) -> str:
     """Return the one of GROUPS that a test belongs to, from its subject."""
     if subject.startswith(SPAN_MODEL_PREFIX):
-        return NETWORK if subject.startswith(f"{SPAN_MODEL_PREFIX}window") else NEIGHBOURS
+        return SPAN if subject.startswith(f"{SPAN_MODEL_PREFIX}window") else NEIGHBOURS
     if subject in ("labels", ALWAYS):
         return INSIDE if subject == "labels" else ALWAYS
     if re.match(r"(items|terminals) of ", subject):
@@ -241,20 +241,20 @@ def _marginal_phrase(subject: str, operator: str, value: str, holds: bool) -> st
         if value == NOTHING:
             second = "no second choice" if attribute == "second chain" else "no constituent"
             some = "some second choice" if attribute == "second chain" else "some constituent"
-            return f"it predicts {second if holds else some} for {where}"
+            return f"the span model predicts {second if holds else some} for {where}"
         if attribute == "second chain":
-            return f"its second choice for {where} is {no}{_chain(value)}"
-        return f"it {'labels' if holds else 'does not label'} {where} as {_chain(value)}"
+            return f"the span model's second choice for {where} is {no}{_chain(value)}"
+        return f"the span model {'labels' if holds else 'does not label'} {where} as {_chain(value)}"
     if value == NOTHING:
-        return f"it has {'no' if holds else 'a'} value for {where}"
+        return f"the span model has {'no' if holds else 'a'} value for {where}"
     amount = amount_phrase(operator, value, holds)
     nouns = {
-        "mass": f"it gives {where} a probability {amount} of being a constituent",
-        "sure": f"it gives its first choice for {where} a probability {amount}",
-        "second sure": f"it gives its second choice for {where} a probability {amount}",
-        "starting": f"it expects longer constituents to begin with {where} (expected number {amount})",
-        "ending": f"it expects longer constituents to end with {where} (expected number {amount})",
-        "crossing": f"it expects constituents to cross {where} (expected number {amount})",
+        "mass": f"the span model gives {where} a probability {amount} of being a constituent",
+        "sure": f"the span model gives its first choice for {where} a probability {amount}",
+        "second sure": f"the span model gives its second choice for {where} a probability {amount}",
+        "starting": f"the span model expects longer constituents to begin with {where} (expected number {amount})",
+        "ending": f"the span model expects longer constituents to end with {where} (expected number {amount})",
+        "crossing": f"the span model expects constituents to cross {where} (expected number {amount})",
     }
     return nouns[attribute]
 

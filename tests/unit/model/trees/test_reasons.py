@@ -1,4 +1,4 @@
-"""Reasons: rules in groups and in words; the groups add up to the scores, exactly."""
+"""Reasons: rules in groups and in plain text; the groups add up to the scores, exactly."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_groups_add_up_to_the_score_and_the_margin(strategy):
     assert seen > 10
 
 
-def test_a_model_keeps_its_book():
+def test_a_model_caches_its_rule_book():
     made = hand_made("shift_reduce", ("NP", "VP", "TOP"), 2)
     book = rule_book(made.model)
     assert rule_book(made.model) is book
@@ -78,19 +78,19 @@ def test_a_model_keeps_its_book():
          "the next word on the left is not a preposition (IN)"),
         ('right terminal 1 word = "bank"', "the second word on the right is “bank”",
          "the second word on the right is not “bank”"),
-        ("span model: window chain = S VP", "it labels this span as S over VP",
-         "it does not label this span as S over VP"),
-        ("span model: window sure < 0.2", "it gives its first choice for this span a probability below 0.2",
-         "it gives its first choice for this span a probability of at least 0.2"),
+        ("span model: window chain = S VP", "the span model labels this span as S over VP",
+         "the span model does not label this span as S over VP"),
+        ("span model: window sure < 0.2", "the span model gives its first choice for this span a probability below 0.2",
+         "the span model gives its first choice for this span a probability of at least 0.2"),
         ("span model: of right starting >= 0.9",
-         "it expects longer constituents to begin with the next item (expected number of at least 0.9)",
-         "it expects longer constituents to begin with the next item (expected number below 0.9)"),
+         "the span model expects longer constituents to begin with the next item (expected number of at least 0.9)",
+         "the span model expects longer constituents to begin with the next item (expected number below 0.9)"),
         ("items of span > 3", "it has more than 3 children", "it has at most 3 children"),
         ("terminals of span = 1", "it has 1 word", "it does not have 1 word"),
         ("items of 4 of right context > 0", "there is something to the right", "there is nothing to the right"),
         ("start item 0 label = NP", "its first child is an NP", "its first child is not an NP"),
-        ("span model: window second chain = NP", "its second choice for this span is NP",
-         "its second choice for this span is not NP"),
+        ("span model: window second chain = NP", "the span model's second choice for this span is NP",
+         "the span model's second choice for this span is not NP"),
         ("start item 6 label = NP", "its 7th child is an NP", "its 7th child is not an NP"),
         ("end item 5 label = NP", "its last child but 5 is an NP", "its last child but 5 is not an NP"),
         ("front item 2 label = NP", "the next item but one after its first child is an NP",
@@ -141,25 +141,28 @@ def test_names_of_the_same_child_are_one():
         ("word tag", {"tag": "NN", "label": "NP", "word": '"cat"'}, "an NP headed by “cat” (NN)"),
     ],
 )
-def test_a_place_in_one_clause(asked, known, said):
-    """Its label, part of speech and word, as far as they were asked for; that a phrase is one is always said."""
+def test_a_position_in_one_clause(asked, known, said):
+    """Its label, part of speech and word, as far as they were tested; that an item is a phrase is always mentioned."""
     place = "right item 0"
-    told = {f"{place} {name}": value for name, value in known.items()}
+    facts = {f"{place} {name}": value for name, value in known.items()}
     tests = [(AtomTest(f"{place} {name}", "=", known[name]), True) for name in asked.split()]
-    assert fact_clause(place, told, tests) == f"the next item on the right is {said}"
+    assert fact_clause(place, facts, tests) == f"the next item on the right is {said}"
 
 
-def test_a_fact_tells_what_is_there_and_else_what_is_not():
+def test_a_fact_names_the_value_or_else_the_values_excluded():
     asked = [(AtomTest("right item 0 label", "=", "CC"), False), (AtomTest("right item 0 word", "=", '"and"'), False)]
     known = {"right item 0 label": "PP", "right item 0 word": '"in"'}
     assert fact_clause("right item 0", known, asked) == "the next item on the right is a PP headed by “in”"
     assert fact_clause("right item 0", {}, asked) == "the next item on the right is not a conjunction (CC)"
     two = [(AtomTest("right item 0 label", "=", value), False) for value in ("CC", "NN")]
     assert fact_clause("right item 0", {}, two) == "the next item on the right is not conjunction or noun"
-    assert negative_clause("some item of span: label", ["NN", "PRP", "NP", "X"]) == "no noun, pronoun, NP, … among its children"
+    assert (
+        negative_clause("some item of span: label", ["NN", "PRP", "NP", "X"])
+        == "no noun, pronoun, NP, … among its children"
+    )
     assert negative_clause("first label", ["NN", "CC"]) == "its first child is not noun or conjunction"
     assert negative_clause("first label", ["NN", "CC", "X"]) == "its first child is not noun, conjunction or X"
     mass = "span model: with right mass"
     limits = [(AtomTest(mass, "<", "0.5"), True), (AtomTest(mass, "<", "0.1"), False)]
-    said = "it gives this span and the next item a probability from 0.1 to 0.5 of being a constituent"
+    said = "the span model gives this span and the next item a probability from 0.1 to 0.5 of being a constituent"
     assert fact_clause("span model: with right", {}, limits) == said
