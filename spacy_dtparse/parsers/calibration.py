@@ -32,6 +32,11 @@ _MIN_PROB, _MAX_PROB = 5e-4, 1 - 1e-5
 """Probabilities are clipped to this range: parsers report none that are smaller than about a thousandth."""
 _SMOOTHING = 0.01
 """Added to the expected number of errors before taking the logarithm."""
+NO_SPAN_MODEL = (
+    "this dtparse model has no span model, so it gives no probabilities and cannot be calibrated: use en_dtparse or "
+    "en_span, or train one with `python -m training train-boosted --span-model MODEL`"
+)
+"""Message for probabilities of boosted trees without a span model."""
 
 
 def constituent_terms(probabilities: np.ndarray) -> np.ndarray:
@@ -120,7 +125,7 @@ def tree_estimates(parser: Any, words: Sequence[str], tags: Sequence[str], tree:
 def _estimates_from_posteriors(posteriors: Mapping[tuple[int, int, str], float], tree: Tree) -> TreeEstimates:
     spans = tree.spans()
     probabilities = [1.0 if label == TOP else posteriors.get((start, end, label), 0.0) for start, end, label in spans]
-    missing = set(posteriors).difference(spans)
+    missing = sorted(set(posteriors).difference(spans))  # the order of a set, and so the last bits of a sum, vary
     return TreeEstimates(
         tuple(probabilities), len(probabilities) - sum(probabilities) + sum(posteriors[span] for span in missing)
     )
@@ -135,15 +140,18 @@ def packaged_calibrations() -> dict[str, Any]:
 class ResultCalibrator:
     """Adds calibrated probabilities to the results of a parser.
 
-    Raises DtparseError if the parser's model has no calibration.
+    Raises DtparseError if the parser's model has no calibration, or, as boosted trees without a span model, no
+    probabilities.
     """
 
     def __init__(self, parser: Any):
+        if getattr(parser, "span_parser", parser) is None:
+            raise DtparseError(NO_SPAN_MODEL)
         found: Calibration | None = getattr(parser, "calibration", None)
         if found is None:
             raise DtparseError(
                 f"the model of this parser (kind {parser.name!r}) has no calibration, so the probabilities of its "
-                "constituents are unknown: python -m training calibrate MODEL --dev TREES --out MODEL writes one"
+                "constituents are unknown: calibrate it, `python -m training calibrate MODEL --dev TREES --out MODEL`"
             )
         self.parser, self.calibration = parser, found
 
@@ -155,11 +163,12 @@ class ResultCalibrator:
         return tuple(right), float(self.calibration.calibrate_trees(np.array(estimates.errors)))
 
     def with_probabilities(
-        self, words: Sequence[str], tags: Sequence[str], result: ParseResult, known: Constraints | None = None
+        self, words: Sequence[str], tags: Sequence[str], result: ParseResult, constraints: Constraints | None = None
     ) -> ParseResult:
-        """Return the result with `probabilities` and `tree_probability`; 1 for constituents that `known` requires."""
+        """Return the result with `probabilities` and `tree_probability`; constituents that the constraints require have
+        probability 1."""
         each, whole = self.probabilities(words, tags, result.tree)
-        for one in known.required if known is not None else ():
+        for one in constraints.requirements if constraints is not None else ():
             spans = enumerate(zip(result.tree.spans(), each, strict=True))
             same = {k for k, ((*extent, label), _) in spans if (*extent,) == one[:2] and one.label in ("", label)}
             each = tuple(1.0 if k in same else p for k, p in enumerate(each))

@@ -32,6 +32,7 @@ from ...trees.heads import HeadRules, head_rules
 from ...trees.transforms import Removal
 from ...trees.tree import Tree
 from ..base import ParseResult, TaggedWords
+from ..calibration import NO_SPAN_MODEL
 from ..constraints import Constraints
 from ..kbest import check_k, rank_parses
 from ..kinds import CONSTITUENTS, SPAN_MODEL_KINDS, parser_from_bytes
@@ -143,9 +144,7 @@ class DtreeParser(RecipeParser):
         """Return the span model's probabilities of constituents; see `SpanParser.span_posteriors`. Raises DtparseError
         if the model has no span model."""
         if self.span_parser is None:
-            raise DtparseError(
-                "this model has no probabilities of constituents because it has no span model; use a model with one"
-            )
+            raise DtparseError(NO_SPAN_MODEL)
         return self.span_parser.span_posteriors(words, tags)
 
     def _search(
