@@ -49,12 +49,14 @@ def sets_of(target: Sequence[Sentence], own: Sequence[Sentence], held: Sequence[
     `own`: the dev part of the training domain; `text`: held-out text, without trees; `5-20` ...: the odd sentences by
     length, the same number for each range."""
     tune, target = target[::2], target[1::2]
-    bare = [Sentence(Tree.unchecked(s.words, s.tags, ("TOP",), (0,), (len(s.words),)), s.tags, "text") for s in held]
+    without_trees = [
+        Sentence(Tree.unchecked(s.words, s.tags, ("TOP",), (0,), (len(s.words),)), s.tags, "text") for s in held
+    ]
     sets = {
         "tune": spread(tune, number),
         "target": spread(target, number),
         "own": spread(own, number),
-        "text": spread(bare, number),
+        "text": spread(without_trees, number),
     }
     for low, high in LENGTHS:
         of_length = [s for s in target if low <= len(s.tags) <= high]
@@ -163,7 +165,7 @@ def results_of(
 
 
 def run_details(runs: dict[str, dict[str, Any]], run: Run) -> dict[str, Any]:
-    """Return a run on held-out text in the format of `training.supertag_adaptation.measuring.changes`."""
+    """Return a run on held-out text in the format that `training.supertag_adaptation.measuring.changes_table` takes."""
     seconds, searches, n_candidates = (list(column) for column in zip(*runs[run.key]["detail"], strict=True))
     return {
         "size": int(run.name.split("-")[1]),

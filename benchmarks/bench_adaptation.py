@@ -8,12 +8,12 @@
 
 `prepare` trains a part-of-speech tagger on the --train treebanks (five-fold jackknifed for the treebanks themselves),
 splits the text into sentences, and annotates them with the parser, whose charts are pruned by a perceptron trained on
-the treebanks, within --annotate-betas; with --alone, also without spines. `train` trains taggers of directional spines
-on the treebanks and --sizes annotated sentences. A tagger's name is ESTIMATOR-SIZE, or ESTIMATOR-SIZE-ANNOTATOR with
---annotator tagger (sentences annotated by the tagger of the treebanks) or alone (by the parser without spines), or
-ESTIMATOR-SIZE-goldN with --gold N (N additional gold trees of the target's training parts). `measure` parses sentences
-of the dev parts of the target domain and of the training domain without spines and with each tagger, interleaved
-sentence by sentence.
+the treebanks, within --annotate-betas; with --unrestricted, also without spines. `train` trains taggers of directional
+spines on the treebanks and --sizes annotated sentences. A tagger's name is ESTIMATOR-SIZE, or
+ESTIMATOR-SIZE-ANNOTATOR with --annotator tagger (sentences annotated by the tagger of the treebanks) or alone (by the
+parser without spines), or ESTIMATOR-SIZE-goldN with --gold N (N additional gold trees of the target's training parts).
+`measure` parses sentences of the dev parts of the target domain and of the training domain without spines and with each
+tagger, interleaved sentence by sentence.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from training.data.reading import load_tagger as tagging_pipeline
 from training.data.spines import Token, replace_rare
 from training.data.text import text_files
 from training.data.treebanks import TreebankFile
-from training.loglinear_tagger.corpus import LabelledSentence, format_labelled, read_labelled
+from training.loglinear_tagger.corpus import LabelledSentence, format_labelled, read_label_file
 from training.loglinear_tagger.fitting import evaluate_tagger, fit_tagger, jackknife_files
 from training.loglinear_tagger.options import SequenceOptions
 from training.runs.files import write_atomically
@@ -52,7 +52,7 @@ from training.supertag_adaptation.measuring import changes_table
 from training.supertag_adaptation.running import label_sentences, split_parses
 
 FOLDS = 5
-TREEBANKS, TEXT, HELD, ALONE = "treebanks.tsv", "text.tsv", "held.tsv", "alone.tsv"
+TREEBANKS, TEXT, HELD, UNRESTRICTED = "treebanks.tsv", "text.tsv", "held.tsv", "alone.tsv"
 PLAN, POS = "plan.json", "pos.model"
 FIRST_TAGGER, MIN_COUNT = "perceptron-0", 5
 """Name of the tagger used for annotation; minimum count of a spine in the training data."""
@@ -60,10 +60,10 @@ EPOCHS, ITERATIONS = 6, 60
 
 
 def chart_parser(path: Path) -> PcfgParser:
-    """Load the parser of a model file of `python -m training pcfgla` or `pcfg`."""
+    """Load the parser of a model file of `python -m training train-pcfgla` or `train-pcfg`."""
     parser = load_parser(path)
     if not isinstance(parser, PcfgParser):
-        raise SystemExit(f"{path}: a parser of kind {parser.name!r}; give one of `python -m training pcfgla`")
+        raise SystemExit(f"{path}: a parser of kind {parser.name!r}; give one of `python -m training train-pcfgla`")
     return parser
 
 
@@ -93,7 +93,7 @@ def prepare(options: argparse.Namespace) -> None:
         write_atomically(work / POS, SequenceTagger(model).to_bytes())
     if not (work / "pos.jack.tsv").is_file():
         jackknife_files([work / "pos.tsv"], tags, work / "pos.jack.tsv", FOLDS, work / "pos_folds", 1)
-    own = [row.labels for row in read_labelled(work / "pos.jack.tsv")]
+    own = [row.labels for row in read_label_file(work / "pos.jack.tsv")]
     gold = [Sentence(s.tree, row, s.source) for s, row in zip(gold, own, strict=True)]
     parser = chart_parser(options.parser)
     label = partial(label_sentences, recipe=parser.recipe, categories=category_writer("sided", COLLINS))
@@ -115,11 +115,13 @@ def prepare(options: argparse.Namespace) -> None:
     nlp = tagging_pipeline()
     nlp.add_pipe("treebanks_tags", last=True)
     spined = {"settings": {"betas": options.annotate_betas}, "spines": work / f"{FIRST_TAGGER}.model"}
-    for folder, names, how in (("text", (TEXT, HELD), spined), ("alone", (ALONE, None), {})):
-        if folder == "alone" and not options.alone:
+    for folder, names, how in (("text", (TEXT, HELD), spined), ("alone", (UNRESTRICTED, None), {})):
+        if folder == "alone" and not options.unrestricted:
             continue
         files = text_files(options.text)
-        parsing = SilverParsing(options.parser, files, reading, work / folder, options.workers, allow_unknown_confidence=True, **how)
+        parsing = SilverParsing(
+            options.parser, files, reading, work / folder, options.workers, allow_unknown_confidence=True, **how
+        )
         for name, part in zip(names, split_parses(parse_silver(parsing, nlp, partial(print, flush=True))), strict=True):
             if name:
                 (work / name).write_text(format_labelled(label(part)), encoding="utf8")
@@ -129,8 +131,10 @@ def prepare(options: argparse.Namespace) -> None:
 def train(options: argparse.Namespace) -> None:
     """Train a tagger for each estimator and size."""
     work: Path = options.work
-    treebanks = read_labelled(work / TREEBANKS)
-    text = read_labelled(work / (ALONE if options.annotator == "alone" else TEXT)) if max(options.sizes) else []
+    treebanks = read_label_file(work / TREEBANKS)
+    text = (
+        read_label_file(work / (UNRESTRICTED if options.annotator == "alone" else TEXT)) if max(options.sizes) else []
+    )
     gold = gold_of_target(work, options.gold) if options.gold else []
     for estimator in options.estimators:
         for size in options.sizes:
@@ -178,7 +182,7 @@ def measure_all(options: argparse.Namespace) -> dict[str, Any]:
     parser, pos = chart_parser(Path(plan["parser"])), load_tagger(work / POS)
     corpus = Path(plan["corpus"])
     dev = {part: predict_tags(read(corpus, plan[part], "dev"), pos) for part in ("target", "train")}
-    sets: Sets = sets_of(dev["target"], dev["train"], read_labelled(work / HELD), options.sentences)
+    sets: Sets = sets_of(dev["target"], dev["train"], read_label_file(work / HELD), options.sentences)
     betas = [tuple(float(beta) for beta in text.split(",")) for text in options.betas]
     sets = {name: part for name, part in sets.items() if name in (options.sets or sets)}
     taggers = {name: load_tagger(work / f"{name}.model") for name in options.runs}
@@ -186,12 +190,12 @@ def measure_all(options: argparse.Namespace) -> dict[str, Any]:
     label = partial(label_sentences, recipe=parser.recipe, categories=category_writer("sided", COLLINS))
     table: dict[str, Any] = {"taggers": {}, "chains": options.chain, "sets": measure(parser, sets, runs)}
     gold = label(spread(dev["target"][1::2], options.sentences))
-    held = spread(read_labelled(work / HELD), options.sentences)
+    held = spread(read_label_file(work / HELD), options.sentences)
     for name, tagger in taggers.items():
         meta = tagger.meta
         table["taggers"][name] = {
-            "target": evaluate_tagger(tagger, gold), "text": evaluate_tagger(tagger, held), "seconds": meta.get("seconds"),
-            "sentences": meta.get("sentences"), "labels": len(tagger.labels),
+            "target": evaluate_tagger(tagger, gold), "text": evaluate_tagger(tagger, held),
+            "seconds": meta.get("seconds"), "sentences": meta.get("sentences"), "labels": len(tagger.labels),
             "megabytes": round((work / f"{name}.model").stat().st_size / 1e6, 2),
         }  # fmt: skip
     if options.json:
@@ -201,7 +205,9 @@ def measure_all(options: argparse.Namespace) -> dict[str, Any]:
         for row in betas:
             print(f"betas {row}: {' to '.join(options.breakdown)}")
             print(
-                changes_table(*(run_details(table["sets"]["text"], Run(name, taggers[name], row)) for name in options.breakdown))
+                changes_table(
+                    *(run_details(table["sets"]["text"], Run(name, taggers[name], row)) for name in options.breakdown)
+                )
             )
     return table
 
@@ -217,7 +223,7 @@ def main() -> None:
     first.add_argument("--target", nargs="+", required=True)
     first.add_argument("--text", nargs="+", required=True)
     first.add_argument("--annotate-betas", nargs="+", type=float, default=[0.1, 0.01], metavar="BETA")
-    first.add_argument("--alone", action="store_true", help="annotate the text also without spines")
+    first.add_argument("--unrestricted", action="store_true", help="annotate the text also without spines")
     second = commands.add_parser("train")
     second.add_argument("--estimators", nargs="+", default=["perceptron"])
     second.add_argument("--sizes", nargs="+", type=int, required=True)

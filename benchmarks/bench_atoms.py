@@ -22,8 +22,8 @@ Pair = tuple[Position, str]
 
 def is_marginal(pair: Pair, *spans: str) -> bool:
     """Return whether an atom is a span marginal of one of these spans; of any span if none is named."""
-    place = pair[0]
-    return place[0] == "believed" and (not spans or place[1] in spans)
+    kind, span, *_ = pair[0]
+    return kind == "believed" and (not spans or span in spans)
 
 
 def select(table: Templates, is_selected: Callable[[Pair], bool]) -> Templates:
@@ -51,12 +51,12 @@ def without(group: str) -> Templates:
         return select(table, lambda pair: not is_marginal(pair, "with left", "with right", "of right"))
     if group == "labels":
         return select(table, lambda pair: not (is_marginal(pair) and "chain" in pair[1]))
-    if group == "masses":
+    if group == "probabilities":
         return select(table, lambda pair: not (is_marginal(pair) and "chain" not in pair[1]))
     return select(table, lambda pair: pair[1] not in ("word", "shape", "class"))
 
 
-GROUPS = ("nothing", "old", "mixed", "neighbours", "labels", "masses", "words")
+GROUPS = ("nothing", "old", "mixed", "neighbours", "labels", "probabilities", "words")
 
 
 def main() -> None:

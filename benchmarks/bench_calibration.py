@@ -46,13 +46,18 @@ def main() -> None:
     for name in options.models:
         nlp = spacy_dtparse.load(name)
         own = get_component(nlp).configured_parser
-        judged, began = {}, time.process_time()
+        measured, began = {}, time.process_time()
         for file in files:
             gold = file.read()
-            judged[file.name] = collect_probabilities(own, gold, tag_lists(nlp, (sentence.tree.words for sentence in gold)))
-        calibration = fit_calibration(list(judged.values()))
-        records = errors_by_treebank(judged, calibration)
-        print(f"\n{name}: {calibration.to_dict()}, {time.process_time() - began:.0f} s\n\n{calibration_table(records)}", flush=True)
+            measured[file.name] = collect_probabilities(
+                own, gold, tag_lists(nlp, (sentence.tree.words for sentence in gold))
+            )
+        calibration = fit_calibration(list(measured.values()))
+        records = errors_by_treebank(measured, calibration)
+        print(
+            f"\n{name}: {calibration.to_dict()}, {time.process_time() - began:.0f} s\n\n{calibration_table(records)}",
+            flush=True,
+        )
         found[name] = {"calibration": calibration.to_dict(), "treebanks": records}
         kept[container_digest(own.to_bytes())] = calibration.to_dict()
     save(options, "calibration", found)

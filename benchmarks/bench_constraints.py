@@ -59,13 +59,13 @@ def main() -> None:
                     ]
                     record[f"{share:g} {'labelled' if labelled else 'bare'}"] = measure(own, gold, tags, given)
             records.append(record)
-            told = [
+            message = [
                 f"{kind}: {100 * one['f1']:.2f} ({one['ms']:.2f} ms, held {one['held']:.3f}, "
                 f"enforced {one['enforced']:.3f})"
                 for kind, one in record.items()
                 if isinstance(one, dict)
             ]
-            print(f"{name} {file.name} {len(gold)}: {'; '.join(told)}", flush=True)
+            print(f"{name} {file.name} {len(gold)}: {'; '.join(message)}", flush=True)
     save(options, "constraints", records)
 
 

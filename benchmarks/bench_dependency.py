@@ -85,16 +85,18 @@ def relations(options: argparse.Namespace) -> dict[str, Any]:
             other = "projective" if DECODERS[lang] == "spanning" else "spanning"
             runs |= {f"{other} {seed}": replace(base, seed=seed, decoder=other) for seed in range(options.seeds)}
         for name, chosen in runs.items():
-            told: list[dict[str, Any]] = []
+            logged: list[dict[str, Any]] = []
 
-            def hear(told: list[dict[str, Any]] = told, **facts: Any) -> None:
-                told.append(facts)
+            def hear(logged: list[dict[str, Any]] = logged, **facts: Any) -> None:
+                logged.append(facts)
                 log_metrics(None, **facts)
 
             began = time.perf_counter()
             with worker_pool(options.workers) as pool:
-                model = train_dependency_model(train, dev, chosen, options.work / f"{lang}-{name.replace(' ', '-')}", {}, pool, hear)
-            members = [facts for facts in told if "member" in facts]
+                model = train_dependency_model(
+                    train, dev, chosen, options.work / f"{lang}-{name.replace(' ', '-')}", {}, pool, hear
+                )
+            members = [facts for facts in logged if "member" in facts]
             table[f"{lang} {name}"] = {
                 "alone": [round(facts["alone_uas"], 3) for facts in members],
                 "mean": [round(facts["mean_uas"], 3) for facts in members],
@@ -171,7 +173,9 @@ def parsers(options: argparse.Namespace) -> dict[str, Any]:
             tags = {"tag_accuracy": tag_accuracy(RULES[lang], gold, dev)}
         chosen = DependencyOptions(rules=RULES[lang], decoder=DECODERS[lang], members=options.members)
         with worker_pool(options.workers) as pool:
-            model = train_dependency_model(train, dev, chosen, options.work / lang, {}, pool, partial(log_metrics, None))
+            model = train_dependency_model(
+                train, dev, chosen, options.work / lang, {}, pool, partial(log_metrics, None)
+            )
         seconds = round(time.perf_counter() - began)
         parser = DependencyParser(model)
         rows = table[lang] = {

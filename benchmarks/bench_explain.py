@@ -43,14 +43,14 @@ def main() -> None:
                 f"{turn} sentence, 95 %": percentile(whole, 0.95),
                 f"{turn} constituent": statistics.median(each),
             }
-        alone, lines, rules = [], [], []
+        single, lines, rules = [], [], []
         for doc in docs:
             started = time.process_time()
             one = spacy_dtparse.explain(nlp, doc._.constituents[-1])
             lines.append(len(str(one).splitlines()))
-            alone.append(1000 * (time.process_time() - started))
+            single.append(1000 * (time.process_time() - started))
             rules.append(len(one.rules))
-        row |= {"one constituent": statistics.median(alone), "rules": statistics.median(rules)}
+        row |= {"one constituent": statistics.median(single), "rules": statistics.median(rules)}
         row["most lines"] = max(lines)
         facts[name] = row
         print(name, {key: round(value, 1) for key, value in row.items()})

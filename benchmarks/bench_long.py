@@ -214,7 +214,12 @@ def main() -> None:
                 measure(f"{kind}, chart", str(length), with_chart(parser, ANY), work)
     real = [Long(tree, [0] * tree.n_tokens) for some in trees.values() for tree in some if 60 < tree.n_tokens <= 200]
     for max_tokens in (*given.real, ANY) if real else ():
-        measure("real" if max_tokens < ANY else "real, chart", f"max_tokens={max_tokens}", with_chart(parser, max_tokens), real)
+        measure(
+            "real" if max_tokens < ANY else "real, chart",
+            f"max_tokens={max_tokens}",
+            with_chart(parser, max_tokens),
+            real,
+        )
     save(given, "long", facts)
 
 

@@ -27,12 +27,12 @@ PENALTY = 0.5
 SpanMarginals = dict[tuple[int, int, str], float]
 
 
-def tree_of(beliefs: SpanMarginals, sentence: Sentence) -> Tree:
+def tree_of(marginals: SpanMarginals, sentence: Sentence) -> Tree:
     """Return the tree with the greatest sum of (posterior - PENALTY) over its labels."""
     n = sentence.tree.n_tokens
     gains = np.zeros((n + 1, n + 1), dtype=np.float32)
     labels: dict[tuple[int, int], list[str]] = {}
-    for (start, end, label), posterior in sorted(beliefs.items(), key=lambda item: -item[1]):
+    for (start, end, label), posterior in sorted(marginals.items(), key=lambda item: -item[1]):
         if label != TOP and posterior > PENALTY:
             gains[start, end] += posterior - PENALTY
             labels.setdefault((start, end), []).append(label)

@@ -154,11 +154,11 @@ def main() -> None:
         buffer = np.zeros(group * SLOTS, dtype=INDEX)
         score_all(rules, scratch, flat, start, split, group, buffer, scores)
         identical = np.array_equal(scores.view(np.uint64), walked.view(np.uint64))
-        alone = best_of(lambda: score_all(rules, scratch, flat, start, start[:-1], 1, buffer, scores)) / len(rows)  # noqa: B023
+        single = best_of(lambda: score_all(rules, scratch, flat, start, start[:-1], 1, buffer, scores)) / len(rows)  # noqa: B023
         together = best_of(lambda: score_all(rules, scratch, flat, start, split, group, buffer, scores)) / len(rows)  # noqa: B023
         size = sum(array.nbytes for array in rules) / 2**20
         print(
-            f"rules                {alone * 1e6:9.1f} us per candidate ({slow / alone:.0f} x), "
+            f"rules                {single * 1e6:9.1f} us per candidate ({slow / single:.0f} x), "
             f"{together * 1e6:.1f} us with {shared} atoms shared by {group} ({slow / together:.0f} x); "
             f"{rules.label_word[-1]} words, {len(rules.dense)} dense rows, {len(rules.kill_word)} pairs, "
             f"{size:.1f} MiB, compiled in {compile_seconds:.2f} s; scores identical: {identical}"

@@ -40,9 +40,13 @@ def main() -> None:
         raise SystemExit(f"{options.model} has no span model; give a model trained with --span-model")
     _, nlp = load_source(Path(options.pipeline))
     assert nlp is not None
-    parsers = {"reader": trees.span_parser, "greedy": trees.with_settings(budget=0), "default": trees}
-    parsers |= {f"marginal_weight {value:g}": trees.with_settings(marginal_weight=value) for value in options.marginal_weight}
-    parsers |= {f"commit_threshold {value:g}": trees.with_settings(commit_threshold=value) for value in options.commit_threshold}
+    parsers = {"span model": trees.span_parser, "greedy": trees.with_settings(budget=0), "default": trees}
+    parsers |= {
+        f"marginal_weight {value:g}": trees.with_settings(marginal_weight=value) for value in options.marginal_weight
+    }
+    parsers |= {
+        f"commit_threshold {value:g}": trees.with_settings(commit_threshold=value) for value in options.commit_threshold
+    }
     found = []
     for file in [TreebankFile(EVERYDAY), *corpus_files(options.corpus, options.names, "dev")]:
         gold = file.read()
@@ -58,22 +62,22 @@ def main() -> None:
                 seconds[name].append(time.process_time() - began)
         reports = {name: score_trees(gold, [r.tree for r in rows])[0] for name, rows in results.items()}
         for name, report in reports.items():
-            figures, statuses = report.to_dict(), [result.status for result in results[name]]
+            scores, statuses = report.to_dict(), [result.status for result in results[name]]
             row = {
                 "treebank": file.name, "sentences": len(gold), "parser": name,
-                "all": round(100 * figures["all"]["f1"], 2), "evalb": round(100 * figures["evalb"]["f1"], 2),
-                "exact": round(100 * figures["all"]["exact_match"], 1),
+                "all": round(100 * scores["all"]["f1"], 2), "evalb": round(100 * scores["evalb"]["f1"], 2),
+                "exact": round(100 * scores["all"]["exact_match"], 1),
                 "tokens_per_second": round(n_tokens / statistics.median(seconds[name])),
                 "optimal": round(100 * statuses.count("optimal") / len(gold), 1),
                 "fallback": statuses.count("fallback"),
-                "orphans": sum(len(unattached_tokens(result.tree)) for result in results[name]),
+                "unattached": sum(len(unattached_tokens(result.tree)) for result in results[name]),
             }  # fmt: skip
-            if name != "reader":
-                test = paired_bootstrap(report.counts["all"], reports["reader"].counts["all"])
+            if name != "span model":
+                test = paired_bootstrap(report.counts["all"], reports["span model"].counts["all"])
                 row |= {"difference": round(100 * test.difference, 2), "p": round(test.p_value, 4)}
             found.append(row)
             print(row, flush=True)
-    save(options, "reader", found)
+    save(options, "span_model", found)
 
 
 if __name__ == "__main__":

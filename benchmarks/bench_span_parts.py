@@ -64,7 +64,9 @@ def main() -> None:
     options = parser.parse_args()
     sentences = [s for s in dev_sentences(options) if options.min_tokens <= len(s.tags) <= options.max_tokens]
     if not sentences:
-        raise SystemExit(f"there is no dev sentence of {options.min_tokens} to {options.max_tokens} tokens; give other limits")
+        raise SystemExit(
+            f"there is no dev sentence of {options.min_tokens} to {options.max_tokens} tokens; give other limits"
+        )
     whole = SpanParser.from_disk(find_model(options.pipeline))
     every = len(whole.model.networks)
     columns = {n: steps(whole.with_settings(networks=n), sentences, options.repeats) for n in sorted({1, every})}

@@ -2,8 +2,8 @@
 
     python benchmarks/bench_spine_taggers.py TREES TAGGER … [--beta 0.075] [--categories spine] [--repeats 5]
 
-A TAGGER is a model file of `python -m training tagger-fit`. Each runs as a spine_tagger in a pipeline, one sentence
-per Doc. Speed is tokens per CPU second of the process, the median of the repetitions. Scores are those of the
+A TAGGER is a model file of `python -m training train-spine-tagger`. Each runs as a spine_tagger in a pipeline, one
+sentence per Doc. Speed is tokens per CPU second of the process, the median of the repetitions. Scores are those of the
 component's scorer, as JSON on standard output.
 """
 

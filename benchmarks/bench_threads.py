@@ -79,8 +79,8 @@ def main() -> None:
             tokens = sum(len(doc) for doc in docs)
             rates = {threads: round(tokens / seconds) for threads, seconds in best.items()}
             ratios = {threads: round(best[1] / seconds, 2) for threads, seconds in best.items()}
-            told = f"tokens per second {rates}, times one thread {ratios}, {len(texts)} Docs equal"
-            print(f"{name}, {call}: {told}", flush=True)
+            message = f"tokens per second {rates}, times one thread {ratios}, {len(texts)} Docs equal"
+            print(f"{name}, {call}: {message}", flush=True)
             report[f"{name} {call}"] = {"tokens": tokens, "rates": rates, "ratios": ratios}
     save(options, "threads", report)
 

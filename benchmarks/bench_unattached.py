@@ -36,30 +36,30 @@ def main() -> None:
         gold = file.read()
         tags = tag_lists(nlp, (sentence.tree.words for sentence in gold))
         row = {"sentences": len(gold), "gold": sum(len(unattached_tokens(sentence.tree)) for sentence in gold)}
-        for whole in (False, True):
-            used = loaded.with_settings(attach_unattached=whole)
+        for attach in (False, True):
+            used = loaded.with_settings(attach_unattached=attach)
             trees = [used.parse(sentence.tree.words, kinds).tree for sentence, kinds in zip(gold, tags, strict=True)]
-            row["whole" if whole else "chart"] = sum(len(unattached_tokens(tree)) for tree in trees)
+            row["attached" if attach else "chart"] = sum(len(unattached_tokens(tree)) for tree in trees)
         found[file.name] = row
         print(file.name, row, flush=True)
     files = text_files(options.text) if options.text else ()
     if files:
-        share = options.max_sentences // len(files)
+        per_file = options.max_sentences // len(files)
         nlp = spacy.load(options.pipeline)
         sentences = count = 0
         for file in files:
             read = 0
             for doc in nlp.pipe(file.paragraphs(), batch_size=64):
                 for sentence in doc.sents:
-                    if read < share and not sentence.text.isspace():
+                    if read < per_file and not sentence.text.isspace():
                         read += 1
                         count += len(unattached_tokens(to_tree(sentence)))
-                if read >= share:
+                if read >= per_file:
                     break
             sentences += read
-            print(file.name, json.dumps({"sentences": sentences, "orphans": count}), flush=True)
-        found["raw"] = {"sentences": sentences, "whole": count}
-    save(options, "orphans", found)
+            print(file.name, json.dumps({"sentences": sentences, "unattached": count}), flush=True)
+        found["raw"] = {"sentences": sentences, "attached": count}
+    save(options, "unattached", found)
 
 
 if __name__ == "__main__":

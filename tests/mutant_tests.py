@@ -3,7 +3,7 @@
 
 U = "unit/kernels"
 TREES = f"{U}/trees/test_state.py {U}/trees/test_features.py {U}/trees/test_search.py"
-SPAN = f"{U}/span/test_spans.py {U}/span/test_network.py {U}/span/test_whole.py {U}/span/test_batch.py"
+SPAN = f"{U}/span/test_spans.py {U}/span/test_network.py {U}/span/test_attach.py {U}/span/test_batch.py"
 PCFG = f"{U}/pcfg/test_cky.py {U}/pcfg/test_given_symbols.py unit/parsers/test_pcfg.py"
 LATENT = f"{U}/pcfg/test_latent.py {U}/pcfg/test_decoders.py {U}/pcfg/test_kbest.py"
 REASONS = "unit/model/trees/test_reasons.py unit/model/trees/test_explain.py"
@@ -17,12 +17,12 @@ TESTS = {
     "spacy_dtparse/features/pcfg/wordclasses.py": "training/pcfg/test_pcfg.py training/pcfg/test_latent.py",
     "spacy_dtparse/features/recurrent/tokenparts.py": "unit/features/recurrent/test_tokenparts.py unit/model/recurrent/test_model.py",
     "spacy_dtparse/features/span/wordparts.py": "unit/features/span/test_wordparts.py unit/model/span/test_model.py",
-    "spacy_dtparse/features/trees/marginals.py": f"{U}/trees/test_beliefs.py",
+    "spacy_dtparse/features/trees/marginals.py": f"{U}/trees/test_marginals.py",
     "spacy_dtparse/features/trees/fact_clauses.py": REASONS,
     "spacy_dtparse/features/trees/lexicon.py": f"unit/features/trees/test_tables.py {TREES}",
-    "spacy_dtparse/features/trees/names.py": f"{U}/trees/test_beliefs.py {U}/trees/test_features.py unit/model/trees/test_bundle.py {REASONS}",
-    "spacy_dtparse/features/trees/tables.py": f"unit/features/trees/test_tables.py {U}/trees/test_features.py {U}/trees/test_beliefs.py",
-    "spacy_dtparse/features/trees/templates.py": f"unit/features/trees/test_tables.py {U}/trees/test_features.py {U}/trees/test_beliefs.py",
+    "spacy_dtparse/features/trees/names.py": f"{U}/trees/test_marginals.py {U}/trees/test_features.py unit/model/trees/test_bundle.py {REASONS}",
+    "spacy_dtparse/features/trees/tables.py": f"unit/features/trees/test_tables.py {U}/trees/test_features.py {U}/trees/test_marginals.py",
+    "spacy_dtparse/features/trees/templates.py": f"unit/features/trees/test_tables.py {U}/trees/test_features.py {U}/trees/test_marginals.py",
     "spacy_dtparse/features/trees/wording.py": REASONS,
     "spacy_dtparse/kernels/linear/feature_table.py": f"{U}/linear/test_feature_table.py {U}/linear/test_links.py",
     "spacy_dtparse/kernels/linear/link_labels.py": f"{U}/linear/test_link_labels.py {U}/linear/test_key_numbers.py",
@@ -41,17 +41,17 @@ TESTS = {
     "spacy_dtparse/kernels/span/attach.py": f"{SPAN}",
     "spacy_dtparse/kernels/trees/agenda.py": f"{U}/trees/test_agenda.py {TREES} unit/parsers/test_k_best.py",
     "spacy_dtparse/kernels/trees/atoms.py": TREES,
-    "spacy_dtparse/kernels/trees/batch.py": f"{U}/trees/test_search.py {U}/trees/test_beliefs.py unit/parsers/test_dtree.py {REASONS}",
-    "spacy_dtparse/kernels/trees/marginals.py": f"{U}/trees/test_beliefs.py",
+    "spacy_dtparse/kernels/trees/batch.py": f"{U}/trees/test_search.py {U}/trees/test_marginals.py unit/parsers/test_dtree.py {REASONS}",
+    "spacy_dtparse/kernels/trees/marginals.py": f"{U}/trees/test_marginals.py",
     "spacy_dtparse/kernels/trees/constraints.py": CONSTRAINTS,
-    "spacy_dtparse/kernels/trees/features.py": f"{TREES} {U}/trees/test_beliefs.py",
-    "spacy_dtparse/kernels/trees/window_filter.py": f"{U}/trees/test_gate.py",
+    "spacy_dtparse/kernels/trees/features.py": f"{TREES} {U}/trees/test_marginals.py",
+    "spacy_dtparse/kernels/trees/window_filter.py": f"{U}/trees/test_window_filter.py",
     "spacy_dtparse/kernels/trees/heads.py": f"unit/trees/test_heads.py {U}/trees/test_state.py",
-    "spacy_dtparse/kernels/trees/pruning.py": f"{U}/trees/test_beliefs.py {U}/trees/test_search.py unit/parsers/test_pruned.py unit/parsers/test_dtree.py",
-    "spacy_dtparse/kernels/trees/replay.py": f"{U}/trees/test_features.py {U}/trees/test_gate.py {U}/trees/test_beliefs.py training/dtree/test_examples.py training/dtree/test_gate.py training/dtree/test_reader.py",
+    "spacy_dtparse/kernels/trees/pruning.py": f"{U}/trees/test_marginals.py {U}/trees/test_search.py unit/parsers/test_pruned.py unit/parsers/test_dtree.py",
+    "spacy_dtparse/kernels/trees/replay.py": f"{U}/trees/test_features.py {U}/trees/test_window_filter.py {U}/trees/test_marginals.py training/dtree/test_examples.py training/dtree/test_window_filter.py training/dtree/test_span_model.py",
     "spacy_dtparse/kernels/trees/rules.py": f"{U}/trees/test_rules.py {U}/trees/test_search.py",
     "spacy_dtparse/kernels/trees/score.py": f"{U}/trees/test_search.py {U}/trees/test_score_cache.py",
-    "spacy_dtparse/kernels/trees/search.py": f"{U}/trees/test_search.py unit/parsers/test_pruned.py unit/parsers/test_k_best.py {U}/trees/test_beliefs.py {U}/trees/test_gate.py {CONSTRAINTS}",
+    "spacy_dtparse/kernels/trees/search.py": f"{U}/trees/test_search.py unit/parsers/test_pruned.py unit/parsers/test_k_best.py {U}/trees/test_marginals.py {U}/trees/test_window_filter.py {CONSTRAINTS}",
     "spacy_dtparse/kernels/trees/spines.py": f"{U}/trees/test_spines.py unit/parsers/test_pruned.py",
     "spacy_dtparse/kernels/trees/state.py": TREES,
     "spacy_dtparse/parsers/constraints.py": CONSTRAINTS,

@@ -1,4 +1,4 @@
-"""What several trainers' tests tag text with."""
+"""Pipelines with which the tests of several trainers tag text."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def test_fit_goes_on_where_it_stopped(bank, capsys):
     assert (bank / "tiny.model").read_bytes() == before
     assert (bank / "work" / "path" / "log.jsonl").read_text() == log
     assert main(fit_arguments(bank, "--set", "min_atom_count=2")) == 1
-    assert "use the same ones to resume" in capsys.readouterr().err
+    assert "give the same ones to resume" in capsys.readouterr().err
 
 
 def test_verify_reads_what_is_not_listed(bank, capsys):

@@ -234,11 +234,17 @@ def test_command_line(treebanks: list[Treebank], tmp_path: Path, capsys: pytest.
     settings = [part for setting in small for part in ("--set", setting)]
     alpha, out = str(tmp_path / "alpha"), str(tmp_path / "out")
     assert not main(["jackknife-tags", "--treebank", alpha, "--out", out, "--folds", "2", "--run", "a", *settings])
-    assert not main(["train-tagger", "--treebank", alpha, "--out", out, "--model", f"{out}/new/m", "--no-senter", *settings])
+    train = ["train-tagger", "--out", out, "--model", f"{out}/new/m", "--no-senter", *settings, "--treebank"]
+    assert not main([*train, alpha])
     text = capsys.readouterr().out
     assert "alpha: " in text and "tag_acc_alpha: " in text
     nlp = spacy.load(f"{out}/new/m")
     assert nlp.pipe_names == ["tagger"] and not nlp("The old dog sleeps. It snores.").has_annotation("SENT_START")
+    (tmp_path / "my-train.conllu").write_text("1\tGo\t_\tVERB\t_\t_\t_\t_\t_\t_\n")
+    assert not main([*train, str(tmp_path / "my-train.conllu"), "--tag-column", "upos"])
+    text = capsys.readouterr().out
+    assert "there is no development set, so nothing is scored" in text and "tag_acc" not in text
+    assert spacy.load(f"{out}/new/m").meta["performance"] == {}
 
 
 def test_typographic_variants() -> None:
@@ -350,7 +356,7 @@ def test_the_form_of_an_address_or_an_emoji_decides_its_tag(treebanks: list[Tree
     addresses = ["https://www.example.org/a?b=c", "www.example.org", "Example.com", "a.b+c@mail.example.org", "@nina_r"]
     other = ["example", "p.m.", "e.g.", "U.S.", "etc.", "3.14", "@", "now.So", "http", "\u260e", ":", "naïve", "½"]
     emoji = ["\U0001f634", "\u2764", "\U0001f469\u200d\U0001f469", "\u2764\ufe0f"]
-    decide = nlp.get_pipe("tagger").parser._decided
+    decide = nlp.get_pipe("tagger").parser._decisions
     for words, tag in ((addresses, "ADD"), (emoji, "NFP"), (["\u2026", "\u2026\u2026"], ":")):
         assert {token.tag_ for token in nlp(Doc(nlp.vocab, words=words))} == {tag}
     assert not any(decide[word] for word in other), "their form says nothing"

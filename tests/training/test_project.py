@@ -50,14 +50,15 @@ def test_workflow_and_commands(project):
     assert project["workflows"]["adapt"] == ["adapt-pipeline"]
     assert project["workflows"]["own"] == ["own-pipeline"]
     assert project["workflows"]["own-few"] == ["own-trees", "own-curve"]
-    taught = ["teach", "tag-taught", "span-taught"]
-    assert project["workflows"]["train-taught"] == ["verify", "convert", *taught, "assemble-taught", "evaluate-taught"]
-    read, few = ([f"{step}-{name}" for step in ("fit", "assemble", "evaluate")] for name in ("read", "few"))
-    assert project["workflows"]["train-read"] == [*STEPS[:3], "span", "readers", *read]
+    distilled = ["teach", "tag-distilled", "span-distilled"]
+    assembled = ["assemble-distilled", "evaluate-distilled"]
+    assert project["workflows"]["train-distilled"] == ["verify", "convert", *distilled, *assembled]
+    combined, few = ([f"{step}-{name}" for step in ("fit", "assemble", "evaluate")] for name in ("combined", "few"))
+    assert project["workflows"]["train-combined"] == [*STEPS[:3], "span", "jackknife-marginals", *combined]
     assert project["workflows"]["train-few"] == [*STEPS[:3], *few]
-    later = ["span", "readers", *read, *few, *taught, "assemble-span", "evaluate-span"]
+    later = ["span", "jackknife-marginals", *combined, *few, *distilled, "assemble-span", "evaluate-span"]
     own = ["own-pipeline", "own-trees", "own-curve"]
-    later += ["assemble-taught", "evaluate-taught", *own, "bpm", "pcfgla", "self-train", "adapt-pipeline"]
+    later += [*assembled, *own, "bpm", "pcfgla", "self-train", "adapt-pipeline"]
     assert list(commands) == [*STEPS, *later, "collect", "package", "benchmark", "clean"]
     for command in commands.values():
         assert command["help"]

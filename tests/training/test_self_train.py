@@ -163,19 +163,19 @@ def test_settings_out_of_range(make, message):
 
 
 def silver_trees(*rows: tuple[int, int, float, str]) -> SilverTreebank:
-    """(file, words, sureness as a share, status) of made-up sentences."""
+    """(file, words, confidence as a probability, status) of made-up sentences."""
     sentences, trees = [], []
-    for number, (file, n, sure, status) in enumerate(rows):
+    for number, (file, n, confidence, status) in enumerate(rows):
         words = tuple(f"w{number}x{k}" for k in range(n))
         sentences.append(TaggedSentence(file, words, ("NN",) * n))
         tree = parse_tree("(TOP (NP " + " ".join(f"(NN {word})" for word in words) + "))")
-        trees.append(SilverTree(write_tree(tree), math.log(sure), status))
+        trees.append(SilverTree(write_tree(tree), math.log(confidence), status))
     nothing = dict.fromkeys(("short", "long", "no_language", "in_treebank", "duplicate"), 0)
     counts = [{"name": str(k), "sentences": 0, "dropped": nothing} for k in range(1 + max(r[0] for r in rows))]
     return SilverTreebank(sentences, trees, {"teacher": {"file": "made up"}}, counts)
 
 
-def test_the_surest_of_each_length_and_file_are_kept():
+def test_the_most_confident_of_each_length_and_file_are_selected():
     short = [(0, 3, 0.9 - k / 100, "complete") for k in range(10)]
     long = [(0, 3 + BIN, 0.3 - k / 100, "complete") for k in range(4)]
     other = [(1, 3, 0.1, "optimal"), (1, 3, 0.99, "fallback")]
@@ -208,8 +208,10 @@ def test_files_of_a_selection(tmp_path):
         write_selection(made, Selection(keep_fraction=1.0, min_confidence=1.0), tmp_path)
 
 
-def test_sureness_is_per_word_and_grammar():
-    assert log_confidence(8.0, 2, 4) == -1.0 and log_confidence(-1e-12, 3) == 0.0 and math.isnan(log_confidence(8.0, 2, 0))
+def test_confidence_is_per_word_and_grammar():
+    assert (
+        log_confidence(8.0, 2, 4) == -1.0 and log_confidence(-1e-12, 3) == 0.0 and math.isnan(log_confidence(8.0, 2, 0))
+    )
 
 
 @pytest.fixture(scope="module")
@@ -224,58 +226,61 @@ def teacher(tmp_path_factory):
     return path
 
 
-def taught(teacher, nlp, text, workdir, n_workers=1, **changes):
+def parse_text(teacher, nlp, text, workdir, n_workers=1, **changes):
     lines: list[str] = []
     reading = SentenceSelection(keep_hyphens=True, **changes)
-    return parse_silver(SilverParsing(teacher, (TextFile(text),), reading, workdir, n_workers), nlp, lines.append), lines
+    return parse_silver(
+        SilverParsing(teacher, (TextFile(text),), reading, workdir, n_workers), nlp, lines.append
+    ), lines
 
 
 @pytest.mark.slow
 @compiled
 def test_resuming_and_workers_change_nothing(teacher, nlp, text, tmp_path, monkeypatch):
     monkeypatch.setattr(silver, "CHUNK", 3)
-    one, lines = taught(teacher, nlp, text, tmp_path / "one")
-    two, _ = taught(teacher, nlp, text, tmp_path / "two", 2)
+    one, lines = parse_text(teacher, nlp, text, tmp_path / "one")
+    two, _ = parse_text(teacher, nlp, text, tmp_path / "two", 2)
     assert one == two and len(lines) == 2 + math.ceil(len(one.trees) / 3) and "words/s" in lines[2]
     paths = sorted((tmp_path / "one" / "chunks").iterdir())
     first = [path.read_bytes() for path in paths]
     (tmp_path / "one" / "chunks" / "000001.json").unlink()
-    again, lines = taught(teacher, nlp, text, tmp_path / "one")
+    again, lines = parse_text(teacher, nlp, text, tmp_path / "one")
     assert again == one and len(lines) == 2 and [path.read_bytes() for path in paths] == first
     for sentence, made in zip(one.sentences, one.trees, strict=True):
         tree = parse_tree(made.tree)
         assert len(tree.words) == len(sentence.words) and made.confidence <= 0.0 and tree.tags == sentence.tags
     assert any("-LRB-" in made.tree for made in one.trees)
     with pytest.raises(TrainingDataError, match=r"a run with other max_words \(was 40, now 39\); give the same"):
-        taught(teacher, nlp, text, tmp_path / "one", max_words=39)
+        parse_text(teacher, nlp, text, tmp_path / "one", max_words=39)
     save_checkpoint(paths[0], {"trees": []})
     with pytest.raises(TrainingDataError, match="does not have the trees of 3 sentences"):
-        taught(teacher, nlp, text, tmp_path / "one")
+        parse_text(teacher, nlp, text, tmp_path / "one")
     paths[0].write_text("[")
     with pytest.raises(TrainingDataError, match="is damaged"):
-        taught(teacher, nlp, text, tmp_path / "one")
+        parse_text(teacher, nlp, text, tmp_path / "one")
 
 
 def test_bad_teachers(nlp, text, tmp_path):
     with pytest.raises(TrainingDataError, match=r"none\.model: cannot read the source parser \(No such file"):
-        taught(tmp_path / "none.model", nlp, text, tmp_path / "work")
+        parse_text(tmp_path / "none.model", nlp, text, tmp_path / "work")
     with pytest.raises(ConfigError, match="0 workers; give 1 or more"):
-        taught(tmp_path / "none.model", nlp, text, tmp_path / "work", 0)
+        parse_text(tmp_path / "none.model", nlp, text, tmp_path / "work", 0)
 
 
 @compiled
-def test_a_teacher_that_is_not_sure(teacher, nlp, text, tmp_path):
-    """One without latent annotations teaches where nobody asks how sure it is."""
+def test_a_teacher_without_confidence(teacher, nlp, text, tmp_path):
+    """A grammar without latent annotations can parse text if no confidence is needed."""
     model = PcfgParser.from_disk(teacher).model
     plain = PcfgParser(replace(model, latent=(), pruners=()))
     assert cost_divisor(plain) == 0
     plain.to_disk(tmp_path / "plain.model")
     with pytest.raises(ConfigError, match="PCFG without latent annotations, whose costs give no confidence"):
-        taught(tmp_path / "plain.model", nlp, text, tmp_path / "work")
-    asked = SilverParsing(tmp_path / "plain.model", (TextFile(text),), SentenceSelection(), tmp_path / "work", 1, allow_unknown_confidence=True)
-    silver_trees = parse_silver(asked, nlp, lambda line: None)
+        parse_text(tmp_path / "plain.model", nlp, text, tmp_path / "work")
+    arguments = tmp_path / "plain.model", (TextFile(text),), SentenceSelection(), tmp_path / "work", 1
+    parsing = SilverParsing(*arguments, allow_unknown_confidence=True)
+    silver_trees = parse_silver(parsing, nlp, lambda line: None)
     assert silver_trees.trees and all(math.isnan(made.confidence) for made in silver_trees.trees)
-    again = [made.tree for made in parse_silver(asked, nlp, lambda line: None).trees]
+    again = [made.tree for made in parse_silver(parsing, nlp, lambda line: None).trees]
     assert again == [made.tree for made in silver_trees.trees], "read from the folder"
 
 
@@ -296,7 +301,7 @@ def test_the_commands(teacher, nlp, text, tmp_path, capsys):
     report = json.loads((out / "teacher.json").read_text())
     assert report["files"][0]["kept"] == report["kept"] > 4 and report["teacher"]["file"] == "teacher.model"
     assert main([*command, "--keep-fraction", "2"]) == 1
-    assert "it must be above 0 and at most 1 (--keep-fraction)" in capsys.readouterr().err
+    assert "it must be above 0, at most 1 (--keep-fraction)" in capsys.readouterr().err
 
     students = tmp_path / "students"
     own = f"own={out / 'teacher.4.mrg'},tags={out / 'teacher.4.tags'}"

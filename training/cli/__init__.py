@@ -20,13 +20,18 @@ from .declaring import COMMANDS
 GROUPS = ("Data", "Taggers", "Parsers", "Whole pipelines", "Studies of the papers")
 """The groups in which --help lists the commands."""
 RENAMED = {
+    "bpm": "train-bpm",
+    "bpm-evaluate": "evaluate-bpm",
     "curve": "learning-curve",
     "fit": "train-boosted",
     "gate": "train-window-filter",
     "jackknife": "jackknife-tags",
+    "pcfg": "train-pcfg",
+    "pcfgla": "train-pcfgla",
     "readers": "jackknife-marginals",
     "span": "train-span",
     "tag": "train-tagger",
+    "tagger-fit": "train-spine-tagger",
 }
 """Former names of commands, with the present ones."""
 
@@ -78,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.basicConfig(
         level=logging.INFO if options.verbose else logging.WARNING, format="%(name)s: %(message)s", stream=sys.stderr
     )
-    return _run_guarded(lambda: options.call(options))
+    return _run_reporting_errors(lambda: options.call(options))
 
 
 def run_command(arguments: Sequence[str]) -> None:
@@ -87,7 +92,7 @@ def run_command(arguments: Sequence[str]) -> None:
     options.call(options)
 
 
-def _run_guarded(call) -> int:  # type: ignore[no-untyped-def]
+def _run_reporting_errors(call) -> int:  # type: ignore[no-untyped-def]
     """Run a command and return its exit code (its return value, or 0). Bad input is reported in one line."""
     try:
         return call() or 0

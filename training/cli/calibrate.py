@@ -32,13 +32,15 @@ from .declaring import READ_SPEC, choice, declare, option, path, size
 def calibrate(options: argparse.Namespace) -> None:
     """Calibrate the probabilities that a parser gives to its constituents and trees, and measure the result."""
     from spacy_dtparse.cli.pipelines import get_component
-    from spacy_dtparse.parsers.calibration import CALIBRATION
+    from spacy_dtparse.parsers.calibration import CALIBRATION, NO_SPAN_MODEL
     from training.data.calibrating import calibration_table, collect_probabilities, errors_by_treebank, fit_calibration
     from training.data.evaluate import load_source, tags_of
     from training.data.treebanks import TreebankFile
 
     parser: Any
     parser, nlp = load_source(options.source)
+    if getattr(parser, "span_parser", parser) is None:
+        raise ConfigError(f"{options.source}: {NO_SPAN_MODEL}")
     files = [TreebankFile.parse(text) for text in options.dev]
     names = [file.name for file in files]
     if len(set(names)) < len(names):

@@ -179,8 +179,10 @@ def train_boosted(options: argparse.Namespace) -> None:
     start = time.perf_counter()
     metadata = {**model_metadata(options), **extra}
     tag_pipeline = options.span_model_tagger or ("embedded" if str(options.span_model) == "en" else None)
-    result = train_boosted_parser(recipe, train, dev, options.workdir, options.out, metadata, span_model, options.clusters,
-                       load_heads(options), tag_pipeline)  # fmt: skip
+    result = train_boosted_parser(
+        recipe, train, dev, options.workdir, options.out, metadata, span_model, options.clusters, load_heads(options),
+        tag_pipeline,
+    )  # fmt: skip
     for note in result.notes:
         print(f"note: {note}", file=sys.stderr)
     best = result.best or {}
@@ -242,7 +244,7 @@ def horizontal_order(text: str) -> int | None:
 
 
 @command(
-    "pcfg --corpus build/corpus --names sample --out build/pcfg.model",
+    "train-pcfg --corpus build/corpus --names sample --out build/pcfg.model",
     *treebanks(weight=False),
     option("--vertical", "vertical order: 1: plain labels; 2: labels with the parent's label (default)", type=int,
            default=2),
@@ -262,7 +264,7 @@ def horizontal_order(text: str) -> int | None:
     ),
     *model_options("pcfg"),
 )  # fmt: skip
-def pcfg(options: argparse.Namespace) -> None:
+def train_pcfg(options: argparse.Namespace) -> None:
     """Estimate a treebank grammar from relative frequencies, and write its parser."""
     from spacy_dtparse.parsers.pcfg import PcfgParser
     from spacy_dtparse.trees import Recipe
@@ -295,7 +297,7 @@ def pcfg(options: argparse.Namespace) -> None:
 
 
 @command(
-    "pcfgla --corpus build/corpus --names sample --cycles 2 --out build/pcfgla.model",
+    "train-pcfgla --corpus build/corpus --names sample --cycles 2 --out build/pcfgla.model",
     *treebanks(weight=False),
     number("--cycles", 4, "split-merge cycles"),
     number("--values", None, "instead of cycles: number of latent values of every symbol"),
@@ -319,7 +321,7 @@ def pcfg(options: argparse.Namespace) -> None:
     path("--workdir", "folder for finished cycles, so that a run can be resumed"),
     *model_options("pcfgla"),
 )  # fmt: skip
-def pcfgla(options: argparse.Namespace) -> None:
+def train_pcfgla(options: argparse.Namespace) -> None:
     """Train a PCFG with latent annotations by EM.
 
     Repeat the command to resume a run.
@@ -358,7 +360,7 @@ def pcfgla(options: argparse.Namespace) -> None:
 
 
 @command(
-    "bpm --train build/corpus/sample/train.mrg --dev build/corpus/sample/dev.mrg --out build/bpm.model",
+    "train-bpm --train build/corpus/sample/train.mrg --dev build/corpus/sample/dev.mrg --out build/bpm.model",
     option("--train", "CoNLL-U files, or bracketed trees (.mrg)", nargs="+", default=[], metavar=LINKS_SPEC),
     option("--dev", "development files", nargs="*", default=[], metavar=LINKS_SPEC),
     option(
@@ -387,7 +389,7 @@ def pcfgla(options: argparse.Namespace) -> None:
     path("--workdir", "folder for finished learners, so that a run can be resumed"),
     *model_options("bpm", licence=True, credit="credit for the meta"),
 )  # fmt: skip
-def bpm(options: argparse.Namespace) -> None:
+def train_bpm(options: argparse.Namespace) -> None:
     """Train a dependency parser, a Bayes point machine.
 
     Repeat the command to resume a run.
@@ -425,10 +427,12 @@ def bpm(options: argparse.Namespace) -> None:
 
 
 @command(
-    "bpm-evaluate build/bpm.model build/corpus/sample/dev.mrg",
+    "evaluate-bpm build/bpm.model build/corpus/sample/dev.mrg",
     path("model", "the model file"),
     option("files", "CoNLL-U files, or bracketed trees (.mrg)", nargs="+", metavar=LINKS_SPEC),
-    option("--tagger", "spaCy pipeline, or tagger that bpm --jackknife wrote, whose tags replace those of the files"),
+    option(
+        "--tagger", "spaCy pipeline, or tagger that train-bpm --jackknife wrote, whose tags replace those of the files"
+    ),
     path("--guide", "model of a constituency parser, if the model was trained with --guide"),
     LANG,
     option("--stages", "stages to run (default: all)", type=int),
@@ -436,7 +440,7 @@ def bpm(options: argparse.Namespace) -> None:
     option("--decoder", "projective or spanning (default: the model's)"),
     path("--json", "also write all scores to this file"),
 )
-def bpm_evaluate(options: argparse.Namespace) -> None:
+def evaluate_bpm(options: argparse.Namespace) -> None:
     """Compute the attachment scores of a dependency parser on CoNLL-U files or bracketed trees."""
     from spacy_dtparse.parsers import load_dependency_parser, load_parser
     from training.dependency.fitting import attachment_scores

@@ -40,7 +40,7 @@ def assemble(options: argparse.Namespace) -> None:
 @command(
     "self-train --teacher build/pcfgla.model --text assets/sample/plain.txt "
     "--workdir build/self_train --out build/self_trained",
-    path("--teacher", "model file of the teacher, such as `pcfgla` writes", required=True),
+    path("--teacher", "model file of the teacher, such as `train-pcfgla` writes", required=True),
     option(
         "--text",
         "UTF-8 text, one paragraph per line, or a folder of .txt files; wrapped: lines are broken at a fixed width; "

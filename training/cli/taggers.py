@@ -16,6 +16,7 @@ from .declaring import (
     NAMES,
     READ_SPEC,
     RECIPE_STEPS,
+    choice,
     declare,
     each,
     flag,
@@ -43,8 +44,11 @@ COMMON = (
     ),
     path("--corpus", "folder of treebanks: NAME/train.mrg and dev.mrg precede those of --treebank"),
     NAMES,
+    choice(
+        "--tag-column", ("xpos", "upos"), "column of a CoNLL-U file that has the tags (default: xpos)", default="xpos"
+    ),
     option("--lang", "language of the text (default: en)", default="en"),
-    path("--out", "folder for tags and log.jsonl", required=True),
+    path("--out", "folder for predicted tags and log.jsonl, not for the model", required=True),
     settings("training.pos_tagger.config.TaggingConfig (fit.epochs=8 network.width=48)"),
 )
 """The options of `train-tagger` and `jackknife-tags`."""
@@ -60,7 +64,7 @@ def treebanks_and_config(options: argparse.Namespace, start: TaggingConfig) -> t
     named = [*(f"{options.corpus}/{name}" for name in options.names), *options.treebank]
     if not named:
         raise ConfigError("no training data; give --treebank PATH, or --corpus FOLDER with --names")
-    return [Treebank.read(text) for text in named], apply_field_settings(start, options.set)
+    return [Treebank.read(text, options.tag_column) for text in named], apply_field_settings(start, options.set)
 
 
 @command(
@@ -85,7 +89,7 @@ def jackknife(options: argparse.Namespace) -> None:
 @command(
     "train-tagger --corpus build/corpus --names sample --out build/tags --model build/tagger",
     *COMMON,
-    path("--model", "folder for the spaCy pipeline", required=True),
+    path("--model", "folder for the trained spaCy pipeline", required=True),
     path("--start", "pipeline that this command wrote, to continue training from", metavar="PIPELINE"),
     flag("--no-senter", "train no sentence segmentation"),
     each(
@@ -110,7 +114,12 @@ def train_tagger(options: argparse.Namespace) -> None:
         options.start,
         options.lang,
     )
-    print("\n".join(f"{name}: {100 * value:.2f} %" for name, value in scores.items()))
+    if scores:
+        print("\n".join(f"{name}: {100 * value:.2f} %" for name, value in scores.items()))
+    else:
+        print(
+            "there is no development set, so nothing is scored; put dev.mrg or ….dev.conllu next to the training file"
+        )
 
 
 @command(
@@ -130,7 +139,7 @@ def train_tagger(options: argparse.Namespace) -> None:
     RECIPE_STEPS,
     number("--max-rows", 20, "maximum rows of a table"),
     path("--json", "also write all results to this file", metavar="FILE"),
-    path("--write", "also write word, tag and category of each token, for tagger-fit", metavar="FILE"),
+    path("--write", "also write word, tag and category of each token, for train-spine-tagger", metavar="FILE"),
     flag(
         "--check",
         "only check that every tree can be rebuilt from its spines and brackets, or from its directional spines alone",
@@ -183,7 +192,7 @@ def _check_round_trips(files: Sequence[TreebankFile], rules: HeadRules, categori
 
 
 @command(
-    "tagger-fit --train build/spines.train --out build/spines.model",
+    "train-spine-tagger --train build/spines.train --out build/spines.model",
     path(
         "--train",
         "one token per line as word<TAB>tag<TAB>label (or word<TAB>label), blank lines between sentences",
@@ -219,7 +228,7 @@ def _check_round_trips(files: Sequence[TreebankFile], rules: HeadRules, categori
         out="file to write: the model, or the sentences",
     ),
 )
-def tagger_fit(options: argparse.Namespace) -> None:
+def train_spine_tagger(options: argparse.Namespace) -> None:
     """Train a log-linear tagger of spines or other labels.
 
     Repeat the command to resume a run.

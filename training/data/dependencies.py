@@ -55,7 +55,18 @@ def tree_problem(heads: Sequence[int]) -> str:
 def read_conllu(path: str | Path) -> Iterator[DependencySentence]:
     """Read the sentences of a CoNLL-U file, without ranges (1-2) and empty nodes (1.1). Raises TrainingDataError with
     file and line for a line that is not CoNLL-U, or a sentence that is no tree."""
-    path = Path(path)
+    for rows, line in _sentence_rows(Path(path), with_heads=True):
+        yield _make_sentence(rows, f"{path}:{line}")
+
+
+def read_conllu_columns(path: str | Path) -> Iterator[TokenColumns]:
+    """Read the words and parts of speech of a CoNLL-U file, whose column HEAD may contain anything. Raises
+    TrainingDataError with file and line for a line that is not CoNLL-U."""
+    return (_make_columns(rows) for rows, _ in _sentence_rows(Path(path), with_heads=False))
+
+
+def _sentence_rows(path: Path, with_heads: bool) -> Iterator[tuple[list[list[str]], int]]:
+    """The cells of each sentence's tokens, and its first line. `with_heads`: check that heads are numbers."""
     rows: list[list[str]] = []
     first_line = 0
     try:
@@ -64,7 +75,7 @@ def read_conllu(path: str | Path) -> Iterator[DependencySentence]:
                 line = raw.decode().rstrip("\r\n")
                 if not line.strip():
                     if rows:
-                        yield _make_sentence(rows, f"{path}:{first_line}")
+                        yield rows, first_line
                         rows = []
                 elif not line.startswith("#"):
                     cells = line.split("\t")
@@ -79,7 +90,7 @@ def read_conllu(path: str | Path) -> Iterator[DependencySentence]:
                             f"{path}:{lineno}: token {cells[0]!r}, but {len(rows) + 1} is expected; is a blank "
                             "line missing before it?"
                         )
-                    if not cells[6].isascii() or not cells[6].isdigit():
+                    if with_heads and not (cells[6].isascii() and cells[6].isdigit()):
                         raise TrainingDataError(
                             f"{path}:{lineno}: the head is {cells[6]!r}; it must be a token's number, or 0 for the root"
                         )
@@ -91,14 +102,18 @@ def read_conllu(path: str | Path) -> Iterator[DependencySentence]:
         ) from error
 
 
-def _make_sentence(rows: list[list[str]], location: str) -> DependencySentence:
+def _make_columns(rows: list[list[str]]) -> TokenColumns:
     def column(index: int) -> tuple[str, ...]:
         return tuple("" if row[index] == "_" and row[1] != "_" else row[index] for row in rows)
 
     words = tuple(row[1].replace("\xa0", " ").replace(" ", "_") for row in rows)
-    pos, heads = column(3), tuple(int(row[6]) for row in rows)
+    return TokenColumns(words, column(4), column(3), column(2))
+
+
+def _make_sentence(rows: list[list[str]], location: str) -> DependencySentence:
+    columns, heads = _make_columns(rows), tuple(int(row[6]) for row in rows)
     labels = tuple("root" if row[6] == "0" else row[7] for row in rows)
-    columns, punctuation = TokenColumns(words, column(4), pos, column(2)), tuple(tag == "PUNCT" for tag in pos)
+    punctuation = tuple(tag == "PUNCT" for tag in columns.pos)
     try:
         return DependencySentence(columns, heads, labels, punctuation)
     except TrainingDataError as error:

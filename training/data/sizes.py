@@ -22,7 +22,8 @@ SIZES = tuple(
     for words, tagger, span, recipe in (
         (
             20_000,
-            "fit.epochs=25 fit.batch_tokens=150 fit.ema_decay=0.99 fit.start_weight=2 network.units=48 network.min_count=2",
+            "fit.epochs=25 fit.batch_tokens=150 fit.ema_decay=0.99 fit.start_weight=2 "
+            "network.units=48 network.min_count=2",
             f"{_SHAPE} epochs=60 batch_tokens=300 warmup_steps=50 ema_decay=0.99 eval_every=30",
             "sample_read",
         ),

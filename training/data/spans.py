@@ -99,8 +99,8 @@ def labelled_spans(tree: Tree, chains: dict[Chain, int]) -> tuple[np.ndarray, np
 def make_example(
     sentence: Sentence, words: WordParts, chains: dict[Chain, int], counts: Counter[str], word_dropout: float
 ) -> SpanExample:
-    """The example of a sentence. `counts`: of normal words; one met c times is hidden with probability
-    hide / (hide + c), so that the network learns what an unknown word is like."""
+    """The example of a sentence. `counts`: of normal words; a word that occurs c times is hidden with probability
+    word_dropout / (word_dropout + c), so that the network learns to handle unknown words."""
     tree = sentence.tree
     n = tree.n_tokens
     spans, labels, crossing = labelled_spans(tree, chains)

@@ -188,7 +188,8 @@ class _Stage:
                     report.add(sentence.heads, heads[1:].tolist(), sentence.punctuation)
                 for part, end in (("all", ""), ("without_punctuation", "_words")):
                     metrics[f"{name}_uas{end}"] = 100 * report.to_dict()[part]["uas"]
-            self.log_metrics(**metrics, judged=round(time.perf_counter() - started, 1))
+            metrics["judged"] = round(time.perf_counter() - started, 1)
+            self.log_metrics(**metrics)
         return mean / self.options.members
 
     def jackknife(self, examples: Sequence[Example]) -> list[np.ndarray]:

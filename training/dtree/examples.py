@@ -131,7 +131,8 @@ class Replayer:
             rows, _ = replay(
                 self.grammar, self.heads, self.table, self.atoms, tokens, tag_symbols, n, actions, items,
                 derivation.ready, nodes, frontier, self.scratch, windows_i, windows_j, *self._buffers.values(),
-                self._capacity, self.parts, self.example_filter.weights, self.example_filter.min_sum, np.zeros(N_KEYS + N_VALUES, OFFSET),
+                self._capacity, self.parts, self.example_filter.weights, self.example_filter.min_sum,
+                np.zeros(N_KEYS + N_VALUES, OFFSET),
             )  # fmt: skip
             if rows < 0:
                 self._allocate(*(2 * self._capacity))

@@ -18,7 +18,7 @@ class LabelledSentence(NamedTuple):
 Sentences = Sequence[LabelledSentence]
 
 
-def read_labelled(path: str | Path) -> list[LabelledSentence]:
+def read_label_file(path: str | Path) -> list[LabelledSentence]:
     """Read the sentences of a file with "word<TAB>tag<TAB>label" or "word<TAB>label" in each line, blank lines between
     sentences. Raises TrainingDataError with file and line for other lines, or if both kinds occur."""
     sentences, rows, width = [], list[list[str]](), 0
@@ -45,6 +45,6 @@ def read_labelled(path: str | Path) -> list[LabelledSentence]:
 
 
 def format_labelled(sentences: Iterable[LabelledSentence]) -> str:
-    """Format sentences as text for `read_labelled`."""
+    """Format sentences as text for `read_label_file`."""
     columns = (zip(*filter(None, sentence), strict=True) for sentence in sentences)
     return "".join("".join("\t".join(row) + "\n" for row in rows) + "\n" for rows in columns)

@@ -24,7 +24,7 @@ from ..data.dependencies import DependencySentence, part_labels, with_labels
 from ..runs.files import write_atomically
 from ..runs.metrics_log import MetricsLogger, metrics_logger
 from ..runs.resuming import claim_folder, digest, run_folder
-from .corpus import LabelledSentence, Sentences, format_labelled, read_labelled
+from .corpus import LabelledSentence, Sentences, format_labelled, read_label_file
 from .learners import Likelihood, list_features, make_data, train_gis, train_lbfgs, train_online
 from .options import SequenceOptions
 
@@ -147,7 +147,7 @@ def evaluate_tagger(tagger: SequenceTagger, sentences: Sentences, betas: Betas =
 
 
 def _read_files(paths: Paths) -> list[LabelledSentence]:
-    return [sentence for path in paths for sentence in read_labelled(path)]
+    return [sentence for path in paths for sentence in read_label_file(path)]
 
 
 def tagger_metadata(metadata: Mapping[str, Any], sentences: Sentences, options: SequenceOptions) -> dict[str, Any]:
@@ -166,7 +166,7 @@ def fit_files(
     workers: int = 2,
     betas: Betas = (),
 ) -> dict[str, Any]:
-    """Train on files (see `read_labelled`), write `out` and return the scores on `dev` (see `evaluate_tagger`), {} if
+    """Train on files (see `read_label_file`), write `out` and return the scores on `dev` (see `evaluate_tagger`), {} if
     there are no dev files. `metadata`: for the model's meta. Without a `workdir` the run cannot be resumed. Raises
     TrainingDataError and ConfigError for unusable input."""
     started = time.perf_counter()

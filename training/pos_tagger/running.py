@@ -60,9 +60,9 @@ def train_tagger(
     start: RecurrentModel | None = None,
     lang: str = "en",
 ) -> tuple[RecurrentModel, float]:
-    """Train a tagger of texts in
-    ``lang`` for ``config.train_tagger.epochs`` passes over ``groups`` (see ``DocumentSampler``), starting from the model ``start`` if given. Returns the model with averaged parameters, and the seconds used. Raises ValueError if there are no training words, ConfigError if ``start``
-    has other tags or sizes."""
+    """Train a tagger of texts in ``lang`` for ``config.fit.epochs`` passes over ``groups`` (see ``DocumentSampler``),
+    starting from the model ``start`` if given. Returns the model with averaged parameters, and the seconds used. Raises
+    ValueError if there are no training words, ConfigError if ``start`` has other tags or sizes."""
     if config.augment.inserts_space and SPACE_TAG not in tags:
         raise ValueError(f"the settings insert whitespace tokens, but the tags lack {SPACE_TAG}; add it")
     options, began = config.fit, time.perf_counter()
@@ -170,8 +170,8 @@ def train_final(
     ``split_evidence``: names of the treebanks that split hyphenated words; they determine the tags of parts if
     ``augment.split_hyphens`` is on. ``start``: a pipeline to start from, with the same tags and sizes. ``lang``: the
     language, for the tokenizer. Writes ``out/{treebank}.dev.tags`` (by the pipeline as loaded from disk, one Doc per
-    tree) and a line in ``out/log.jsonl``. Returns the scores (accuracies and F1 as fractions), which are also in the
-    pipeline's meta."""
+    tree) and a line in ``out/log.jsonl``. Returns the scores (accuracies and F1 as fractions; none without a dev part),
+    which are also in the pipeline's meta."""
     model.mkdir(parents=True, exist_ok=True)  # fails now rather than after the fit
     out.mkdir(parents=True, exist_ok=True)
     tags, splitter = set(tag_set(treebanks)), None
@@ -219,7 +219,8 @@ def _evaluate(
         n_correct, words = accuracy(treebank.dev, predicted)
         scores[f"tag_acc_{treebank.name}"] = round(n_correct / max(1, words), 5)
         correct, total = correct + n_correct, total + words
-    scores["tag_acc"] = round(correct / max(1, total), 5)
+    if total:
+        scores["tag_acc"] = round(correct / total, 5)
     return scores, round(total / used) if used else None
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.text import raw_word
 from spacy_dtparse.trees import EMPTY_TAG, base_label, read_trees
-from training.data.dependencies import read_conllu
+from training.data.dependencies import read_conllu_columns
 from training.data.shards import list_shards, read_shard
 
 
@@ -44,9 +45,10 @@ class Treebank:
     weight: int = 1
 
     @classmethod
-    def read(cls, argument: str) -> Treebank:
+    def read(cls, argument: str, tag_column: str = "xpos") -> Treebank:
         """Read ``PATH`` or ``PATH:WEIGHT``: a folder with ``train.mrg`` and optionally ``dev.mrg``; a folder of shards
-        annotated by a teacher; or a CoNLL-U file ``…train.conllu`` (XPOS), optionally with its ``…dev.conllu``."""
+        annotated by a teacher; or a CoNLL-U file ``…train.conllu``, optionally with its ``…dev.conllu``, with the tags
+        of the column ``tag_column``, "xpos" or "upos". Raises TrainingDataError if that column is empty."""
         text, _, number = argument.rpartition(":")
         path, weight = (Path(text), int(number)) if text and number.isdigit() else (Path(argument), 1)
         if weight < 1:
@@ -54,8 +56,8 @@ class Treebank:
         name, dev = path.resolve().name, list[Sentence]()
         if path.suffix == ".conllu":
             other = path.with_name(path.name.replace("train", "dev"))
-            name, train = path.resolve().parent.name, _read_conllu_sentences(path)
-            dev = _read_conllu_sentences(other) if other != path and other.is_file() else []
+            name, train = path.resolve().parent.name, _read_conllu_sentences(path, tag_column)
+            dev = _read_conllu_sentences(other, tag_column) if other != path and other.is_file() else []
         elif (path / "train.mrg").is_file():
             files = (path / "train.mrg", path / "dev.mrg")
             train, dev = (read_sentences(file) if file.is_file() else [] for file in files)
@@ -68,8 +70,14 @@ class Treebank:
         return cls(name, train, dev, weight)
 
 
-def _read_conllu_sentences(path: Path) -> list[Sentence]:
-    return [Sentence(tuple(s.columns.words), tuple(s.columns.tags)) for s in read_conllu(path)]
+def _read_conllu_sentences(path: Path, tag_column: str) -> list[Sentence]:
+    rows = [(tuple(s.words), tuple(s.pos if tag_column == "upos" else s.tags)) for s in read_conllu_columns(path)]
+    if rows and not any(tag for _, tags in rows for tag in tags):
+        column, other = ("4 (UPOS)", "xpos") if tag_column == "upos" else ("5 (XPOS)", "upos")
+        raise TrainingDataError(
+            f"{path}: no token has a tag in column {column}; to use the other column of tags: --tag-column {other}"
+        )
+    return [Sentence(words, tags) for words, tags in rows]
 
 
 def consecutive_runs(selected: np.ndarray) -> list[slice]:

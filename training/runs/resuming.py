@@ -85,7 +85,8 @@ def check_conditions(
     different = _differences(stored if isinstance(stored, Mapping) else {}, plain, list(plain))
     if different:
         raise error(
-            f"{folder} holds a run with other {', '.join(different)}; give the same ones to resume, or another --workdir"
+            f"{folder} holds a run with other {', '.join(different)}; give the same ones to resume, or another "
+            "--workdir"
         )
 
 

@@ -109,8 +109,8 @@ def write_selection(silver_trees: SilverTreebank, selection: Selection, out: Pat
     large = [size for size in selection.sizes if size > len(selected)]
     if large:
         raise TrainingDataError(
-            f"--sizes {large[0]}: only {len(selected)} trees are selected (all are in {out / 'teacher.mrg'}); give smaller "
-            "sizes, a higher --keep-fraction or more text"
+            f"--sizes {large[0]}: only {len(selected)} trees are selected (all are in {out / 'teacher.mrg'}); give "
+            "smaller sizes, a higher --keep-fraction or more text"
         )
     return report
 

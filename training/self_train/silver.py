@@ -68,8 +68,8 @@ class SilverParsing:
             digest = file_digest(self.source_parser)
         except OSError as error:
             raise TrainingDataError(
-                f"{self.source_parser}: cannot read the source parser ({error.strerror}); give a model file, such as one "
-                "written by `python -m training pcfgla`"
+                f"{self.source_parser}: cannot read the source parser ({error.strerror}); give a model file, such as "
+                "one written by `python -m training train-pcfgla`"
             ) from error
         reading = self.reading
         return {
@@ -172,7 +172,7 @@ def _parse_silver(parsing: SilverParsing, nlp: Language, log_line: LineLogger) -
     if divisor == 0 and not parsing.allow_unknown_confidence:
         raise ConfigError(
             "the source parser is a PCFG without latent annotations, whose costs give no confidence; give a model of "
-            "`python -m training pcfgla` or `python -m training train-boosted`"
+            "`python -m training train-pcfgla` or `python -m training train-boosted`"
         )
     folder = parsing.workdir
     claim_json(folder / FACTS, conditions)

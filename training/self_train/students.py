@@ -71,8 +71,8 @@ class Experiment:
         sentences = silver_trees.read()
         if len(sentences) < size:
             raise TrainingDataError(
-                f"{silver_trees.path} has {len(sentences)} trees, not {size}; give smaller --sizes, or make more trees with "
-                "`python -m training self-train`"
+                f"{silver_trees.path} has {len(sentences)} trees, not {size}; give smaller --sizes, or make more trees "
+                "with `python -m training self-train`"
             )
         weight = self.weight
         if weight is None:

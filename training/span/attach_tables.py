@@ -22,8 +22,8 @@ MIN_SEEN = 60
 MAX_FRACTION = 0.004
 """Maximum fraction of these constituents with a direct child of the tag for such children to count as errors."""
 MAX_UNATTACHED_SENTENCES = 0.02
-"""Maximum fraction of a treebank's sentences with unattached tokens (`trees.unattached_tokens`) for these to count as
-errors."""
+"""Maximum fraction of a treebank's sentences with unattached tokens (`trees.unattached.unattached_tokens`) for these to
+count as errors."""
 
 
 def attach_tables(trees: Iterable[Tree], labels: Sequence[str], tags: Sequence[str]) -> AttachTables:

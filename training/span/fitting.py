@@ -94,7 +94,8 @@ class SpanOptions:
     def __post_init__(self) -> None:
         if not self.seeds or len(set(self.seeds)) != len(self.seeds):
             raise ConfigError(f"seeds are {list(self.seeds)}; give one or more different whole numbers")
-        above = "epochs batch_tokens learning_rate finetune_learning_rate warmup_steps eval_every treebank_repeats max_words max_vocab"
+        above = "epochs batch_tokens learning_rate finetune_learning_rate warmup_steps eval_every treebank_repeats"
+        above += " max_words max_vocab"
         check(self, dict.fromkeys(above.split(), real(0, above=True)))
         check(self.dropout, dict.fromkeys(("table", "layers", "projections"), fraction()), "dropout")
         check(self.shape, dict.fromkeys(("width", "units", "layers", "projection"), integer(1)))
@@ -258,8 +259,8 @@ def train_network(
             if evaluating:
                 scores = {f"dev_{name}": f1 for name, f1 in evaluate_network(training_data, trainer).items()}
                 log_metrics(
-                    seed=seed, phase=phase_index, epoch=round((step + 1) / per_pass, 1), step=first + step + 1, of=total,
-                    brackets=losses[0] / since, labels=losses[1] / since, **scores,
+                    seed=seed, phase=phase_index, epoch=round((step + 1) / per_pass, 1), step=first + step + 1,
+                    of=total, brackets=losses[0] / since, labels=losses[1] / since, **scores,
                     seconds=round(time.perf_counter() - began),
                 )  # fmt: skip
                 losses, since = np.zeros(2), 0

@@ -100,8 +100,8 @@ def train_span_parser(
             word_vectors,
         )
         log_metrics(
-            None, sentences=len(training_data.train), pretrain_sentences=len(training_data.pretrain), rows=training_data.words.size,
-            chains=len(training_data.chains) - 1,
+            None, sentences=len(training_data.train), pretrain_sentences=len(training_data.pretrain),
+            rows=training_data.words.size, chains=len(training_data.chains) - 1,
         )  # fmt: skip
         work = partial(_train_seed, training_data, options, workdir)
         packed = list(pool.map(work, options.seeds) if pool and several else map(work, options.seeds))

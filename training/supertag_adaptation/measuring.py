@@ -42,7 +42,7 @@ class _Measurement(NamedTuple):
     tree: Tree
     seconds: float
     searches: int
-    offered: list[int]
+    n_categories: list[int]
 
 
 @contextmanager
@@ -65,11 +65,11 @@ def measure(
     variants: Sequence[TaggerVariant],
     agreement: bool = False,
 ) -> list[dict[str, Any]]:
-    """Parse sentences one by one in this process, each with every offering in turn, so that other load on the machine
-    affects all of them equally; returns plain data for each offering.
+    """Parse sentences one by one in this process, each with every variant in turn, so that other load on the machine
+    affects all of them equally; returns plain data for each variant.
 
-    `f1` and `equal`: labelled F1 against the sentences' trees, with `agreement` against the trees with the first
-    offering, and the fraction of equal trees. For each sentence `seconds` (CPU time, including tagging), `searches`,
+    `f1` and `equal`: labelled F1 against the sentences' trees, with `agreement` against the trees of the first
+    variant, and the fraction of equal trees. For each sentence `seconds` (CPU time, including tagging), `searches`,
     and `offered`: total number of categories of its words at each β; `tokens`: of all sentences. `tagging`: scores of
     the tagger by `evaluate_tagger`, with the gold `labels`.
     """
@@ -112,11 +112,11 @@ def _parse(parser: Prunable, variant: TaggerVariant, sentence: Sentence) -> _Mea
     candidates = [] if tagger is None else tagger.multitag(words, tags, min(betas))
     result = parser.parse(words, tags, candidates)
     seconds = time.process_time() - started
-    offered = [
+    n_categories = [
         sum(p >= beta * word_candidates[0][1] for word_candidates in candidates for _, p in word_candidates)
         for beta in betas
     ]
-    return _Measurement(result.tree, seconds, result.n_searches, offered)
+    return _Measurement(result.tree, seconds, result.n_searches, n_categories)
 
 
 def _results(
@@ -132,7 +132,7 @@ def _results(
         "tokens": sum(len(sentence.tags) for sentence in sentences),
         "seconds": [one.seconds for one in run],
         "searches": [one.searches for one in run],
-        "offered": [one.offered for one in run],
+        "offered": [one.n_categories for one in run],
         "tagging": tagging,
     }
 
@@ -163,10 +163,10 @@ def breakdown(first: dict[str, Any], other: dict[str, Any]) -> list[dict[str, An
     return list(rows.values())
 
 
-def _in_search(offered: Sequence[int], index: int) -> float:
+def _in_search(n_categories: Sequence[int], index: int) -> float:
     """The number of categories in search `index`, from 1. A β with the same categories as the previous one gets no
     search, and after the last β the search is unrestricted."""
-    tried = [count for at, count in enumerate(offered) if at == 0 or count != offered[at - 1]]
+    tried = [count for at, count in enumerate(n_categories) if at == 0 or count != n_categories[at - 1]]
     return tried[index - 1] if index <= len(tried) else math.inf
 
 

@@ -51,7 +51,7 @@ class Adaptation:
     `pipeline`: a spaCy pipeline by folder or package name, "embedded": the English one. `files`, `reading`: the text
     and the selection of its sentences. `parser`: a model file that replaces the pipeline's parser ("embedded": the
     English boosted trees, "embedded-pcfgla": the English grammar). `treebank`: additional trees to train the tagger on.
-    `dev`: trees to score on. `categories`: one of `trees.categories.CATEGORIES`. `options`: of the tagger's training.
+    `dev`: trees to score on. `categories`: one of `trees.directional.CATEGORIES`. `options`: of the tagger's training.
     `betas`: of the search, instead of the parser's. `sizes`: a tagger is trained on each of these numbers of the
     parser's trees, None: one on all of them; the last one is put into the pipeline. `tune`: choices of betas; each
     tagger gets those with which the parser is fastest without a lower F1 than unrestricted on every other sentence of

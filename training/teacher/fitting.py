@@ -70,7 +70,8 @@ class TeacherOptions:
     threads: int = 1
 
     def __post_init__(self) -> None:
-        above = "epochs batch_tokens encoder_learning_rate head_learning_rate warmup_steps max_words eval_every threads head_width"
+        above = "epochs batch_tokens encoder_learning_rate head_learning_rate warmup_steps max_words eval_every threads"
+        above += " head_width"
         check(self, dict.fromkeys(above.split(), real(0, above=True)))
         check(self, {"encoder_dropout": fraction(), "head_dropout": fraction()})
 

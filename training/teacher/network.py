@@ -85,7 +85,7 @@ class TeacherNetwork(nn.Module):
         self.sources = nn.Embedding(n_sources, WIDTH)
         self.gaps = nn.Linear(2 * WIDTH, 4 * width)
         self.form = nn.Parameter(torch.zeros(width, width))
-        self.alone = nn.Linear(2 * width, 1, bias=False)
+        self.add_module("alone", nn.Linear(2 * width, 1, bias=False))  # scores of single boundaries, by its stored name
         self.label_norm = nn.LayerNorm(width)
         self.labels = nn.Linear(width, n_chains)
         self.tag_hidden = nn.Linear(WIDTH, width)
@@ -94,7 +94,7 @@ class TeacherNetwork(nn.Module):
             self.shapes.weight.mul_(0.02)
             self.sources.weight.mul_(0.02)
             self.form.normal_(std=0.02)
-            self.alone.weight.zero_()
+            self.get_parameter("alone.weight").zero_()
 
     def forward(
         self,
@@ -110,7 +110,7 @@ class TeacherNetwork(nn.Module):
         ends = drop_heads(nn.functional.gelu(projected[:, :, : 2 * width]))
         left, right = ends[:, :, :width], ends[:, :, width:]
         form = left @ self.form.to(left.dtype)
-        weights = self.alone.weight[0].to(left.dtype)
+        weights = self.get_parameter("alone.weight")[0].to(left.dtype)
         spans = form @ right.transpose(1, 2) + (left @ weights[:width])[:, :, None]
         spans = spans + (right @ weights[width:])[:, None, :]
         return Scores(spans, projected[:, :, 2 * width : 3 * width], projected[:, :, 3 * width :], tags)

@@ -21,7 +21,7 @@ def found(text: str) -> list[str]:
 
 
 def letters(words: tuple[str, ...]) -> tuple[str, ...]:
-    """What makes two sentences the same: their words without signs, in lower case."""
+    """The words of a sentence without signs, in lower case, by which two sentences are the same."""
     return tuple(word.lower() for word in words if any(map(str.isalnum, word)))
 
 

@@ -163,7 +163,7 @@ def test_files_are_split_at_random_into_parts(tmp_path):
         split_files([file], {"train": 0}, tmp_path / "out")
 
 
-def test_names_that_no_model_may_have_are_told_before_training(tmp_path):
+def test_names_that_no_model_may_have_are_refused_before_training(tmp_path):
     file, tags = tmp_path / "all.mrg", tmp_path / "tags"
     file.write_text(f"( (S (NP (N cat)) ({'V' * 101} (V sat))) )\n", encoding="utf8")
     with pytest.raises(TrainingDataError, match=r"all\.mrg: a label is 'VVV.*of 1 to 100 characters.*; rename it"):

@@ -1,4 +1,4 @@
-"""Shards of a teacher's beliefs: kept, read, tagged again, learned from by taggers. None of it needs torch."""
+"""Shards of a teacher's span distributions: written, read, retagged, used to train taggers. None of it needs torch."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ ROOT = Path(__file__).resolve().parents[3]
 SAMPLE = ROOT / "assets" / "sample"
 
 
-def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
-    beliefs = made_shard(tmp_path / "made.00000.npz")
+def test_a_written_shard_is_read_back(tmp_path: Path) -> None:
+    distributions = made_shard(tmp_path / "made.00000.npz")
     shard = read_shard(tmp_path / "made.00000.npz")
     assert shard.chains == CHAINS and shard.tags == LISTS.tags
     assert [s.words for s in shard.sentences] == WORDS and [s.tags for s in shard.sentences] == TAGS
-    for sentence, belief in zip(shard.sentences, beliefs, strict=True):
-        starts, ends, chains, mass = sentence.distribution
-        assert np.stack([starts, ends], axis=1).tolist() == belief.spans.tolist()
-        assert chains.tolist() == belief.labels.tolist()
-        assert np.allclose(mass, belief.probs, atol=0.5 / LEVELS)
-        assert sentence.min_tag_prob == pytest.approx(belief.tag_probs.min(), abs=0.6 / LEVELS)
+    for sentence, distribution in zip(shard.sentences, distributions, strict=True):
+        starts, ends, chains, probs = sentence.distribution
+        assert np.stack([starts, ends], axis=1).tolist() == distribution.spans.tolist()
+        assert chains.tolist() == distribution.labels.tolist()
+        assert np.allclose(probs, distribution.probs, atol=0.5 / LEVELS)
+        assert sentence.min_tag_prob == pytest.approx(distribution.tag_probs.min(), abs=0.6 / LEVELS)
     save_shard(tmp_path / "none.npz", LISTS, [], [])
     assert read_shard(tmp_path / "none.npz").sentences == ()
 
 
-def test_who_reads_shards_needs_no_torch() -> None:
+def test_reading_shards_needs_no_torch() -> None:
     modules = "training.span.running, training.pos_tagger.treebanks, training.teacher.retagging, training.cli"
     code = f"import sys; sys.modules['torch'] = None; import {modules}; print('imported')\n"
     code += "sys.exit(training.cli.main(['teacher', 'evaluate', 'nothing', '--dev', 'nothing.mrg']))"
@@ -57,25 +57,25 @@ def test_who_reads_shards_needs_no_torch() -> None:
     [(), ("a", ""), ("a", "New York"), ("a", "b\n"), ("a", "b\u2028c"), ("a", "b\x85c"), ("a", "\xa0"), ("a",) * 256],
     ids=lambda words: ascii(words[1:2]),
 )
-def test_words_that_cannot_be_kept(words: tuple[str, ...], tmp_path: Path) -> None:
+def test_words_that_cannot_be_stored(words: tuple[str, ...], tmp_path: Path) -> None:
     rows = words, ("NN",) * len(words)
-    with pytest.raises(TrainingDataError, match=f"cannot store a sentence of {len(words)} words .*: it must have 1 to 255 words"):
+    with pytest.raises(TrainingDataError, match=rf"a sentence of {len(words)} words .*: it must have 1 to 255 words"):
         made_shard(tmp_path / "a.npz", [WORDS[0], rows[0]], [TAGS[0], rows[1]])
     assert not list(tmp_path.iterdir())
 
 
-def test_the_longest_sentence_that_is_kept(tmp_path: Path) -> None:
+def test_the_longest_sentence_that_can_be_stored(tmp_path: Path) -> None:
     n = 255
-    belief = MadeDistribution(
+    distribution = MadeDistribution(
         np.array([[0, n], [n - 1, n]]), np.array([3, 65535]), np.ones(2), np.zeros(n, dtype=np.int32), np.ones(n)
     )
-    save_shard(tmp_path / "a.npz", LISTS, [("go",) * n], [belief])
+    save_shard(tmp_path / "a.npz", LISTS, [("go",) * n], [distribution])
     (sentence,) = read_shard(tmp_path / "a.npz").sentences
     assert len(sentence.words) == n and sentence.min_tag_prob == 1.0
     assert [part.tolist() for part in sentence.distribution] == [[0, n - 1], [n, n], [3, 65535], [1.0, 1.0]]
 
 
-def test_a_damaged_shard_is_said(tmp_path: Path) -> None:
+def test_a_damaged_shard_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "made.00000.npz"
     made_shard(path)
     whole = path.read_bytes()
@@ -148,7 +148,25 @@ def test_taggers_learn_from_conllu(tmp_path: Path) -> None:
     assert Treebank.read(str(folder / "en-dev.conllu")).dev == [], "it is not read twice"
 
 
-def test_what_is_to_be_tagged_again(tmp_path: Path) -> None:
+def test_taggers_need_only_words_and_tags_of_conllu(tmp_path: Path) -> None:
+    rows = [(1, "Dogs", "NOUN", "_"), (2, "bark", "VERB", "_")]
+    path = tmp_path / "mine" / "my-train.conllu"
+    path.parent.mkdir()
+    path.write_text("".join(f"{i}\t{word}\t_\t{pos}\t{tag}\t_\t_\t_\t_\t_\n" for i, word, pos, tag in rows))
+    (sentence,) = Treebank.read(str(path), "upos").train
+    assert (sentence.words, sentence.tags) == (("Dogs", "bark"), ("NOUN", "VERB"))
+    with pytest.raises(TrainingDataError, match=r"no token has a tag in column 5 \(XPOS\);.*--tag-column upos"):
+        Treebank.read(str(path))
+    path.write_text(path.read_text().replace("NOUN\t_", "_\tNNS").replace("VERB\t_", "_\tVBP"))
+    assert Treebank.read(str(path)).train[0].tags == ("NNS", "VBP")
+    with pytest.raises(TrainingDataError, match=r"no token has a tag in column 4 \(UPOS\);.*--tag-column xpos"):
+        Treebank.read(str(path), "upos")
+    path.write_text("1\tDogs\n")
+    with pytest.raises(TrainingDataError, match=r"my-train\.conllu:1: 2 columns; CoNLL-U has 10"):
+        Treebank.read(str(path))
+
+
+def test_retagging_skips_finished_files(tmp_path: Path) -> None:
     shards, out = tmp_path / "shards", tmp_path / "out"
     for name in ("a", "b"):
         for number in range(3):
@@ -174,7 +192,7 @@ def test_what_is_to_be_tagged_again(tmp_path: Path) -> None:
         retag_tasks([out.parent / "tiny", tmp_path], out)
 
 
-def test_trees_without_a_folder_are_named_by_that_they_are_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trees_in_the_working_directory_are_named_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "tiny").mkdir()
     monkeypatch.chdir(tmp_path / "tiny")
     assert [task.out.name for task in retag_tasks([Path("train.mrg")], Path("out"))] == ["tiny.train.tags"]
@@ -203,15 +221,15 @@ def test_the_command_tags_again(nlp, tmp_path: Path, capsys: pytest.CaptureFixtu
     command += ["--skip-every", "2", "--out", str(tmp_path / "out")]
     assert main(command) == 0
     assert "2 of 2" in capsys.readouterr().out
-    kept, new = (read_shard(path) for path in shard_files(tmp_path / "out")["a"])
-    assert [s.tags for s in kept.sentences] == TAGS and new.sentences[3].tags == ("NN",)
+    copied, new = (read_shard(path) for path in shard_files(tmp_path / "out")["a"])
+    assert [s.tags for s in copied.sentences] == TAGS and new.sentences[3].tags == ("NN",)
     assert main(command) == 0 and capsys.readouterr().out == "", "nothing is left to do"
     later = (tmp_path / "out" / "a.00001.npz").stat().st_mtime + 1
     os.utime(tmp_path / "shards" / "a.00001.npz", (later, later))
     assert main(command) == 0 and "1 of 1" in capsys.readouterr().out, "what has changed is tagged again"
 
 
-def test_what_would_be_written_twice_is_refused(tmp_path: Path) -> None:
+def test_two_inputs_with_the_same_output_are_refused(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         made_shard(tmp_path / name / "a.00000.npz")
@@ -226,23 +244,23 @@ def test_the_trees_of_shards(tmp_path: Path, capsys: pytest.CaptureFixture) -> N
     trees = [sentence.tree for sentence in sentences]
     shard_of_trees(tmp_path / "x.00000.npz", sentences)
     assert [tree for tree, _ in shard_trees([tmp_path / "x.00000.npz"])] == trees
-    assert all(sure == pytest.approx(0.9, abs=0.01) for _, sure in shard_trees([tmp_path / "x.00000.npz"]))
+    assert all(p == pytest.approx(0.9, abs=0.01) for _, p in shard_trees([tmp_path / "x.00000.npz"]))
 
     words, tags = ("a", "b", "c"), ("X", "Y", "Z")
-    beliefs = (np.array([0, 0, 1, 0, 0]), np.array([3, 2, 3, 3, 1]), np.array([1, 2, 3, 4, 3]),
-               np.array([0.6, 0.5, 0.4, 0.3, 0.3]))  # fmt: skip
+    distribution = (np.array([0, 0, 1, 0, 0]), np.array([3, 2, 3, 3, 1]), np.array([1, 2, 3, 4, 3]),
+                    np.array([0.6, 0.5, 0.4, 0.3, 0.3]))  # fmt: skip
     chains = ((), ("S",), ("NP",), ("VP",), ("S", "X"))
-    found = best_tree(words, tags, beliefs, chains)
+    found = best_tree(words, tags, distribution, chains)
     assert found == (Tree(words, tags, ("TOP", "S", "NP"), (0, 0, 0), (3, 3, 2)), 0.5)
-    assert best_tree(words, tags, beliefs, chains, penalty=0.55)[0].labels == ("TOP", "S")
-    found = best_tree(words, tags, beliefs, chains, penalty=0.2)
+    assert best_tree(words, tags, distribution, chains, penalty=0.55)[0].labels == ("TOP", "S")
+    found = best_tree(words, tags, distribution, chains, penalty=0.2)
     assert found[0].labels == ("TOP", "S", "NP", "VP"), "as long as they do not cross"
 
     made_shard(tmp_path / "y.00000.npz")
     out = tmp_path / "trees.mrg"
     main(["teacher", "trees", str(tmp_path), "--out", str(out)])
     everything = out.read_text().splitlines()
-    assert (tmp_path / "trees.texts").read_text() == "x\ny\n", "what the texts' credits are found by"
+    assert (tmp_path / "trees.texts").read_text() == "x\ny\n", "the names by which the credits of texts are found"
     assert len(everything) == 30 + len(WORDS) and everything[:30] == [write_tree(tree) for tree in trees]
     main(["teacher", "trees", str(tmp_path), "--min-confidence", "0.89", "--out", str(out)])
     assert 30 <= len(out.read_text().splitlines()) < len(everything)
@@ -264,7 +282,7 @@ class CountingParser:
         ]
 
 
-def test_the_surest_trees_of_another_parser(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_the_trees_of_lowest_cost_to_another_parser(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     sentences = TreebankFile(SAMPLE / "train.mrg", limit=12).read()
     for name in ("x", "y"):
         shard_of_trees(tmp_path / f"{name}.00000.npz", sentences)
@@ -275,11 +293,13 @@ def test_the_surest_trees_of_another_parser(tmp_path: Path, capsys: pytest.Captu
         *(("x", cost) for cost in [*range(1, 9), 1, 1]), *[("y", 0.5)] * 12
     ]  # fmt: skip
     words = [sentence.tree.words for sentence in sentences]
-    kept = lowest_cost_trees(found, 0.5)
-    assert sorted(tree.words for tree in kept) == sorted(words[:3] + words[10:] + words), "five of ten and all equal"
-    assert lowest_cost_trees(found, 1.0) != [tree for _, tree, _ in found] and len(lowest_cost_trees(found, 1.0)) == len(found)
+    half = lowest_cost_trees(found, 0.5)
+    assert sorted(tree.words for tree in half) == sorted(words[:3] + words[10:] + words), "five of ten and all equal"
+    every = lowest_cost_trees(found, 1.0)
+    assert every != [tree for _, tree, _ in found] and len(every) == len(found)
     some = lowest_cost_trees(found, 1.0, max_trees=11)
-    assert len(some) == 5 + 6 and some == lowest_cost_trees(found, 1.0, max_trees=11) != lowest_cost_trees(found, 1.0, max_trees=11, seed=1)
+    assert len(some) == 5 + 6 and some == lowest_cost_trees(found, 1.0, max_trees=11)
+    assert some != lowest_cost_trees(found, 1.0, max_trees=11, seed=1)
 
     out = tmp_path / "trees.mrg"
     command = ["teacher", "trees", str(tmp_path), "--out", str(out)]
@@ -303,20 +323,21 @@ def test_another_parser_finds_the_trees(tmp_path: Path) -> None:
     assert (tmp_path / "trees.texts").read_text() == "x\n"
 
 
-def test_beliefs_are_mixed_with_those_of_another_parser() -> None:
+def test_distributions_are_interpolated_with_those_of_another_parser() -> None:
     chains = ((), ("S",), ("NP",), ("NP", "QP"))
-    beliefs = np.array([0, 0, 0, 1]), np.array([3, 2, 2, 3]), np.array([1, 3, 0, 2]), np.array([0.9, 0.5, 0.4, 0.004])
+    starts, ends = np.array([0, 0, 0, 1]), np.array([3, 2, 2, 3])
+    distribution = starts, ends, np.array([1, 3, 0, 2]), np.array([0.9, 0.5, 0.4, 0.004])
     other = {
         (0, 3, "TOP"): 1.0, (0, 3, "S"): 0.5, (0, 2, "NP"): 0.8, (0, 2, "QP"): 0.2, (0, 1, "VP"): 0.9,
         (2, 3, "NP"): 0.6,
     }  # fmt: skip
 
-    def told(share: float) -> dict[tuple[int, int, int], float]:
-        rows = zip(*(part.tolist() for part in interpolate(beliefs, chains, other, share)), strict=True)
-        return {(start, end, label): round(mass, 4) for start, end, label, mass in rows}
+    def interpolated_probs(weight: float) -> dict[tuple[int, int, int], float]:
+        rows = zip(*(part.tolist() for part in interpolate(distribution, chains, other, weight)), strict=True)
+        return {(start, end, label): round(prob, 4) for start, end, label, prob in rows}
 
-    assert told(0.25) == {
+    assert interpolated_probs(0.25) == {
         (0, 3, 1): 0.8, (0, 2, 3): 0.425, (0, 2, 0): 0.3, (0, 2, 2): 0.2, (2, 3, 2): 0.15,
-    }, "of NP over QP as much as of QP; VP is in no chain; what is hardly believed is left out"  # fmt: skip
-    assert told(0) == {(0, 3, 1): 0.9, (0, 2, 3): 0.5, (0, 2, 0): 0.4}
-    assert told(1) == {(0, 3, 1): 0.5, (0, 2, 3): 0.2, (0, 2, 2): 0.8, (2, 3, 2): 0.6}
+    }, "NP over QP counts as much as QP; no chain has VP; improbable spans are left out"  # fmt: skip
+    assert interpolated_probs(0) == {(0, 3, 1): 0.9, (0, 2, 3): 0.5, (0, 2, 0): 0.4}
+    assert interpolated_probs(1) == {(0, 3, 1): 0.5, (0, 2, 3): 0.2, (0, 2, 2): 0.8, (2, 3, 2): 0.6}

@@ -24,7 +24,7 @@ from training.data.spines import (
     replace_rare,
     report,
 )
-from training.loglinear_tagger.corpus import read_labelled
+from training.loglinear_tagger.corpus import read_label_file
 
 SAMPLE = Path(__file__).resolve().parents[3] / "assets" / "sample"
 TREES = (
@@ -150,9 +150,10 @@ def test_command(tmp_path, capsys):
     assert found["held_out"]["category"] == pytest.approx(779 / 783) and found["held_out"]["tokens"] == 783
     assert main(["spines", train, "--categories", "sided", "--json", str(out)]) == 0
     assert json.loads(out.read_text())["held_out"] is None
-    sided = json.loads(out.read_text())["inventory"]
-    assert sided["categories"] > found["inventory"]["categories"] and sided["tokens"] == found["inventory"]["tokens"]
-    assert sided["entropy"] > found["inventory"]["entropy"] and "(-" in sided["frequent"]
+    directional = json.loads(out.read_text())["inventory"]
+    assert directional["categories"] > found["inventory"]["categories"]
+    assert directional["tokens"] == found["inventory"]["tokens"]
+    assert directional["entropy"] > found["inventory"]["entropy"] and "(-" in directional["frequent"]
 
 
 def test_rare_categories_become_the_frequent_one_of_the_tag():
@@ -179,11 +180,11 @@ def test_command_writes_what_the_tagger_learns_from(tmp_path, capsys, categories
     trees, out = tmp_path / "trees.mrg", tmp_path / "new" / "labels.txt"
     trees.write_text("\n".join(TREES))
     assert main(["spines", str(trees), "--categories", categories, "--write", str(out)]) == 0
-    read = read_labelled(out)
+    read = read_label_file(out)
     assert read[0] == (("the", "cat", "slept", "."), ("DT", "NN", "VBD", "."), tuple(expected))
     assert [len(sentence.labels) for sentence in read] == [4, 5, 4]
     assert main(["spines", str(trees), "--categories", categories, "--min-count", "3", "--write", str(out)]) == 0
-    frequent = [label for sentence in read_labelled(out) for label in sentence.labels]
+    frequent = [label for sentence in read_label_file(out) for label in sentence.labels]
     assert all(frequent.count(label) >= 3 for label in frequent)
     assert len(set(frequent)) < len({label for sentence in read for label in sentence.labels})
     capsys.readouterr()

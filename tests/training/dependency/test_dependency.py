@@ -55,16 +55,18 @@ def test_options_are_checked(given: dict, message: str) -> None:
 @pytest.mark.parametrize("method", ["perceptron", "mira"])
 def test_a_stage_is_the_mean_of_its_members(method: str, tmp_path: Path) -> None:
     options = replace(FEW, stages=1, members=3, method=method)
-    told: list[dict] = []
-    model = train_dependency_model(sentences(), sentences()[:4], options, tmp_path, {}, None, lambda **facts: told.append(facts))
+    logged: list[dict] = []
+    model = train_dependency_model(
+        sentences(), sentences()[:4], options, tmp_path, {}, None, lambda **facts: logged.append(facts)
+    )
     examples = examples_of(sentences())
     keys = feature_keys(examples)
     members = list(members_weights(tmp_path / "stage0", [(0, member) for member in range(3)]))
     listed = open_listing(tmp_path / "stage0")
     for member, weights in enumerate(members):
-        alone, wrong = learn(listed, len(keys), options, (0, member), np.arange(len(examples)))
-        assert np.array_equal(alone, weights.astype(np.float32)) and weights.any()
-        (fact,) = [fact for fact in told if fact.get("member") == member + 1]
+        single, wrong = learn(listed, len(keys), options, (0, member), np.arange(len(examples)))
+        assert np.array_equal(single, weights.astype(np.float32)) and weights.any()
+        (fact,) = [fact for fact in logged if fact.get("member") == member + 1]
         assert fact["wrong_links"] == wrong
     assert not np.array_equal(members[0], members[1]), "each has shuffles of its own"
     stage = pack_links(keys, sum(members) / 3)
@@ -72,11 +74,11 @@ def test_a_stage_is_the_mean_of_its_members(method: str, tmp_path: Path) -> None
     table = make_families(keys)
     mean = table.weights(sum(members) / 3)
     right = sum(int((tree_heads(e, table.rows, mean, True) == e.heads)[1:].sum()) for e in examples_of(sentences())[:4])
-    (last,) = [fact for fact in told if fact.get("member") == 3]
+    (last,) = [fact for fact in logged if fact.get("member") == 3]
     assert last["mean_uas"] == pytest.approx(100 * right / sum(len(s.heads) for s in sentences()[:4]))
 
 
-def test_as_many_stages_are_kept_as_are_best_on_dev(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_stages_is_the_best_on_dev(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     train, dev = sentences(), sentences()[:6]
     whole = DependencyParser(train_dependency_model(train, [], FEW, tmp_path / "whole", {}))
     rates = [attachment_scores(whole.with_settings(stages=k), dev).to_dict()["all"]["uas"] for k in (1, 2)]
@@ -85,16 +87,16 @@ def test_as_many_stages_are_kept_as_are_best_on_dev(tmp_path: Path, monkeypatch:
     assert model.meta["dev"]["all"]["uas"] == max(rates)
     for better in (1, 2):
         report = attachment_scores(whole, dev)
-        kept = []
+        evaluated_stages = []
 
-        def judged(parser, given, report=report, better=better, kept=kept):
+        def fake_scores(parser, given, report=report, better=better, evaluated_stages=evaluated_stages):
             number = 2 if parser.settings.stages == 2 else 1
-            kept.append(number)
+            evaluated_stages.append(number)
             return attachment_scores(whole, given) if number == better else AttachmentReport()
 
-        monkeypatch.setattr(training.dependency.fitting, "judge", judged)
+        monkeypatch.setattr(training.dependency.fitting, "attachment_scores", fake_scores)
         found = train_dependency_model(train, dev, FEW, tmp_path / "dev", {})
-        assert kept == [1, 2] and len(found.stages) == better
+        assert evaluated_stages == [1, 2] and len(found.stages) == better
         assert all(np.array_equal(a.keys, b.keys) for a, b in zip(found.stages, whole.model.stages, strict=False))
         assert found.meta["dev"] == report.to_dict()
 
@@ -135,10 +137,10 @@ def test_a_run_that_was_killed_goes_on_to_the_same_bytes(
 
 def test_processes_learn_the_same(tmp_path: Path) -> None:
     options = replace(FEW, stages=1)
-    alone = train_dependency_model(sentences(), [], options, tmp_path / "one", {})
+    single = train_dependency_model(sentences(), [], options, tmp_path / "one", {})
     with worker_pool(2) as pool:
         together = train_dependency_model(sentences(), [], options, tmp_path / "two", {}, pool)
-    assert write_model(alone) == write_model(together)
+    assert write_model(single) == write_model(together)
 
 
 def test_a_workdir_of_another_run_is_refused(tmp_path: Path) -> None:
@@ -242,8 +244,10 @@ def test_guides_come_from_learners_of_the_other_folds(tmp_path: Path, monkeypatc
 def test_there_must_be_something_to_learn_from(tmp_path: Path) -> None:
     with pytest.raises(TrainingDataError, match=r"no training sentence has at most 100 tokens \(max_words\)"):
         train_dependency_model([], [], FEW, tmp_path, {})
-    with pytest.raises(TrainingDataError, match="of at most 2 tokens"):
-        train_dependency_model([s for s in sentences() if len(s.heads) > 2], [], replace(FEW, max_words=2), tmp_path, {})
+    with pytest.raises(TrainingDataError, match="has at most 2 tokens"):
+        train_dependency_model(
+            [s for s in sentences() if len(s.heads) > 2], [], replace(FEW, max_words=2), tmp_path, {}
+        )
 
 
 def test_most_features_are_kept_or_not(tmp_path: Path) -> None:
@@ -258,7 +262,7 @@ def test_most_features_are_kept_or_not(tmp_path: Path) -> None:
 def test_the_command_learns_the_sample_of_dependencies(
     decoder: str, tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
-    command = ["bpm", "--train", str(CONLLU), "--dev", str(CONLLU), "--decoder", decoder, "--source", "pos+tag"]
+    command = ["train-bpm", "--train", str(CONLLU), "--dev", str(CONLLU), "--decoder", decoder, "--source", "pos+tag"]
     command += ["--stem", "lemma", "--workers", "1", "--license", "CC0 1.0", "--name", "small", "--credit", "us"]
     command += ["--set", "members=3", "epochs=5", "folds=2", "guide_members=1", "label_epochs=8", "seed=1"]
     assert main([*command, "--out", str(tmp_path / "a.model"), "--workdir", str(tmp_path / "work")]) == 0
@@ -285,7 +289,17 @@ def test_the_command_learns_the_sample_of_dependencies(
 @pytest.mark.parametrize("decoder", [pytest.param("projective", marks=pytest.mark.slow), "spanning"])
 def test_the_command_learns_the_sample_treebank(decoder: str, tmp_path: Path) -> None:
     train = f"{SAMPLE / 'train.mrg'},limit=120"
-    command = ["bpm", "--train", train, "--decoder", decoder, "--workers", "2", "--out", str(tmp_path / "a.model")]
+    command = [
+        "train-bpm",
+        "--train",
+        train,
+        "--decoder",
+        decoder,
+        "--workers",
+        "2",
+        "--out",
+        str(tmp_path / "a.model"),
+    ]
     command += ["--set", "members=2", "epochs=3", "folds=2", "guide_members=1", "label_members=1"]
     assert main(command) == 0
     parser = load_dependency_parser(tmp_path / "a.model")
@@ -308,6 +322,6 @@ def test_the_command_says_what_cannot_be_used(tmp_path: Path, capsys: pytest.Cap
         (["--train", str(tmp_path / "none.conllu")], "none.conllu: No such file"),
         (["--train", str(tmp_path / "none.mrg")], "there is no file"),
     ):
-        assert main(["bpm", *given, *out]) == 1
+        assert main(["train-bpm", *given, *out]) == 1
         assert message in capsys.readouterr().err
     assert not (tmp_path / "a.model").exists()

@@ -50,9 +50,9 @@ def test_a_label_is_what_the_parser_reads(rules: TextRules, wanted: tuple[str, .
 
 
 def test_tags_are_of_taggers_that_have_not_seen_the_sentence(tmp_path: Path) -> None:
-    train, dev, told = trees(45), trees(60)[45:], []
+    train, dev, logged = trees(45), trees(60)[45:], []
     found, tagger = jackknife_tags(
-        train, TextRules(), 4, tmp_path / "a", 2, lambda **facts: told.append(facts), {"lang": "en"}, QUICK
+        train, TextRules(), 4, tmp_path / "a", 2, lambda **facts: logged.append(facts), {"lang": "en"}, QUICK
     )
     gold = [LabelledSentence(tuple(s.columns.words), (), part_labels(s, TextRules())) for s in train]
     own = fit_tagger((*gold[:10], *gold[20:]), (), QUICK, tmp_path / "own", {})
@@ -60,7 +60,7 @@ def test_tags_are_of_taggers_that_have_not_seen_the_sentence(tmp_path: Path) -> 
     right = [
         a == b for s, t in zip(train, found, strict=True) for a, b in zip(s.columns.tags, t.columns.tags, strict=True)
     ]
-    (said,) = [facts for facts in told if "tags_accuracy" in facts]
+    (said,) = [facts for facts in logged if "tags_accuracy" in facts]
     assert said["tags_words"] == len(right) and said["tags_accuracy"] == pytest.approx(sum(right) / len(right))
     assert said["tags_accuracy"] == pytest.approx(0.618, abs=0.001)
     assert tagger.model.meta["lang"] == "en" and tagger.model.meta["jackknifed"] == said["tags_accuracy"]
@@ -72,20 +72,24 @@ def test_tags_are_of_taggers_that_have_not_seen_the_sentence(tmp_path: Path) -> 
 def test_the_command_learns_from_predicted_tags(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     train, dev = f"{SAMPLE / 'train.mrg'},limit=120", f"{SAMPLE / 'dev.mrg'},limit=30"
     out = tmp_path / "a.model"
-    command = ["bpm", "--train", train, "--dev", dev, "--jackknife", "3", "--workers", "1", "--out", str(out)]
+    command = ["train-bpm", "--train", train, "--dev", dev, "--jackknife", "3", "--workers", "1", "--out", str(out)]
     command += ["--set", "members=1", "epochs=2", "stages=1", "label_members=1"]
     assert main([*command, "--workdir", str(tmp_path / "work")]) == 0
     parser, tagger = load_dependency_parser(out), load_tagger(tmp_path / "a.tagger")
     assert parser.meta["tags"] == "jackknifed, 3 folds" and tagger.model.meta["lang"] == "en"
     held = read_treebank_file(dev, "en")
-    assert parser.meta["dev"] == attachment_scores(parser, retag_sentences(tagger, held)).to_dict() != attachment_scores(parser, held).to_dict()
+    assert (
+        parser.meta["dev"]
+        == attachment_scores(parser, retag_sentences(tagger, held)).to_dict()
+        != attachment_scores(parser, held).to_dict()
+    )
     facts = [json.loads(line) for line in (tmp_path / "work" / "log.jsonl").read_text().splitlines()]
     assert sorted(fact["fold"] for fact in facts if "fold" in fact and "words" in fact) == [0, 1, 2]
     first = out.read_bytes()
     assert main([*command, "--workdir", str(tmp_path / "work")]) == 0 and out.read_bytes() == first
     capsys.readouterr()
     measured = tmp_path / "scores.json"
-    assert main(["bpm-evaluate", str(out), dev, "--tagger", str(tmp_path / "a.tagger"), "--json", str(measured)]) == 0
+    assert main(["evaluate-bpm", str(out), dev, "--tagger", str(tmp_path / "a.tagger"), "--json", str(measured)]) == 0
     assert json.loads(measured.read_text()) == parser.meta["dev"]
 
 
@@ -98,6 +102,6 @@ def test_the_command_says_which_tags_cannot_be_used(tmp_path: Path, capsys: pyte
         (["--jackknife", "2", "--tagger", "embedded"], "leave one of them out"),
         (["--tagger", str(CONLLU)], "dependencies.conllu"),
     ):
-        assert main(["bpm", *given, *out]) == 1
+        assert main(["train-bpm", *given, *out]) == 1
         assert message in capsys.readouterr().err
     assert not list(tmp_path.iterdir())

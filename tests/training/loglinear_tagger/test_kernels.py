@@ -1,4 +1,5 @@
-"""What trains taggers against the slow way: counts, passes of online learners, gradients, minimisers."""
+"""Training of taggers compared with slow reference implementations: counts, passes of online learners, gradients,
+minimisers."""
 
 from __future__ import annotations
 
@@ -107,8 +108,8 @@ def test_the_gradient_is_that_of_the_likelihood() -> None:
         atoms, gold = parts.encode(words, tags), parts.labels.encode(labels).tolist()
         last, second = 1, 1
         for place, allowed in enumerate(allowed_labels(parts, atoms)):
-            chances = slow.distribution(atoms.tolist(), place + 2, last, second, by_key, allowed, 1.0)
-            wanted += math.log(chances[gold[place]])
+            probs = slow.distribution(atoms.tolist(), place + 2, last, second, by_key, allowed, 1.0)
+            wanted += math.log(probs[gold[place]])
             last, second = gold[place] + 2, last
     function(weights)
     assert function.likelihood == pytest.approx(wanted)

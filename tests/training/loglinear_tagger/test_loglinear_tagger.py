@@ -19,7 +19,7 @@ from tests.tagger_models import SENTENCES, random_tagger
 from training.cli import main
 from training.data.corpus import read_treebank
 from training.loglinear_tagger import learners
-from training.loglinear_tagger.corpus import LabelledSentence, format_labelled, read_labelled
+from training.loglinear_tagger.corpus import LabelledSentence, format_labelled, read_label_file
 from training.loglinear_tagger.fitting import evaluate_tagger, fit_scale, fit_tagger
 from training.loglinear_tagger.options import ESTIMATORS, SequenceOptions
 
@@ -40,12 +40,12 @@ def sample(part: str, limit: int = 400) -> tuple[LabelledSentence, ...]:
 def test_files_come_back(tmp_path) -> None:
     path = tmp_path / "labels.tsv"
     path.write_text(format_labelled(SENTENCES), encoding="utf8")
-    assert read_labelled(path) == SENTENCES
+    assert read_label_file(path) == SENTENCES
     path.write_text("\n\n" + path.read_text().replace("\n", "\r\n").rstrip(), encoding="utf8")
-    assert read_labelled(path) == SENTENCES, "other line ends, no blank line at the end"
-    bare = [sentence._replace(tags=()) for sentence in SENTENCES]
-    path.write_text(format_labelled(bare), encoding="utf8")
-    assert read_labelled(path) == bare
+    assert read_label_file(path) == SENTENCES, "other line ends, no blank line at the end"
+    untagged = [sentence._replace(tags=()) for sentence in SENTENCES]
+    path.write_text(format_labelled(untagged), encoding="utf8")
+    assert read_label_file(path) == untagged
 
 
 @pytest.mark.parametrize(
@@ -56,19 +56,19 @@ def test_lines_of_another_form_are_refused(tmp_path, text: str, place: str) -> N
     path = tmp_path / "labels.tsv"
     path.write_text(text)
     if not place:
-        assert read_labelled(path) == [LabelledSentence(("a",), (), ("DT",))]
+        assert read_label_file(path) == [LabelledSentence(("a",), (), ("DT",))]
         return
     with pytest.raises(TrainingDataError, match=f"labels.tsv{place}: .* is not of the form word<TAB>tag<TAB>label"):
-        read_labelled(path)
+        read_label_file(path)
 
 
 def test_files_that_cannot_be_read_are_said(tmp_path) -> None:
     path = tmp_path / "labels.tsv"
     with pytest.raises(TrainingDataError, match="cannot read the labels"):
-        read_labelled(path)
+        read_label_file(path)
     path.write_bytes(b"\xff\xfe\t\xff")
     with pytest.raises(TrainingDataError, match="give a UTF-8 file"):
-        read_labelled(path)
+        read_label_file(path)
 
 
 # ---- training ----
@@ -89,17 +89,17 @@ def baseline(train: tuple[LabelledSentence, ...], test: tuple[LabelledSentence, 
 def test_every_estimator_beats_the_baseline(tmp_path, estimator: str) -> None:
     train, dev = sample("train"), sample("dev")
     options = replace(QUICK, estimator=estimator, epochs=6, iterations=30)
-    told: list[dict] = []
-    model = fit_tagger(train, dev, options, tmp_path, {}, 2, lambda **facts: told.append(facts))
+    logged: list[dict] = []
+    model = fit_tagger(train, dev, options, tmp_path, {}, 2, lambda **facts: logged.append(facts))
     scores = evaluate_tagger(SequenceTagger(model), dev)
     assert scores["accuracy"] > baseline(train, dev) + 0.05
-    offered = [scores["betas"][beta] for beta in ("0.075", "0.01", "0.001")]
-    assert scores["accuracy"] < offered[0]["accuracy"] < offered[2]["accuracy"] <= 1
-    assert 1 < offered[0]["labels"] < offered[1]["labels"] < offered[2]["labels"]
+    by_beta = [scores["betas"][beta] for beta in ("0.075", "0.01", "0.001")]
+    assert scores["accuracy"] < by_beta[0]["accuracy"] < by_beta[2]["accuracy"] <= 1
+    assert 1 < by_beta[0]["labels"] < by_beta[1]["labels"] < by_beta[2]["labels"]
     assert (model.scale == 1.0) == (estimator in ("gis", "lbfgs"))
-    gains = [facts["objective"] for facts in told if "objective" in facts]
+    gains = [facts["objective"] for facts in logged if "objective" in facts]
     assert gains == sorted(gains), "GIS and L-BFGS never lose"
-    errors = [facts["wrong"] for facts in told if "wrong" in facts]
+    errors = [facts["wrong"] for facts in logged if "wrong" in facts]
     assert not errors or errors[-1] < errors[0]
 
 
@@ -115,10 +115,10 @@ def test_a_killed_run_ends_with_the_same_bytes(tmp_path, estimator: str, after: 
 
     with pytest.raises(KeyboardInterrupt):
         fit_tagger(train, (), options, tmp_path / "part", {}, 1, stop)
-    told: list[dict] = []
-    again = fit_tagger(train, (), options, tmp_path / "part", {}, 2, lambda **facts: told.append(facts))
+    logged: list[dict] = []
+    again = fit_tagger(train, (), options, tmp_path / "part", {}, 2, lambda **facts: logged.append(facts))
     assert write_model(again) == whole
-    assert min(facts.get("epoch", facts.get("iteration", 99)) for facts in told) > 1, "not from the start"
+    assert min(facts.get("epoch", facts.get("iteration", 99)) for facts in logged) > 1, "not from the start"
     with pytest.raises(TrainingDataError, match=r"holds a run with other options\.cutoff"):
         fit_tagger(train, (), replace(options, cutoff=5), tmp_path / "part", {})
     with pytest.raises(TrainingDataError, match="holds a run with other sentences"):
@@ -204,10 +204,14 @@ def write(path: Path, sentences: tuple[LabelledSentence, ...]) -> Path:
 def test_the_command_trains_and_prints_scores(tmp_path, capsys) -> None:
     train, dev = (str(write(tmp_path / part, sample(part, 40))) for part in ("train", "dev"))
     out = tmp_path / "tagger.model"
-    command = ["tagger-fit", "--train", train, "--dev", dev, "--out", str(out), "--set", "epochs=2"]
+    command = ["train-spine-tagger", "--train", train, "--dev", dev, "--out", str(out), "--set", "epochs=2"]
     assert main([*command, "--betas", "0.1", "0.01", "--name", "tiny"]) == 0
     printed = capsys.readouterr().out
-    assert "accuracy" in printed and "beta 0.1: candidates include the right label" in printed and "beta 0.001" not in printed
+    assert (
+        "accuracy" in printed
+        and "beta 0.1: candidates include the right label" in printed
+        and "beta 0.001" not in printed
+    )
     tagger = load_tagger(out)
     assert tagger.meta["name"] == "tiny" and tagger.meta["options"]["epochs"] == 2
     assert tagger.meta["dev"]["words"] == sum(len(s.words) for s in sample("dev", 40))
@@ -218,9 +222,9 @@ def test_the_command_trains_and_prints_scores(tmp_path, capsys) -> None:
 def test_the_command_labels_its_own_training_sentences(tmp_path, capsys) -> None:
     sentences = sample("train", 45)
     train, out = write(tmp_path / "train", sentences), tmp_path / "labelled"
-    command = ["tagger-fit", "--train", str(train), "--out", str(out), "--set", "epochs=2", "--jackknife", "4"]
+    command = ["train-spine-tagger", "--train", str(train), "--out", str(out), "--set", "epochs=2", "--jackknife", "4"]
     assert main([*command, "--workdir", str(tmp_path / "work"), "--workers", "2"]) == 0
-    found = read_labelled(out)
+    found = read_label_file(out)
     assert [s[:2] for s in found] == [s[:2] for s in sentences] and found != list(sentences)
     right = sum(a == b for s, t in zip(found, sentences, strict=True) for a, b in zip(s.labels, t.labels, strict=True))
     n = sum(len(s.words) for s in sentences)
@@ -248,13 +252,13 @@ def test_the_command_labels_its_own_training_sentences(tmp_path, capsys) -> None
 def test_bad_arguments_of_the_command(tmp_path, capsys, arguments: list[str], message: str) -> None:
     train = write(tmp_path / "train", sample("train", 20))
     given = [argument.format(train) for argument in arguments]
-    assert main(["tagger-fit", *given, "--out", str(tmp_path / "out")]) == 1
+    assert main(["train-spine-tagger", *given, "--out", str(tmp_path / "out")]) == 1
     assert message in capsys.readouterr().err and not (tmp_path / "out").exists()
 
 
-def test_passes_note_no_more_pairs_than_there_is_room(tmp_path, monkeypatch) -> None:
+def test_passes_note_at_most_the_allowed_number_of_new_pairs(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(learners, "_MAX_MISSING", 10)
-    told: list[dict] = []
-    fit_tagger(sample("train", 40), (), QUICK, tmp_path, {}, 1, lambda **facts: told.append(facts))
-    pairs = [facts["pairs"] for facts in told if "pairs" in facts]
+    logged: list[dict] = []
+    fit_tagger(sample("train", 40), (), QUICK, tmp_path, {}, 1, lambda **facts: logged.append(facts))
+    pairs = [facts["pairs"] for facts in logged if "pairs" in facts]
     assert 0 < pairs[1] - pairs[0] <= 10

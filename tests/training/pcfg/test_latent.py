@@ -280,9 +280,9 @@ def test_a_latent_model_parses_better_than_its_treebank_grammar(latent_model):
 
     own, given = (PcfgParser(latent_model, PcfgSettings(tags=tags)) for tags in ("own", "given"))
     plain = PcfgParser(replace(latent_model, latent=(), pruners=()), PcfgSettings(tags="given"))
-    alone = PcfgParser(replace(latent_model, latent=latent_model.latent[:1], pruners=()), PcfgSettings(tags="given"))
+    single = PcfgParser(replace(latent_model, latent=latent_model.latent[:1], pruners=()), PcfgSettings(tags="given"))
     f1 = scored(given)
-    found = [f1, scored(alone), scored(own), scored(plain)]
+    found = [f1, scored(single), scored(own), scored(plain)]
     assert found == pytest.approx([0.798, 0.782, 0.696, 0.678], abs=0.01)
     assert PcfgParser(latent_model)._uses_given_tags is False
 
@@ -343,7 +343,7 @@ def test_the_same_number_of_values_for_every_symbol():
         ({"cycles": 9}, "cycles is 9; it must be a whole number from 0 to 8"),
         ({"values": 0}, "values is 0"),
         ({"hold_out": 1}, "hold_out is 1, which leaves no training tree"),
-        ({"merge_fraction": 1.0}, "merge_share is 1.0; it must be a number from 0 to below 1"),
+        ({"merge_fraction": 1.0}, "merge_fraction is 1.0; it must be a number from 0 to below 1"),
         ({"noise": True}, "noise is True"),
         ({"smooth_rules": 1.5}, "smooth_rules is 1.5"),
         ({"seeds": ()}, "no seeds"),
@@ -366,12 +366,12 @@ def test_the_command(tmp_path, capsys):
     from training.cli import main
 
     out = tmp_path / "latent.model"
-    command = ["pcfgla", "--train", f"{SAMPLE / 'train.mrg'},limit=60", "--cycles", "1", "--iterations", "4"]
+    command = ["train-pcfgla", "--train", f"{SAMPLE / 'train.mrg'},limit=60", "--cycles", "1", "--iterations", "4"]
     assert main([*command, "--workdir", str(tmp_path / "work"), "--out", str(out)]) == 0
     printed = capsys.readouterr().out
     assert "step merge" in printed and "latent values" in printed and "MB, from 60 sentences" in printed
     assert main(["evaluate", str(out), f"{SAMPLE / 'dev.mrg'},limit=5"]) == 0
     assert "gold" in capsys.readouterr().out
-    assert main(["pcfgla", "--out", str(out)]) == 1
+    assert main(["train-pcfgla", "--out", str(out)]) == 1
     assert main([*command, "--threads", "0", "--out", str(out)]) == 1
     assert "no training data" in capsys.readouterr().err

@@ -77,9 +77,9 @@ def test_lists_of_the_best_trees(model, single, decoder, several):
 @compiled
 def test_posteriors_are_means_over_grammars(model, single):
     other = replace(model, latent=model.latent[1:])
-    both, *alone = (PcfgParser(replace(m, pruners=()), PcfgSettings(prune=1e-6)) for m in (model, single, other))
+    both, *parsers = (PcfgParser(replace(m, pruners=()), PcfgSettings(prune=1e-6)) for m in (model, single, other))
     s = sentences()[1]
-    one, two = (parser.span_posteriors(s.tree.words, s.tags) for parser in alone)
+    one, two = (parser.span_posteriors(s.tree.words, s.tags) for parser in parsers)
     for key, p in both.span_posteriors(s.tree.words, s.tags).items():
         assert p == pytest.approx((one.get(key, 0.0) + two.get(key, 0.0)) / 2, abs=1e-5)
     assert one[0, len(s.tags), "TOP"] == pytest.approx(1.0, abs=1e-5)
@@ -126,7 +126,7 @@ def test_the_commands(tmp_path, capsys):
     from training.cli import main
 
     out, dev = tmp_path / "latent.model", f"{SAMPLE / 'dev.mrg'},limit=4"
-    command = ["pcfgla", "--train", f"{SAMPLE / 'train.mrg'},limit=60", "--cycles", "1", "--iterations", "4"]
+    command = ["train-pcfgla", "--train", f"{SAMPLE / 'train.mrg'},limit=60", "--cycles", "1", "--iterations", "4"]
     assert main([*command, "--workdir", str(tmp_path / "work"), "--out", str(out)]) == 0
     assert main(["evaluate", str(out), dev, "--decoder", "rerank"]) == 1
     assert "needs a candidate grammar" in capsys.readouterr().err

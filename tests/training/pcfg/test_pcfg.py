@@ -157,7 +157,7 @@ def expansions(tree: Tree) -> list[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("binarisation", BINARISATIONS)
-def test_with_all_children_remembered_it_is_the_grammar_of_long_rules(binarisation, sample):
+def test_an_infinite_horizontal_order_gives_the_grammar_of_long_rules(binarisation, sample):
     """Product over the binarised rules = product of the long rules' relative frequencies."""
     markov = Markov(1, None, binarisation, 1)
     trees = [training_tree(sentence, Recipe.PLAIN) for sentence in sample]
@@ -291,7 +291,7 @@ def test_bad_data(sample):
 
 
 def run_command(*arguments: str) -> None:
-    options = build_parser().parse_args(["pcfg", *arguments])
+    options = build_parser().parse_args(["train-pcfg", *arguments])
     options.call(options)
 
 

@@ -36,7 +36,7 @@ def test_steps_of_adam(size: int) -> None:
             assert np.allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
-def test_rows_that_a_batch_has_not_met_are_left_alone() -> None:
+def test_rows_that_do_not_occur_in_a_batch_stay_unchanged() -> None:
     rng = np.random.default_rng(0)
     arrays = [numbers(rng, 6, 4), numbers(rng, 6, 4), numbers(rng, 6, 4), np.abs(numbers(rng, 6, 4))]
     before = [array.copy() for array in arrays]

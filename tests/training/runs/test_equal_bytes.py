@@ -20,8 +20,8 @@ MEMBERS = ["--set", "members=3", "epochs=2", "folds=2", "guide_members=1", "labe
 COMMANDS = {
     "fit": (["train-boosted", "--train", TREES, "--dev", FEW], ["--set", "n_workers={}"]),
     "span": (["train-span", "--train", TREES, "--dev", FEW, "--seeds", "0", "1", *SPAN], ["--workers", "{}"]),
-    "pcfgla": (["pcfgla", "--train", TREES, "--cycles", "2", "--iterations", "3"], ["--threads", "{}"]),
-    "bpm": (["bpm", "--train", str(SAMPLE / "dependencies.conllu"), *MEMBERS], ["--workers", "{}"]),
+    "pcfgla": (["train-pcfgla", "--train", TREES, "--cycles", "2", "--iterations", "3"], ["--threads", "{}"]),
+    "bpm": (["train-bpm", "--train", str(SAMPLE / "dependencies.conllu"), *MEMBERS], ["--workers", "{}"]),
 }
 
 

@@ -45,7 +45,9 @@ def test_a_full_disk_leaves_what_there_was(tmp_path, monkeypatch):
     before = path.read_bytes()
     monkeypatch.setattr(os, "fsync", full)
     for write in (lambda: save_arrays(path, {"a": np.arange(4)}), lambda: write_atomically(path, b"x")):
-        with pytest.raises(TrainingDataError, match=r"cannot write .*state\.npz: No space left .*; free some disk space"):
+        with pytest.raises(
+            TrainingDataError, match=r"cannot write .*state\.npz: No space left .*; free some disk space"
+        ):
             write()
         assert path.read_bytes() == before and [one.name for one in path.parent.iterdir()] == ["state.npz"]
 
@@ -132,7 +134,7 @@ def test_one_run_at_a_time(tmp_path):
         pass
 
 
-def test_a_decorated_function_has_its_folder_alone(tmp_path):
+def test_a_decorated_function_locks_its_folder(tmp_path):
     held = lock_module._holders
 
     @lock_dir("workdir")
@@ -159,10 +161,10 @@ def test_killed_workers_and_full_disks_are_said(capsys):
         with worker_pool(1) as pool:
             list(pool.map(_end, [1]))
 
-    assert cli._run_guarded(killed) == 1
+    assert cli._run_reporting_errors(killed) == 1
     error = capsys.readouterr().err
     assert "a worker process died before it finished" in error and "repeat the command" in error
-    assert cli._run_guarded(full) == 1
+    assert cli._run_reporting_errors(full) == 1
     assert "No space left on device; free some disk space" in capsys.readouterr().err
 
 

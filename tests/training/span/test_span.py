@@ -169,11 +169,15 @@ def test_derivatives_of_the_reader_are_those_of_small_changes() -> None:
 @pytest.mark.kernel
 def test_steps_learn_the_batch() -> None:
     words, chains, batch = examples()
-    trainer = SpanTrainer(init_span_values(words.size, len(chains), SMALL, np.random.default_rng(0)), Dropout(0, 0, 0), 0.9)
+    trainer = SpanTrainer(
+        init_span_values(words.size, len(chains), SMALL, np.random.default_rng(0)), Dropout(0, 0, 0), 0.9
+    )
     losses = [sum(trainer.step(batch, np.random.default_rng(k), 0.02)) for k in range(60)]
     assert losses[-1] < 0.2 < losses[0]
     state = trainer.state()
-    other = SpanTrainer(init_span_values(words.size, len(chains), SMALL, np.random.default_rng(5)), Dropout(0, 0, 0), 0.9)
+    other = SpanTrainer(
+        init_span_values(words.size, len(chains), SMALL, np.random.default_rng(5)), Dropout(0, 0, 0), 0.9
+    )
     other.restore(state)
     assert other.steps == 60 and all(np.array_equal(other.values[k], v) for k, v in trainer.values.items())
 
@@ -219,9 +223,9 @@ def test_a_run_that_was_killed_within_a_pass_goes_on_to_the_same_arrays(at: int,
     with pytest.raises(Killed):
         train_network(material, options, 0, tmp_path / "cut", killed)
     assert seen[-1]["epoch"] % 1 and seen[-1]["step"] < seen[-1]["of"], "within a pass"
-    told: list[dict] = []
-    train_network(material, options, 0, tmp_path / "cut", lambda **facts: told.append(facts))
-    assert told[0]["resumed"] == seen[-1]["step"], "what was told is kept"
+    logged: list[dict] = []
+    train_network(material, options, 0, tmp_path / "cut", lambda **facts: logged.append(facts))
+    assert logged[0]["resumed"] == seen[-1]["step"], "what was told is kept"
     with np.load(tmp_path / "whole" / "network0.npz") as whole, np.load(tmp_path / "cut" / "network0.npz") as cut:
         assert set(whole) == set(cut)
         assert all(whole[name].tobytes() == cut[name].tobytes() for name in whole)
@@ -308,7 +312,16 @@ def test_a_network_of_another_size_is_refused() -> None:
 def test_the_command_learns_the_sample(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     settings = ["--set", "shape.width=16", "--set", "shape.units=16", "--set", "shape.projection=16"]
     settings += ["--set", "epochs=25", "--set", "batch_tokens=60", "--set", "warmup_steps=10", "--set", "eval_every=25"]
-    settings += ["--set", "ema_decay=0.9", "--set", "learning_rate=0.01", "--set", "min_word_count=1", "--set", "min_affix_count=1"]
+    settings += [
+        "--set",
+        "ema_decay=0.9",
+        "--set",
+        "learning_rate=0.01",
+        "--set",
+        "min_word_count=1",
+        "--set",
+        "min_affix_count=1",
+    ]
     train, dev = f"{SAMPLE / 'train.mrg'}", f"{SAMPLE / 'dev.mrg'}"
     command = ["train-span", "--train", train, "--dev", dev, "--seeds", "3", "--workers", "1", *settings]
     assert main([*command, "--workdir", str(tmp_path / "work"), "--out", str(tmp_path / "a.model")]) == 0
@@ -325,7 +338,7 @@ def test_the_command_learns_the_sample(tmp_path: Path, capsys: pytest.CaptureFix
 
 @pytest.mark.kernel
 @pytest.mark.parametrize("share", [0.0, 0.6, 1.0])
-def test_a_teachers_beliefs_are_mixed_with_the_trees(share: float) -> None:
+def test_a_teachers_marginals_are_interpolated_with_the_trees(share: float) -> None:
     teacher = SpanParser(random_model(2))
     words, tags = SENTENCES[0]
     tree = Tree.from_spans(
@@ -340,13 +353,13 @@ def test_a_teachers_beliefs_are_mixed_with_the_trees(share: float) -> None:
     several = np.triu(example.marginals, 2).astype(float)
     assert several.sum() == pytest.approx(len(words) - 1, abs=0.05), "the spans of a binary tree"
     assert not example.marginals[np.arange(7), np.arange(1, 8)].any(), "tokens have no choice"
-    told = teacher.span_posteriors(words, tags)
+    logged = teacher.span_posteriors(words, tags)
     own = label_chains(tree)
     mass: dict[tuple[int, int], dict[int, float]] = {}
     for (i, j), label, part in zip(example.spans.tolist(), example.labels.tolist(), example.span_weights, strict=True):
         mass.setdefault((i, j), {})[label] = float(part)
     for (i, j), chain in own.items():
-        expected = (1 - share) + share * (told.get((i, j, chain[0]), 0.0) if chain != ("S",) else 0.0)
+        expected = (1 - share) + share * (logged.get((i, j, chain[0]), 0.0) if chain != ("S",) else 0.0)
         if chain != ("S",):  # S is in two chains
             assert mass.get((i, j), {}).get(chains[chain], 0.0) == pytest.approx(expected, abs=0.03)
     for (i, j), parts in mass.items():
@@ -354,21 +367,31 @@ def test_a_teachers_beliefs_are_mixed_with_the_trees(share: float) -> None:
         assert sum(parts.values()) == pytest.approx(right, abs=0.15), "what is below a fiftieth is left out"
 
 
-def test_beliefs_are_the_same_from_several_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_soft_targets_are_the_same_from_several_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training.span.distillation, "SENTENCES_PER_TASK", 5)
     sentences = sample("train").read()[:13]
     teacher, options = SpanParser(random_model(2)), replace(FEW, soft_target_weight=0.6)
-    alone = make_training_data(sentences, [], options, sentences, teacher)
+    in_process = make_training_data(sentences, [], options, sentences, teacher)
     with worker_pool(2) as pool:
         together = make_training_data(sentences, [], options, sentences, teacher, pool)
-    assert len(alone.pretrain) == 13 and run_conditions(together, options) == run_conditions(alone, options)
+    assert len(in_process.pretrain) == 13 and run_conditions(together, options) == run_conditions(in_process, options)
 
 
-def test_beliefs_are_learned(tmp_path: Path) -> None:
+def test_the_command_learns_from_soft_targets(tmp_path: Path) -> None:
     teacher = SpanParser(random_model(1))
     teacher.to_disk(tmp_path / "teacher.model")
     train = f"{SAMPLE / 'train.mrg'},limit=10"
-    command = ["train-span", "--train", train, "--pretrain-trees", train, "--teacher", str(tmp_path / "teacher.model"), "--seeds", "0"]
+    command = [
+        "train-span",
+        "--train",
+        train,
+        "--pretrain-trees",
+        train,
+        "--teacher",
+        str(tmp_path / "teacher.model"),
+        "--seeds",
+        "0",
+    ]
     command += ["--workers", "1", "--set", "pretrain_epochs=1", "--set", "epochs=1", "--set", "shape.units=8"]
     assert main([*command, "--credit", "texts by us", "--out", str(tmp_path / "a.model")]) == 0
     parser = load_parser(tmp_path / "a.model")
@@ -379,7 +402,7 @@ def test_beliefs_are_learned(tmp_path: Path) -> None:
 
 
 @pytest.mark.kernel
-def test_the_loss_of_beliefs_is_least_where_they_are_met() -> None:
+def test_the_distillation_loss_is_minimal_at_equal_marginals() -> None:
     n = 4
     scores = np.random.default_rng(0).standard_normal((n + 1, n + 1)).astype(np.float32)
     _, gradients, right = bracket_gradients(scores, np.zeros((n + 1, n + 1), dtype=bool))

@@ -80,7 +80,14 @@ def test_networks_begin_with_vectors(tmp_path: Path) -> None:
     file = TreebankFile(SAMPLE / "train.mrg", limit=40)
     counts = Counter(word.lower() for sentence in file.read() for word in sentence.tree.words)
     save_vectors(tmp_path / "words.npz", made(list(counts), 12))
-    small = ["shape.width=6", "shape.units=4", "shape.projection=5", "min_word_count=1", "epochs=0.1", "learning_rate=1e-6"]
+    small = [
+        "shape.width=6",
+        "shape.units=4",
+        "shape.projection=5",
+        "min_word_count=1",
+        "epochs=0.1",
+        "learning_rate=1e-6",
+    ]
 
     def table(vectors: Path | None, seed: int = 0) -> np.ndarray:
         options, out = parse_settings(small, (seed,)), tmp_path / "model"

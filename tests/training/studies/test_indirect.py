@@ -138,7 +138,7 @@ def test_rows_leaves_and_label_data_are_those_of_the_direct_store(built, strateg
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_every_atom_alone_is_found_in_its_template(built, table):
+def test_every_single_atom_is_found_in_its_template(built, table):
     """A reduced table of one template at a time emits each atom wherever the full table does."""
     folder, _, _ = built("shift_reduce", table)
     direct, indirect = (open_store(str(folder / kind / "window")) for kind in ("direct", "indirect"))

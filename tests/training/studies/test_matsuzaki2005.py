@@ -92,7 +92,7 @@ def test_a_view_that_is_missing_is_added(done, corpus):
 
 
 @compiled
-def test_other_trees_are_told_from_the_same(done, corpus):
+def test_other_trees_are_distinguished_from_the_same(done, corpus):
     with pytest.raises(TrainingDataError, match="with other trees or options; delete its folder"):
         execute(select_runs(PLAN, ["left-1"])[0], Study(corpus, None, done, 1, 0.2))
 
@@ -128,5 +128,5 @@ def test_bad_options(tmp_path, capsys):
     assert "--threads is 0" in capsys.readouterr().err
 
 
-def test_parameters_are_told_in_thousands_and_millions():
+def test_parameters_are_given_in_thousands_and_millions():
     assert [count(number) for number in (1234, 99_600, 1_234_567)] == ["1 K", "100 K", "1.23 M"]

@@ -14,7 +14,7 @@ import pytest
 from spacy_dtparse.parsers.pcfg import PcfgParser
 from tests.bench_modules import bench_module
 from training.data.treebanks import TreebankFile
-from training.loglinear_tagger.corpus import read_labelled
+from training.loglinear_tagger.corpus import read_label_file
 from training.pcfg import Markov, PcfgOptions, train_pcfg
 
 pytestmark = pytest.mark.slow
@@ -42,12 +42,12 @@ def test_from_a_grammar_and_a_text_to_figures(bench, monkeypatch, tmp_path, caps
     PcfgParser(grammar).to_disk(tmp_path / "grammar.model")
     call(
         bench, monkeypatch, "prepare", "--parser", tmp_path / "grammar.model", "--corpus", SAMPLE.parent, "--train",
-        "sample", "--target", "sample", "--text", text, "--work", work, "--alone",
+        "sample", "--target", "sample", "--text", text, "--work", work, "--unrestricted",
     )  # fmt: skip
     facts = {name: json.loads((work / name / "facts.json").read_text()) for name in ("text", "alone")}
     assert facts["text"]["settings"] == {"betas": [0.1, 0.01]} and not facts["alone"]["settings"]
     assert "spines" in facts["text"] and "spines" not in facts["alone"]
-    learned, held = (read_labelled(work / name) for name in (bench.TEXT, bench.HELD))
+    learned, held = (read_label_file(work / name) for name in (bench.TEXT, bench.HELD))
     assert learned and held and all(s.labels for s in learned)
     made = ("train", "--work", work, "--sizes", 0, len(learned), "--least", 2)
     call(bench, monkeypatch, *made)
@@ -67,8 +67,8 @@ def test_from_a_grammar_and_a_text_to_figures(bench, monkeypatch, tmp_path, caps
         bench, monkeypatch, "measure", "--work", work, "--runs", *names, "--betas", "0.3,0.01", "0.05", "--sentences",
         6, "--sets", "tune", "target", "text", "--chain", *names[:2], "--breakdown", *names[:2], "--json", figures,
     )  # fmt: skip
-    told, table = capsys.readouterr().out, json.loads(figures.read_text())
-    assert "the same betas by the tuning set, on target" in told and "earlier" in told
+    printed, table = capsys.readouterr().out, json.loads(figures.read_text())
+    assert "the same betas by the tuning set, on target" in printed and "earlier" in printed
     assert list(table["sets"]) == ["tune", "target", "text"]
     for name, runs in table["sets"].items():
         assert len(runs) == 1 + 2 * len(names)

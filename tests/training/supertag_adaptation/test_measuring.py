@@ -1,4 +1,4 @@
-"""What an adaptation measures: speed and agreement, where a change of speed comes from, the choice of betas."""
+"""Measurements of an adaptation: speed and agreement, where a change of speed comes from, the choice of betas."""
 
 from __future__ import annotations
 
@@ -76,11 +76,12 @@ def test_what_is_measured():
     plain, pruned = measure(parser.with_settings(betas=(0.2,)), sentences, labels, variants)
     assert (plain["f1"], plain["equal"], plain["tokens"], plain["searches"]) == (1.0, 1.0, 12, [1, 1, 1])
     assert plain["offered"] == [[]] * 3 and plain["tagging"] is None
-    offers = [tagger.multitag(words[:n], tags[:n], 0.01) for n in (5, 4, 3)]
-    results = [parser.parse(words[:n], tags[:n], o) for n, o in zip((5, 4, 3), offers, strict=True)]
+    supertags = [tagger.multitag(words[:n], tags[:n], 0.01) for n in (5, 4, 3)]
+    results = [parser.parse(words[:n], tags[:n], given) for n, given in zip((5, 4, 3), supertags, strict=True)]
     assert pruned["searches"] == [result.n_searches for result in results]
     assert pruned["offered"] == [
-        [sum(p >= beta * max(q for _, q in of) for of in o for _, p in of) for beta in (0.5, 0.01)] for o in offers
+        [sum(p >= beta * max(q for _, q in of) for of in given for _, p in of) for beta in (0.5, 0.01)]
+        for given in supertags
     ]
     assert pruned["offered"][0][0] < pruned["offered"][0][1]
     same = [(r.tree.labels, r.tree.starts) == (t.labels, t.starts) for r, t in zip(results, own, strict=True)]
@@ -105,8 +106,8 @@ def test_betas_are_chosen_by_speed_among_those_that_lose_nothing(monkeypatch, ro
 
     monkeypatch.setattr(measuring, "measure", measured)
     assert best_betas("parser", "sentences", "labels", "tagger", [(0.3,), (0.1,), (0.01,)]) == wanted
-    offered = [TaggerVariant(None, ()), *(TaggerVariant("tagger", betas) for betas in [(0.3,), (0.1,), (0.01,)])]
-    assert asked == [("parser", "sentences", "labels", offered)]
+    variants = [TaggerVariant(None, ()), *(TaggerVariant("tagger", betas) for betas in [(0.3,), (0.1,), (0.01,)])]
+    assert asked == [("parser", "sentences", "labels", variants)]
 
 
 def test_garbage_is_collected_before_and_after():

@@ -39,7 +39,7 @@ from training.supertag_adaptation.running import Adaptation, label_sentences, sp
 compiled = pytest.mark.skipif(SLOW, reason="takes long without compiling")
 ROOT = Path(__file__).parents[3]
 SAMPLE = ROOT / "assets" / "sample"
-SIDED = category_writer("sided", COLLINS)
+DIRECTIONAL = category_writer("sided", COLLINS)
 TREE = "(TOP (S (NP (DT The) (NN cat)) (VP (VBD slept)) (. .)))"
 
 
@@ -72,10 +72,10 @@ def test_a_tenth_is_held_out_and_the_order_stays():
 def test_every_token_has_the_category_of_the_tree_that_is_built():
     tree = parse_tree("(TOP (S (`` ``) (NP (NP (DT The) (NN cat))) (VP (VBD slept)) (. .) ('' '')))")
     sentence = Sentence(tree, tree.tags, "made-up")
-    (plain,) = label_sentences([sentence], Recipe.PLAIN, SIDED)
+    (plain,) = label_sentences([sentence], Recipe.PLAIN, DIRECTIONAL)
     assert plain.words == tree.words and plain.tags == tree.tags
     assert plain.labels == tuple(format_directional(spine) for spine in directional_spines(Recipe.PLAIN.apply(tree)))
-    (short,) = label_sentences([sentence], Recipe.TM2006, SIDED)
+    (short,) = label_sentences([sentence], Recipe.TM2006, DIRECTIONAL)
     left = Recipe.TM2006.apply(tree)
     own = tuple(format_directional(spine) for spine in directional_spines(left))
     assert len(own) < len(short.labels) == len(tree.words)
@@ -112,7 +112,10 @@ def test_folders_of_text(tmp_path, nlp):
         ({"sizes": (2, 2)}, r"the sizes are \[2, 2\]"),
         ({"sizes": ()}, r"the sizes are \[\]"),
         ({"sizes": (0, 2)}, "a tagger with 0 trees of the parser has no training data; also give --treebank FILE"),
-        ({"annotate": (0.1,)}, r"--annotate-betas needs a tagger trained on treebanks, but there is no treebank; also give"),
+        (
+            {"annotate": (0.1,)},
+            r"--annotate-betas needs a tagger trained on treebanks, but there is no treebank; also give",
+        ),
         ({"annotate": (2.0,), "treebank": (TreebankFile(Path("a")),)}, r"betas are \[2.0\]; give numbers from 0 to 1"),
         ({"tune": ((0.1,),)}, r"--tune needs gold trees .*; give some \(--dev FILE\)"),
         ({"tune": ((0.1,),), "betas": (0.1,)}, "--betas and --tune are both given; give only one of them"),
@@ -131,7 +134,9 @@ def trees(tmp_path_factory):
     """A parser of a few sample trees, quickly trained."""
     folder = tmp_path_factory.mktemp("trees")
     recipe = FitRecipe.from_json(ROOT / "training" / "recipes" / "sample.json")
-    recipe = FitRecipe.from_dict(apply_settings(recipe.to_dict(), ["path.lambda_floor=4", "n_workers=1", "filter_bits=12"]))
+    recipe = FitRecipe.from_dict(
+        apply_settings(recipe.to_dict(), ["path.lambda_floor=4", "n_workers=1", "filter_bits=12"])
+    )
     train, dev = (TreebankFile(SAMPLE / f"{part}.mrg", limit=limit) for part, limit in (("train", 80), ("dev", 10)))
     train_boosted_parser(recipe, [train], [dev], folder / "work", folder / "trees.model", {"credits": ["the fixture"]})
     return folder / "trees.model"
@@ -162,9 +167,9 @@ def with_parser(nlp, folder, model, factory="dtparse", **config):
 
 
 def test_pipelines_that_cannot_be_adapted(nlp, tmp_path):
-    bare = str(saved(nlp, tmp_path))
-    with pytest.raises(ConfigError, match="has no constituent parser, only sentencizer, attribute_ruler; add one"):
-        open_pipeline(bare)
+    untouched = str(saved(nlp, tmp_path))
+    with pytest.raises(ConfigError, match="has no constituency parser, only sentencizer, attribute_ruler; add one"):
+        open_pipeline(untouched)
     SpanParser(random_model()).to_disk(tmp_path / "span.model")
     spans = str(with_parser(nlp, tmp_path, tmp_path / "span.model", "span_parser"))
     with pytest.raises(ConfigError, match=r"of kind 'span', which does not use spines; replace it by"):
@@ -172,11 +177,11 @@ def test_pipelines_that_cannot_be_adapted(nlp, tmp_path):
     with pytest.raises(ModelFormatError, match="neither an installed spaCy package nor a folder of one"):
         open_pipeline(str(tmp_path / "none"))
     with pytest.raises(ModelFormatError, match=r"there is no model file .*none\.model"):
-        open_pipeline(bare, tmp_path / "none.model")
+        open_pipeline(untouched, tmp_path / "none.model")
     model = tmp_path / "random.model"
     DtreeParser(hand_made("shift_reduce", seed=1).model).to_disk(model)
     with pytest.raises(ConfigError, match=r"has no betas; give some, such as --betas 0\.1 0\.01"):
-        open_pipeline(bare, model, ())
+        open_pipeline(untouched, model, ())
     with pytest.raises(ConfigError, match=r"'betas' is \[2\.0\]; it must be a list of numbers from 0 to 1"):
         open_pipeline(spans, model, (2.0,))
 
@@ -362,8 +367,8 @@ def test_the_command_with_a_grammar(grammar, nlp, tmp_path, capsys):
         (chunk,) = (work / "text" / "chunks").iterdir()
         other = 0
         for (_, words, tags), (tree, *_) in zip(sentences, json.loads(chunk.read_text())["trees"], strict=True):
-            offered = [one.multitag(words, tags, 0.01) for one in tagger]
-            assert tree == write_tree(parser.parse(words, tags, *offered).tree)
+            supertags = [one.multitag(words, tags, 0.01) for one in tagger]
+            assert tree == write_tree(parser.parse(words, tags, *supertags).tree)
             other += tree != write_tree(parser.parse(words, tags).tree)
         return other
 
@@ -373,9 +378,12 @@ def test_the_command_with_a_grammar(grammar, nlp, tmp_path, capsys):
     dev = TreebankFile.parse(f"{SAMPLE / 'dev.mrg'},limit=8").read()
     tagged = [Sentence(s.tree, s.tags, "dev") for s in dev]
     variants = [TaggerVariant(None, ()), TaggerVariant(tagger, (0.1, 0.01))]
-    alone, pruned = measure(parser, tagged, label_sentences(tagged, parser.recipe, SIDED), variants)
-    assert f"F1 is {100 * alone['f1']:.2f} alone and {100 * pruned['f1']:.2f} with that tagger: it parses" in printed
-    helps = pruned["f1"] >= alone["f1"]
+    unrestricted, pruned = measure(parser, tagged, label_sentences(tagged, parser.recipe, DIRECTIONAL), variants)
+    assert (
+        f"F1 is {100 * unrestricted['f1']:.2f} alone and {100 * pruned['f1']:.2f} with that tagger: it parses"
+        in printed
+    )
+    helps = pruned["f1"] >= unrestricted["f1"]
     assert ("parses the text with it" in printed) == helps
     annotated(work, *([tagger] if helps else []))
     for name, betas in (("spined", ["0.1", "0.01"]), ("alone", [])):

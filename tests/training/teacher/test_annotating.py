@@ -25,8 +25,8 @@ LINES = [HARBOUR, "rain fell on the town", "we walked home", "THE FERRY , left t
 
 @pytest.fixture
 def written(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str | None]]:
-    """Annotating without a pipeline and a teacher, in this process: a paragraph is a sentence, beliefs are made up.
-    Returns what is written: the names of the shards with their sources."""
+    """Annotating without a pipeline and a teacher, in this process: a paragraph is a sentence, distributions are made
+    up. Returns the names of the written shards with their sources."""
     found: list[tuple[str, str | None]] = []
 
     def fake_split(paragraphs, min_words, max_words):
@@ -120,7 +120,7 @@ def test_a_folder_of_another_run_is_refused(written, tmp_path: Path) -> None:
         ({"exclude": (tmp_path / "tiny.txt",)}, "without"),
         ({"max_text_words": 5}, r"most_words \(was None, now 5\)"),
     ):
-        with pytest.raises(TrainingDataError, match=f"out holds a run with other {message}; use the same ones"):
+        with pytest.raises(TrainingDataError, match=f"out holds a run with other {message}; give the same ones"):
             annotate(replace(chosen, **changes), lambda line: None)
     annotate(replace(chosen, workers=2), lambda line: None)
     (tmp_path / "teacher" / "network0.safetensors").write_bytes(b"others")
@@ -171,12 +171,14 @@ def test_a_span_parser_annotates(tmp_path: Path) -> None:
     shard = read_shard(chosen.out / "tiny.00000.npz")
     for sentence in shard.sentences:
         probable = parser.span_posteriors(sentence.words, sentence.tags)
-        told: dict[tuple[int, int, str], float] = {}
-        for start, end, chain, mass in zip(*(part.tolist() for part in sentence.marginals), strict=True):
+        annotated: dict[tuple[int, int, str], float] = {}
+        for start, end, chain, prob in zip(*(part.tolist() for part in sentence.distribution), strict=True):
             for label in dict.fromkeys(shard.chains[chain]):
-                told[start, end, label] = told.get((start, end, label), 0.0) + mass
-        sure = {place: p for place, p in probable.items() if p > 0.5 and place[2] != "TOP"}
-        assert sure and all(told[place] == pytest.approx(p, abs=0.1) for place, p in sure.items())
+                annotated[start, end, label] = annotated.get((start, end, label), 0.0) + prob
+        probable_spans = {span: p for span, p in probable.items() if p > 0.5 and span[2] != "TOP"}
+        assert probable_spans and all(
+            annotated[span] == pytest.approx(p, abs=0.1) for span, p in probable_spans.items()
+        )
     assert shard.sentences[2].tags == ("NN", "VBD", "IN", "DT", "NN", ".")
     with pytest.raises(ConfigError, match="en_span is a span parser, without sources"):
         annotate(replace(chosen, source="gum"), print)

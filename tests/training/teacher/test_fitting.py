@@ -34,7 +34,9 @@ from training.teacher.model import MIN_PROB, Teacher, load_teacher, mean_vectors
 from training.teacher.network import WordPieceTokenizer
 
 EVERYDAY = Path(__file__).resolve().parents[3] / "assets" / "everyday" / "train.mrg"
-QUICK = TeacherOptions(epochs=24, warmup_steps=5, encoder_learning_rate=5e-4, head_learning_rate=5e-3, head_width=192, eval_every=6)
+QUICK = TeacherOptions(
+    epochs=24, warmup_steps=5, encoder_learning_rate=5e-4, head_learning_rate=5e-3, head_width=192, eval_every=6
+)
 """On a few trees each pass is a step."""
 TREES = TreebankFile(EVERYDAY, limit=12).read()
 WORDS = [sentence.tree.words for sentence in TREES]
@@ -43,57 +45,59 @@ TRAIN = [(1.0, sentence, True) for sentence in TREES]
 
 @dataclass
 class Fitted:
-    """A teacher of TREES, its folder and what was told."""
+    """A teacher of TREES, its folder and the logged metrics."""
 
     teacher: Teacher
     folder: Path
-    told: list[dict]
+    logged: list[dict]
 
 
 @pytest.fixture(scope="module")
 def fitted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fitted]:
-    told: list[dict] = []
-    teacher = train_teacher(TRAIN, TREES, QUICK, log=lambda **facts: told.append(facts))
+    logged: list[dict] = []
+    teacher = train_teacher(TRAIN, TREES, QUICK, log=lambda **facts: logged.append(facts))
     folder = tmp_path_factory.mktemp("teacher") / "small"
     save_teacher(folder, teacher)
-    yield Fitted(teacher, folder, told)
+    yield Fitted(teacher, folder, logged)
     shutil.rmtree(folder)  # 45 MB
 
 
-def as_dict(belief: SpanDistribution) -> dict[tuple[int, int, int], float]:
-    return {(*span, label): mass for span, label, mass in zip(*(part.tolist() for part in belief[:3]), strict=True)}
+def as_dict(distribution: SpanDistribution) -> dict[tuple[int, int, int], float]:
+    return {
+        (*span, label): prob for span, label, prob in zip(*(part.tolist() for part in distribution[:3]), strict=True)
+    }
 
 
-def assert_same(one: SpanDistribution, other: SpanDistribution, least: float) -> None:
-    """That probabilities differ by no more than `least`; what is not listed is at most LEAST."""
+def assert_same(one: SpanDistribution, other: SpanDistribution, tolerance: float) -> None:
+    """Assert that probabilities differ by at most `tolerance`; those of unlisted spans are at most MIN_PROB."""
     a, b = as_dict(one), as_dict(other)
     for key in a.keys() | b.keys():
-        assert a.get(key, MIN_PROB) == pytest.approx(b.get(key, MIN_PROB), abs=least), key
-    assert np.allclose(one.tag_probs, other.tag_probs, atol=least)
+        assert a.get(key, MIN_PROB) == pytest.approx(b.get(key, MIN_PROB), abs=tolerance), key
+    assert np.allclose(one.tag_probs, other.tag_probs, atol=tolerance)
 
 
 def test_a_teacher_learns_a_few_trees(fitted: Fitted) -> None:
-    first, *_, last = fitted.told
-    assert [facts["step"] for facts in fitted.told] == [6, 12, 18, 24] and last["of"] == 24
-    for part, most in (("brackets", 0.1), ("labels", 0.4), ("tags", 0.4)):
-        assert last[part] < most < first[part], part
+    first, *_, last = fitted.logged
+    assert [facts["step"] for facts in fitted.logged] == [6, 12, 18, 24] and last["of"] == 24
+    for part, limit in (("brackets", 0.1), ("labels", 0.4), ("tags", 0.4)):
+        assert last[part] < limit < first[part], part
     assert last["everyday"] > 97 and last["everyday_tags"] > 97 and last["everyday_exact"] > 80, "100 when written"
     assert fitted.teacher.lists == LabelSets.from_sentences(TREES) and fitted.teacher.lists.sources == ("*", "everyday")
     assert evaluate_teacher(fitted.teacher, TREES[:3], "*")["everyday"] > 80, "without the source"
 
 
-def test_beliefs_are_probabilities(fitted: Fitted) -> None:
+def test_distributions_are_probabilities(fitted: Fitted) -> None:
     teacher = fitted.teacher
-    for words, belief in zip(WORDS, teacher.marginals(WORDS, "everyday"), strict=True):
+    for words, distribution in zip(WORDS, teacher.marginals(WORDS, "everyday"), strict=True):
         n = len(words)
         held = np.zeros((n + 1, n + 1))
-        np.add.at(held, tuple(belief.spans.T), belief.probs)
-        assert held.max() <= 1 + 1e-5 and belief.probs.min() >= MIN_PROB and len(belief.tags) == n
+        np.add.at(held, tuple(distribution.spans.T), distribution.probs)
+        assert held.max() <= 1 + 1e-5 and distribution.probs.min() >= MIN_PROB and len(distribution.tags) == n
         assert held[0, n] > 0.8 and held[np.arange(n), np.arange(1, n + 1)].min() > 0.8
         assert np.triu(held, 2).sum() == pytest.approx(n - 1, rel=0.15), "the spans of a binary tree"
-        assert 0 < belief.tag_probs.min() and belief.tag_probs.max() <= 1
-        tree, sure = teacher.tree(words, belief)
-        assert tree.words == tuple(words) and tree.labels[0] == "TOP" and 0 < sure <= 1
+        assert 0 < distribution.tag_probs.min() and distribution.tag_probs.max() <= 1
+        tree, probability = teacher.tree(words, distribution)
+        assert tree.words == tuple(words) and tree.labels[0] == "TOP" and 0 < probability <= 1
     assert list(teacher.marginals([], None)) == []
     with pytest.raises(ConfigError, match="the teacher was not trained on 'wsj'"):
         teacher.marginals(WORDS, "wsj")
@@ -112,7 +116,9 @@ def test_vectors_are_means_over_the_places_of_a_word(fitted: Fitted, tmp_path: P
     sums: dict[str, list[np.ndarray]] = {}
     with torch.inference_mode():
         for words in WORDS:
-            vectors = network.encode_words([tokenizer.tokenize(words)], [fitted.teacher.lists.source("everyday")])[0, 1:-1]
+            vectors = network.encode_words([tokenizer.tokenize(words)], [fitted.teacher.lists.source("everyday")])[
+                0, 1:-1
+            ]
             for word, vector in zip(words, vectors.numpy(), strict=True):
                 sums.setdefault(normal_word(word), []).append(vector)
     for word, vector in zip(found.words, found.vectors, strict=True):
@@ -120,10 +126,10 @@ def test_vectors_are_means_over_the_places_of_a_word(fitted: Fitted, tmp_path: P
         assert np.linalg.norm(vector - mean) < 0.05 * np.linalg.norm(mean), "16 bits against 32, one by one"
 
 
-def test_beliefs_are_the_same_in_any_batch(fitted: Fitted) -> None:
+def test_distributions_are_the_same_in_any_batch(fitted: Fitted) -> None:
     words = [*WORDS, ("Stop",), ("strange",) * 40]
     together = list(fitted.teacher.marginals(words, None))
-    assert [len(belief.tags) for belief in together] == list(map(len, words)), "in order"
+    assert [len(distribution.tags) for distribution in together] == list(map(len, words)), "in order"
     for batch in (1, 60):
         marginals = list(zip(together, fitted.teacher.marginals(words, None, batch_tokens=batch), strict=True))
         for one, other in marginals[: len(WORDS)]:
@@ -132,7 +138,7 @@ def test_beliefs_are_the_same_in_any_batch(fitted: Fitted) -> None:
             assert_same(one, other, 5e-2)  # of what it is not sure about, numbers of 16 bits say less
 
 
-def test_a_saved_teacher_believes_the_same(fitted: Fitted) -> None:
+def test_a_saved_teacher_gives_the_same_distributions(fitted: Fitted) -> None:
     assert sorted(path.name for path in fitted.folder.iterdir()) == ["network0.safetensors", "teacher.json"]
     loaded = load_teacher([fitted.folder])
     assert loaded.lists == fitted.teacher.lists and loaded.meta["options"]["epochs"] == 24
@@ -183,16 +189,18 @@ def test_a_run_that_was_cut_goes_on_to_the_same_teacher(tmp_path: Path, monkeypa
     whole = train_teacher(train, [], options)
     with pytest.raises(Killed):
         train_teacher(train, [], options, workdir=tmp_path, log=killed)
-    told: list[dict] = []
-    resumed = train_teacher(train, [], options, workdir=tmp_path, log=lambda **facts: told.append(facts))
-    assert [facts.get("resumed", facts.get("step")) for facts in told] == [2, 3]
+    logged: list[dict] = []
+    resumed = train_teacher(train, [], options, workdir=tmp_path, log=lambda **facts: logged.append(facts))
+    assert [facts.get("resumed", facts.get("step")) for facts in logged] == [2, 3]
     found = resumed.networks[0].state_dict()
     for name, tensor in whole.networks[0].state_dict().items():
         assert torch.allclose(tensor, found[name], atol=1e-5), name
-    told.clear()
-    train_teacher(train, [], options, workdir=tmp_path, log=lambda **facts: told.append(facts))
-    assert told == [{"resumed": 3}], "nothing is left to do"
-    with pytest.raises(TrainingDataError, match=r"a run with other options\.batch_tokens \(was 1000, now 900\); give the"):
+    logged.clear()
+    train_teacher(train, [], options, workdir=tmp_path, log=lambda **facts: logged.append(facts))
+    assert logged == [{"resumed": 3}], "nothing is left to do"
+    with pytest.raises(
+        TrainingDataError, match=r"a run with other options\.batch_tokens \(was 1000, now 900\); give the"
+    ):
         train_teacher(train, [], replace(options, batch_tokens=900), workdir=tmp_path)
     with pytest.raises(TrainingDataError, match=r"a run with other sentences \(was 9, now 8\)"):
         train_teacher(train[1:], [], options, workdir=tmp_path)
@@ -200,13 +208,13 @@ def test_a_run_that_was_cut_goes_on_to_the_same_teacher(tmp_path: Path, monkeypa
 
 
 def test_a_teacher_goes_on_from_another(fitted: Fitted) -> None:
-    told: list[dict] = []
+    logged: list[dict] = []
     options = replace(QUICK, epochs=1, encoder_learning_rate=1e-6, head_learning_rate=1e-6, head_width=64, eval_every=1)
     more = [(1.0, replace(sentence, source="other"), True) for sentence in TREES]
-    made = train_teacher(more, TREES, options, start=fitted.teacher, log=lambda **facts: told.append(facts))
+    made = train_teacher(more, TREES, options, start=fitted.teacher, log=lambda **facts: logged.append(facts))
     assert made.lists == fitted.teacher.lists, "labels, tags and sources are those of the first"
     assert made.networks[0].width == 192, "and so are the heads"
-    assert told[-1]["labels"] < 0.5 and told[-1]["everyday"] > 97
+    assert logged[-1]["labels"] < 0.5 and logged[-1]["everyday"] > 97
 
 
 TEXT = """\
@@ -229,14 +237,16 @@ def test_text_is_annotated(fitted: Fitted, tmp_path: Path, monkeypatch: pytest.M
     words = [[sentence.words for sentence in part] for part in parts]
     assert [list(map(len, part)) for part in words] == [[4, 9], [13]]
     assert words[0][0] == ("The", "kettle", "whistles", ".")
-    expected = [belief for part in words for belief in fitted.teacher.marginals(part, "everyday")]
+    expected = [distribution for part in words for distribution in fitted.teacher.marginals(part, "everyday")]
     lists = fitted.teacher.lists
-    for sentence, belief in zip(sentences, expected, strict=True):
-        assert sentence.tags == tuple(lists.tags[tag] for tag in belief.tags)
-        assert sentence.min_tag_prob == pytest.approx(belief.tag_probs.min(), abs=1e-2)
-        starts, ends, labels, mass = sentence.marginals
+    for sentence, distribution in zip(sentences, expected, strict=True):
+        assert sentence.tags == tuple(lists.tags[tag] for tag in distribution.tags)
+        assert sentence.min_tag_prob == pytest.approx(distribution.tag_probs.min(), abs=1e-2)
+        starts, ends, labels, probs = sentence.distribution
         spans = np.stack([starts, ends], axis=1)
-        assert_same(SpanDistribution(spans, labels, mass, belief.tags, belief.tag_probs), belief, 1e-2)
+        assert_same(
+            SpanDistribution(spans, labels, probs, distribution.tags, distribution.tag_probs), distribution, 1e-2
+        )
     written = {path.name: path.stat().st_mtime_ns for path in annotation.out.iterdir()}
     lines.clear()
     annotate(annotation, lines.append)
@@ -275,7 +285,10 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
         (command, "no training data"),
         ([*command, "--train", trees, "--set", "epoch=2"], "there is no setting 'epoch'"),
         (["teacher", "evaluate", str(out), "--dev", trees, "--source", "wsj"], "has not learned from 'wsj'"),
-        (["teacher", "evaluate", str(out), "--dev", trees, "--interpolation-weight", "1.1"], "--interpolation-weight is 1.1; it"),
+        (
+            ["teacher", "evaluate", str(out), "--dev", trees, "--interpolation-weight", "1.1"],
+            "--interpolation-weight is 1.1; it",
+        ),
         (
             ["teacher", "evaluate", str(out), "--dev", trees, "--interpolate", embedded_model("en_trees")],
             "computes no span marginals",

@@ -1,4 +1,4 @@
-"""The teacher: its encoder, what it learns from, its loss, the trees of its beliefs. All of it needs the extra
+"""The teacher: its encoder, what it learns from, its loss, the trees of its distributions. All of it needs the extra
 `teacher`; training runs and files are in test_teacher_fitting.py."""
 
 # ruff: noqa: E402 (what needs torch is imported once it is known to be there)
@@ -108,20 +108,22 @@ def test_the_loss_of_a_batch_is_that_of_its_sentences() -> None:
     network = TeacherNetwork(len(lists.chains), len(lists.tags), len(lists.sources)).eval()
 
     def loss(batch: list[TeacherExample]) -> np.ndarray:
-        """Of brackets, labels, tags, and of all."""
+        """The losses of brackets, labels, tags, and the total loss."""
         with torch.no_grad():
             total, found = batch_loss(network, batch, [e.source for e in batch], (no_dropout, no_dropout), 0.5)
         return sum(e.tokenized.n for e in batch) * np.array([*found, total.item()])
 
-    alone = [loss([part]) for part in parts]
-    assert np.allclose(loss(parts), sum(alone), rtol=1e-3), "padding is not learned from"
-    assert alone[1][0] > 0 and alone[1][1] == 0 and alone[0][1] > 0, "without a labelled tree brackets and tags alone"
-    for brackets, labels, tags, total in alone:
+    single = [loss([part]) for part in parts]
+    assert np.allclose(loss(parts), sum(single), rtol=1e-3), "padding is not learned from"
+    assert single[1][0] > 0 and single[1][1] == 0 and single[0][1] > 0, (
+        "without a labelled tree brackets and tags alone"
+    )
+    for brackets, labels, tags, total in single:
         assert total == pytest.approx(brackets + labels + 0.5 * tags, rel=1e-4)
-    first = alone[0][2] / parts[0].tokenized.n
+    first = single[0][2] / parts[0].tokenized.n
     assert first == pytest.approx(math.log(len(lists.tags)), rel=0.2), "tags of a new network are as good as guessed"
     parts[2] = replace(parts[2], tags=np.full(parts[2].tokenized.n, -1))
-    assert loss(parts)[2] == pytest.approx(sum(row[2] for row in alone) - alone[2][2], rel=1e-3)
+    assert loss(parts)[2] == pytest.approx(sum(row[2] for row in single) - single[2][2], rel=1e-3)
 
 
 def test_sub_words_of_words() -> None:
@@ -256,22 +258,22 @@ def test_what_cannot_be_learned_is_said() -> None:
 LISTS = LabelSets(((), ("NP",), ("VP",), ("S", "VP"), ("PP",)), ("DT", "NN", "VB"), ("*",))
 
 
-def belief(*rows: tuple[int, int, int, float], tags=(0, 1, 2)) -> SpanDistribution:
-    """Of (start, end, chain, probability)."""
+def distribution(*rows: tuple[int, int, int, float], tags=(0, 1, 2)) -> SpanDistribution:
+    """A distribution with rows (start, end, chain, probability)."""
     spans = np.array([row[:2] for row in rows], dtype=np.int32).reshape(-1, 2)
-    labels, mass = np.array([row[2] for row in rows]), np.array([row[3] for row in rows], dtype=np.float32)
-    return SpanDistribution(spans, labels, mass, np.array(tags), np.ones(len(tags)))
+    labels, probs = np.array([row[2] for row in rows]), np.array([row[3] for row in rows], dtype=np.float32)
+    return SpanDistribution(spans, labels, probs, np.array(tags), np.ones(len(tags)))
 
 
-def test_the_tree_of_a_belief_has_the_most_right_labels() -> None:
+def test_the_tree_of_a_distribution_has_the_highest_expected_number_of_right_labels() -> None:
     teacher, words = Teacher(LISTS, (), {}), ("the", "cat", "go")
 
     def tree(*rows) -> tuple[str, float]:
-        found, sure = teacher.tree(words, belief(*rows))
-        return write_tree(found), pytest.approx(sure, abs=1e-6)
+        found, probability = teacher.tree(words, distribution(*rows))
+        return write_tree(found), pytest.approx(probability, abs=1e-6)
 
-    sure = (0, 3, 3, 0.75), (0, 2, 1, 0.9), (2, 3, 0, 1.0)
-    assert tree(*sure) == ("(TOP (S (VP (NP (DT the) (NN cat)) (VB go))))", 0.75)
+    probable = (0, 3, 3, 0.75), (0, 2, 1, 0.9), (2, 3, 0, 1.0)
+    assert tree(*probable) == ("(TOP (S (VP (NP (DT the) (NN cat)) (VB go))))", 0.75)
     assert tree((0, 3, 3, 0.4), (0, 3, 0, 0.6), (1, 3, 2, 0.5), (0, 2, 1, 0.48)) == (
         "(TOP (DT the) (VP (NN cat) (VB go)))", 0.5,
     )  # fmt: skip

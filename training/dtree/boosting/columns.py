@@ -76,8 +76,8 @@ def gather_rows(indptr, atoms, ids, out_indptr, out_atoms):
 
 
 @kernel
-def _set_marked(word, base, value, out):
-    """Set out[base + b] = number for every bit b of `word`."""
+def _set_at_bits(word, base, value, out):
+    """Set out[base + b] = value for every bit b of `word`."""
     start = np.uint64(base)
     while word != ZERO:
         out[start + lowest_bit(word)] = value
@@ -146,7 +146,7 @@ def _move_to_leaf(members, column, leaf, out):
         both = members[at] & column[at]
         if both != ZERO:
             members[at] ^= both
-            _set_marked(both, k << 6, leaf, out)
+            _set_at_bits(both, k << 6, leaf, out)
 
 
 @kernel
@@ -212,7 +212,7 @@ def percolate(columns, atom, yes, no, pool, arena, out):
         elif right != default:
             for word in range(n_words):
                 if members[word] != ZERO:
-                    _set_marked(members[word], word << 6, right, out)
+                    _set_at_bits(members[word], word << 6, right, out)
         if not left_leaf:
             stack[depth] = left
             depth += 1

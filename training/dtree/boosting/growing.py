@@ -212,7 +212,7 @@ def grow_tree(matrix: Matrix, penalty: float, config: LearnerConfig, space: Work
     tag_of, found = space.take("tag_of", k, np.int16), space.take("found", k + 1, INDEX)
     cut = 0.0 if config.gain == "hard" else float(penalty)
     n_nodes, steepest = grow(
-        matrix, float(penalty), cut, float(config.split_ratio), float(config.root_slack), max_splits, config.subtraction,
-        pool, tag_of, found, *tree,
+        matrix, float(penalty), cut, float(config.split_ratio), float(config.root_slack), max_splits,
+        config.subtraction, pool, tag_of, found, *tree,
     )  # fmt: skip
     return Tree(*(column[:n_nodes].copy() for column in tree)), float(steepest)

@@ -138,11 +138,11 @@ def run_level(task: LevelTask) -> LevelReport:
     if not finished:
         learner, at_level, pause = _learner(task, state), state.grown, 0.0
 
-        def interrupted() -> bool:
+        def must_stop() -> bool:
             return time.time() > task.deadline or stop_file.exists()
 
         def stop() -> bool:
-            return time.perf_counter() > pause or interrupted()
+            return time.perf_counter() > pause or must_stop()
 
         while not finished:
             pause = time.perf_counter() + config.save_seconds
@@ -152,7 +152,7 @@ def run_level(task: LevelTask) -> LevelReport:
             if config.keep_scores:
                 save_scores(task.workdir, task.name, state.ensemble, learner.score)
             save_state(task.workdir, task.name, state)
-            if interrupted():
+            if must_stop():
                 break
         grown, lost, seconds = learner.n_grown, float(learner.lost_weight), learner.seconds
     return LevelReport(

@@ -17,5 +17,5 @@ def test_concat_keeps_trees_and_order():
     joined = concat([flatten(trees[:5]), empty_ensemble(), flatten(trees[5:6]), flatten(trees[6:])])
     assert all(np.array_equal(a, b) and a.dtype == b.dtype for a, b in zip(joined, flatten(trees), strict=True))
     validate(joined, 9)
-    alone = flatten(trees)
-    assert not any(np.shares_memory(a, b) for a, b in zip(concat([alone]), alone, strict=True))
+    single = flatten(trees)
+    assert not any(np.shares_memory(a, b) for a, b in zip(concat([single]), single, strict=True))

@@ -171,9 +171,9 @@ def test_a_store_without_columns_gives_the_same_ensemble():
 
     _, data, learner = make_learner(sample_size=90)
     learner.fit(1.0, max_trees=5)
-    bare = LabelLearner(RowsOnly(learner.store), data, 0, "NP", learner.config)
-    bare.fit(1.0, max_trees=5)
-    assert same(bare.ensemble, learner.ensemble)
+    without_path = LabelLearner(RowsOnly(learner.store), data, 0, "NP", learner.config)
+    without_path.fit(1.0, max_trees=5)
+    assert same(without_path.ensemble, learner.ensemble)
 
 
 def test_a_label_without_positives_always_says_no():

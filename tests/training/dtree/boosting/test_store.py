@@ -1,4 +1,4 @@
-"""The direct store: rows, percolation against the slow twin, files."""
+"""The direct store: rows, percolation compared with a slow reference implementation, files."""
 
 from __future__ import annotations
 

@@ -23,7 +23,8 @@ NOUNS = {
     "hundur": "hund", "köttur": "kött", "kennari": "kennara", "hestur": "hest", "smiður": "smið", "bóndi": "bónda"
 }  # fmt: skip
 VERBS = ["sér", "elskar", "finnur", "þekkir", "málar", "eltir"]
-SMALL = ["--tagger-set", "fit.epochs=6", "--span-set", "epochs=8", "--boosted-set", "path.lambda_floor=4", "--workers", "1"]
+SMALL = ["--tagger-set", "fit.epochs=6", "--span-set", "epochs=8", "--boosted-set", "path.lambda_floor=4",
+         "--workers", "1"]  # fmt: skip
 """Settings that only make training shorter."""
 
 
@@ -40,16 +41,16 @@ def icelandic() -> str:
     )
 
 
-def test_steps_are_done_once_and_anew_where_something_changes(tmp_path):
+def test_steps_run_once_and_again_when_something_changes(tmp_path):
     ran: list[str] = []
 
     def run(arguments: list[str]) -> None:
         ran.append(arguments[0])
         (tmp_path / arguments[0]).write_text("done")
 
-    def go(facts: str, *arguments: str) -> None:
+    def go(inputs: str, *arguments: str) -> None:
         ran.clear()
-        steps = Steps(tmp_path / "steps.json", facts, run, lambda line: None)
+        steps = Steps(tmp_path / "steps.json", inputs, run, lambda line: None)
         for argument in arguments:
             name = argument[0]
             (tmp_path / "work" / name).mkdir(parents=True, exist_ok=True)
@@ -60,7 +61,7 @@ def test_steps_are_done_once_and_anew_where_something_changes(tmp_path):
     go("", "a1", "b1", "c1")
     assert ran == []
     go("", "a1", "b2", "c1")
-    assert ran == ["b", "c"], "c was made of what b made"
+    assert ran == ["b", "c"], "c depends on the output of b"
     assert (tmp_path / "work" / "a").is_dir() and not (tmp_path / "work" / "b").is_dir(), "left of other arguments"
     (tmp_path / "c").unlink()
     go("", "a1", "b2", "c1")
@@ -93,7 +94,7 @@ def test_sizes_grow():
         assert (ROOT / "training" / "recipes" / f"{sizes.recipe}.json").is_file()
 
 
-def test_what_does_not_go_together(tmp_path, capsys):
+def test_incompatible_options(tmp_path, capsys):
     mine = [str(ROOT / "assets" / "sample"), "--out", str(tmp_path)]
     assert main(["pipeline", str(tmp_path / "none"), "--out", str(tmp_path)]) == 1
     assert "there is no folder" in capsys.readouterr().err
@@ -114,8 +115,8 @@ def test_an_icelandic_treebank_goes_all_the_way(tmp_path, monkeypatch, capsys):
     command = ["pipeline", "mine", "--lang", "is", "--dev", "1/6", "--scheme", scheme, "--out", "build/mine", *SMALL]
     command += ["--folds", "2", "--license", "CC0 1.0", "--credit", "A. Smiður"]
     assert main(command) == 0
-    said = capsys.readouterr().out
-    assert "150 train trees, 30 dev trees" in said and "\njackknife-marginals: " in said
+    printed = capsys.readouterr().out
+    assert "150 train trees, 30 dev trees" in printed and "\njackknife-marginals: " in printed
     (gold, predicted) = json.loads((tmp_path / "build" / "mine" / "scores.json").read_text())
     assert gold["all"]["f1"] > 0.95 and predicted["all"]["f1"] > 0.9, "six nouns and six verbs are soon learned"
 
@@ -128,13 +129,13 @@ def test_an_icelandic_treebank_goes_all_the_way(tmp_path, monkeypatch, capsys):
     assert [chunk.text for chunk in nlp("Hestur elskar smið.").noun_chunks]
 
     assert main(command) == 0
-    assert capsys.readouterr().out.count("done before") == 8, "nothing is done again"
+    assert capsys.readouterr().out.count("done before") == 8, "no step is repeated"
 
 
 @pytest.mark.slow
 @pytest.mark.embedded
-def test_the_project_shows_what_few_trees_of_ones_own_are_worth(tmp_path):
-    """own-few, at a smaller scale; and own over the English reader with the English tagger's tags."""
+def test_the_project_measures_pipelines_of_few_trees(tmp_path):
+    """own-few, at a smaller scale; and own with the English span model and the English tagger's tags."""
     for name in ("assets", "training"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copyfile(ROOT / "project.yml", tmp_path / "project.yml")
@@ -148,16 +149,16 @@ def test_the_project_shows_what_few_trees_of_ones_own_are_worth(tmp_path):
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    said = run("own-few", run="few", few_sizes="100", few_options=f"{small} folds=2")
+    printed = run("own-few", run="few", few_sizes="100", few_options=f"{small} folds=2")
     rows = json.loads((tmp_path / "build" / "few" / "curve" / "curve.json").read_text())
     assert {(row["reader"], row["file"], row["tags"]) for row in rows} == {
-        (reader, "test.mrg", tags) for reader in ("none", "en") for tags in ("gold", "predicted")
+        (span_model, "test.mrg", tags) for span_model in ("none", "en") for tags in ("gold", "predicted")
     }
     gold = {row["reader"]: row["all"]["f1"] for row in rows if row["tags"] == "gold"}
-    alone, read = gold["none"], gold["en"]
-    assert read > 0.75 > alone, "the reader knows English, whatever the labels"
-    assert "the span model replaces unknown tags by known ones" in said
-    given = f"reader=en tagger=embedded limit=60 {small}"
+    without_model, with_model = gold["none"], gold["en"]
+    assert with_model > 0.75 > without_model, "the span model is trained on English, whatever the labels"
+    assert "the span model replaces unknown tags by known ones" in printed
+    given = f"span-model=en tagger=embedded limit=60 {small}"
     run("own", run="mine", treebank="build/treebanks/own", own_options=given)
     nlp = spacy.load(tmp_path / "build" / "mine" / "pipeline")
     assert nlp("She slept.")[1].tag_ == "VBD" and nlp.meta["license"].startswith("not to be published")

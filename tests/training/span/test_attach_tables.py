@@ -1,4 +1,4 @@
-"""What a treebank never leaves bare, read off small trees by hand and off the treebank of everyday sentences."""
+"""Tables of the tags that a treebank never leaves unattached: small trees, and the treebank of everyday sentences."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ def tables(*counted: tuple[int, str], labels=LABELS, tags=TAGS) -> AttachTables:
     return attach_tables([tree for times, text in counted for tree in [parse_tree(text)] * times], labels, tags)
 
 
-def entries(bare: AttachTables, labels=LABELS, tags=TAGS) -> set[str]:
-    """What is never bare at all as "PARENT TAG", what is not beside some child as "PARENT TAG CHILD"."""
+def entries(built: AttachTables, labels=LABELS, tags=TAGS) -> set[str]:
+    """Tags that are never unattached, as "PARENT TAG", or not next to some child, as "PARENT TAG CHILD"."""
     names, beside = [*labels, "TOP"], [*labels, ""]
-    return {f"{names[p]} {tags[t]} {beside[c]}".rstrip() for p, c, t in np.argwhere(bare.never).tolist()}
+    return {f"{names[p]} {tags[t]} {beside[c]}".rstrip() for p, c, t in np.argwhere(built.never).tolist()}
 
 
 def test_words_of_noun_and_verb_phrases_are_never_loose_in_a_clause() -> None:
-    bare = tables((MIN_SEEN, SAID))
-    assert entries(bare) == {f"S {tag}{child}" for tag in TAGS[:4] for child in ("", " NP", " VP")}
-    assert bare.never.shape == (5, 5, 5) and bare.never.dtype == np.bool_ and bare.one_root is True
+    built = tables((MIN_SEEN, SAID))
+    assert entries(built) == {f"S {tag}{child}" for tag in TAGS[:4] for child in ("", " NP", " VP")}
+    assert built.never.shape == (5, 5, 5) and built.never.dtype == np.bool_ and built.one_root is True
 
 
-def test_what_was_seen_too_seldom_is_not_known() -> None:
+def test_rare_children_are_not_listed() -> None:
     assert not tables((MIN_SEEN - 1, SAID)).never.any()
     assert not tables((MIN_SEEN - 1, SAID), (1, "(TOP (NP (DT The) (NN dog)))")).never.any(), "in a clause, that is"
 
@@ -73,24 +73,24 @@ def test_only_children_of_the_two_most_loose_labels_count() -> None:
     assert "S NN" in entries(tables((MIN_SEEN, text), tags=("NN",)), tags=("NN",)), "with other tags away"
 
 
-def test_tags_of_the_second_label_are_left_alone_within_the_first() -> None:
+def test_tags_of_the_second_label_stay_unlisted_within_the_first() -> None:
     nested = "(TOP (S (NP (DT The) (NN dog) (S (VP (VBZ barks)))) (VP (VBZ runs) (NP (DT a) (NN race)))))"
     found = entries(tables((MIN_SEEN, nested)))
     assert {"S VBZ", "S VBZ NP", "S NN", "VP NN", "VP NN NP"} <= found
-    assert not any(entry.startswith("NP VBZ") for entry in found), "though none is bare there"
+    assert not any(entry.startswith("NP VBZ") for entry in found), "though none is unattached there"
     assert "S NN VP" in found and "VP DT" in found, "those of the first are not within the second"
 
 
 def test_a_tag_that_no_listed_label_has_says_nothing() -> None:
     text = "(TOP (S (NP (DT The) (NN dog)) (VP (VBZ barks) (RB there)) (X (IN of))))"
     found = entries(tables((MIN_SEEN, text)))
-    assert "S NN" in found and not any(entry.split()[1] == "IN" for entry in found), "it has no home"
+    assert "S NN" in found and not any(entry.split()[1] == "IN" for entry in found), "no listed label has it"
 
 
-def test_what_is_not_listed_is_passed_over() -> None:
+def test_unlisted_labels_and_tags_are_skipped() -> None:
     text = "(TOP (S (X (NP (DT The) (ZZ old) (NN dog))) (VP (VBZ barks) (RB there))))"
-    bare = tables((MIN_SEEN, text))
-    found = entries(bare)
+    built = tables((MIN_SEEN, text))
+    found = entries(built)
     assert {"S NN", "S NN VP", "S DT"} <= found
     assert "S NN NP" not in found, "what is beside it is X, which is not listed"
     assert not tables((MIN_SEEN - 1, text)).never.any(), "nor does X count for any other"
@@ -102,8 +102,8 @@ def test_the_root_counts_where_it_has_several_children() -> None:
     assert found == {f"TOP {tag}{child}" for tag in TAGS[:4] for child in ("", " NP", " VP")}
     one = tables((5 * MIN_SEEN, "(TOP (S (NP (DT The) (NN dog)) (VP (VBZ barks) (RB there))))"), (1, several))
     assert not any(entry.startswith("TOP") for entry in entries(one)), "one child is no choice"
-    alone = tables((MIN_SEEN, "(TOP (NN dog))"), (MIN_SEEN, SAID))
-    assert not any(entry.startswith("TOP") for entry in entries(alone)), "nor is one word"
+    single = tables((MIN_SEEN, "(TOP (NN dog))"), (MIN_SEEN, SAID))
+    assert not any(entry.startswith("TOP") for entry in entries(single)), "nor is one word"
 
 
 @pytest.mark.parametrize(
@@ -120,22 +120,22 @@ def test_whether_one_constituent_covers_every_sentence(several: str, right: bool
 
 
 def test_a_treebank_with_one_label() -> None:
-    bare = tables((MIN_SEEN, "(TOP (NP (NP (DT The) (NN dog)) (NP (RB there))))"), labels=("NP",))
-    assert bare.never.shape == (2, 2, len(TAGS))
-    assert entries(bare, labels=("NP",)) == {"NP DT NP", "NP NN NP", "NP RB NP"}
+    built = tables((MIN_SEEN, "(TOP (NP (NP (DT The) (NN dog)) (NP (RB there))))"), labels=("NP",))
+    assert built.never.shape == (2, 2, len(TAGS))
+    assert entries(built, labels=("NP",)) == {"NP DT NP", "NP NN NP", "NP RB NP"}
 
 
 def naive(trees: list[Tree], label: str, beside: str | None, tag: str) -> tuple[int, int]:
-    """Constituents of the label, beside a child or not, with the tag anywhere below; those that have it as a child."""
-    below = bare = 0
+    """Constituents of the label, next to a child or not, with the tag anywhere below; those that have it as a child."""
+    below = as_child = 0
     for tree in trees:
         for node, children in enumerate(tree.child_lists()):
             inner = {tree.labels[child] for child in children if child >= 0}
             if tree.labels[node] != label or (beside is not None and beside not in inner):
                 continue
             below += tag in tree.tags[tree.starts[node] : tree.ends[node]]
-            bare += any(tree.tags[~child] == tag for child in children if child < 0)
-    return below, bare
+            as_child += any(tree.tags[~child] == tag for child in children if child < 0)
+    return below, as_child
 
 
 @pytest.mark.kernel
@@ -143,9 +143,9 @@ def test_the_treebank_of_everyday_sentences() -> None:
     trees = list(read_trees(EVERYDAY))[:1000]
     labels = tuple(sorted({label for tree in trees for label in tree.labels} - {"TOP"}))
     tags = tuple(sorted({tag for tree in trees for tag in tree.tags}))
-    bare = attach_tables(trees, labels, tags)
-    found = entries(bare, labels, tags)
-    assert bare.one_root and {"S NN", "S DT", "VP NN", "VP DT"} <= found
+    built = attach_tables(trees, labels, tags)
+    found = entries(built, labels, tags)
+    assert built.one_root and {"S NN", "S DT", "VP NN", "VP DT"} <= found
     assert not any(entry.split()[1] in ("IN", ",", ".", "CC") for entry in found)
     for entry in sorted(found)[::7]:
         parent, tag, *child = entry.split()
@@ -156,17 +156,17 @@ def test_the_treebank_of_everyday_sentences() -> None:
         items = np.array(
             [(start, end, labels.index(label)) for start, end, label in tree.spans()[1:]], dtype=np.int32
         ).reshape(-1, 3)
-        numbers = np.array([tags.index(tag) for tag in tree.tags], dtype=np.int32)
+        tag_ids = np.array([tags.index(tag) for tag in tree.tags], dtype=np.int32)
         parents = np.empty(len(tags), dtype=np.int32)
-        slips += first_unattached(items, len(items), tree.n_tokens, numbers, bare.never, parents, 0) >= 0
+        slips += first_unattached(items, len(items), tree.n_tokens, tag_ids, built.never, parents, 0) >= 0
     assert slips < 0.03 * len(trees), "its own trees hang together"
 
 
-def test_orphans_are_never_bare_however_seldom_such_phrases_were_seen() -> None:
+def test_unattached_tokens_are_listed_however_rare_such_phrases_are() -> None:
     trees = [parse_tree(SAID)]
-    bare = attach_tables(trees, LABELS, TAGS)
-    found = entries(mark_never_unattached(bare, trees, LABELS, TAGS))
-    assert not bare.never.any(), "one tree says nothing"
+    built = attach_tables(trees, LABELS, TAGS)
+    found = entries(mark_never_unattached(built, trees, LABELS, TAGS))
+    assert not built.never.any(), "one tree says nothing"
     assert found == {
         *(f"{label} {tag} VP" for label in ("PP", "S", "VP", "TOP", "NP") for tag in ("DT", "NN")),
         *(f"{label} {tag} S" for label in ("PP", "S", "VP", "TOP") for tag in ("DT", "NN")),
@@ -174,17 +174,17 @@ def test_orphans_are_never_bare_however_seldom_such_phrases_were_seen() -> None:
     }
 
 
-def test_a_treebank_with_orphans_of_its_own_keeps_them() -> None:
-    for slips, kept in ((1, False), (2, True)):
+def test_a_treebank_that_has_unattached_tokens_keeps_them() -> None:
+    for slips, unchanged in ((1, False), (2, True)):
         trees = [parse_tree(SAID)] * round(1.5 / MAX_UNATTACHED_SENTENCES) + [parse_tree(LOOSE)] * slips
-        bare = attach_tables(trees, LABELS, TAGS)
-        assert (mark_never_unattached(bare, trees, LABELS, TAGS) is bare) == kept
+        built = attach_tables(trees, LABELS, TAGS)
+        assert (mark_never_unattached(built, trees, LABELS, TAGS) is built) == unchanged
 
 
-def test_labels_of_other_treebanks_have_no_orphans() -> None:
+def test_labels_of_other_treebanks_are_not_listed() -> None:
     trees = [parse_tree("(TOP (IP (DP (DT the) (NN dog)) (VBZ barks)))")]
-    bare = attach_tables(trees, ("DP", "IP"), TAGS)
-    assert not mark_never_unattached(bare, trees, ("DP", "IP"), TAGS).never.any()
+    built = attach_tables(trees, ("DP", "IP"), TAGS)
+    assert not mark_never_unattached(built, trees, ("DP", "IP"), TAGS).never.any()
 
 
 def test_a_model_is_made_with_the_tables_of_its_trees() -> None:
@@ -194,4 +194,5 @@ def test_a_model_is_made_with_the_tables_of_its_trees() -> None:
     labels = tuple(sorted({label for chain in material.chains for label in chain}))
     tags = tuple(material.words.tables[1])
     right = mark_never_unattached(tables((MIN_SEEN, SAID), labels=labels, tags=tags), trees, labels, tags)
-    assert entries(material.attach_tables, labels, tags) == entries(right, labels, tags) and material.attach_tables.one_root
+    found = material.attach_tables
+    assert entries(found, labels, tags) == entries(right, labels, tags) and found.one_root
