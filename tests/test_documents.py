@@ -87,7 +87,7 @@ def help_of(script: str, command: str) -> str:
     path = Path(script)
     assert path.parent.name == "benchmarks" and (ROOT / path).is_file(), script
     output = io.StringIO()
-    for arguments in ([command, "--help"], ["--help"]):  # the word may be no command of its own
+    for arguments in ([command, "--help"], ["--help"]):  # the word may not be a command
         with bench_module(path.stem) as module, pytest.MonkeyPatch.context() as patch:
             patch.setattr(sys, "argv", [script, *arguments])
             with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):

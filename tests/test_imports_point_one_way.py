@@ -37,8 +37,8 @@ ALLOWED: dict[str, set[str]] = {
         "base", "trees", "scoring", "kernels", "features", "model", "models", "parsers", "viz", "query", "pipeline",
         "web", "package",
     },
-    # __init__ exports load() and, at first use, the functions of pipeline.attributes; __main__ is the command
-    # line
+    # __init__ exports load() and, at first use, the functions of pipeline.attributes; __main__ is the
+    # command line
     "package": {"base", "models", "pipeline", "web", "cli"},
 }  # fmt: skip
 TRAINERS = {"dtree", "span", "pcfg", "dependency", "pos_tagger", "loglinear_tagger", "teacher", "clusters"}

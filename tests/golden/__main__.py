@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 # Before numpy and numba are loaded: matrix products of one thread have the same bits; compiled kernels are those of the
-# tests; nothing is interpreted while others compile, since that has other last bits.
+# tests; no kernel is interpreted while others compile, because that changes the last bits.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_name] = "1"
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).resolve().parents[2] / "build" / "kernels"))

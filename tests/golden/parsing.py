@@ -56,7 +56,7 @@ def constituent_entries(name: str) -> Iterator[Entry]:
     component = project.component_of(nlp)
     yield same(f"{name}/tags", [[token.tag_ for token in doc] for doc in docs])
     yield same(f"{name}/brackets", [brackets(doc) for doc in docs])
-    yield same(f"{name}/spans", [[span_facts(span) for span in doc._.constituents] for doc in docs])
+    yield same(f"{name}/spans", [[describe_span(span) for span in doc._.constituents] for doc in docs])
     infos = [spacy_dtparse.sentence_infos(doc) for doc in docs]
     yield same(f"{name}/statuses", [[list(info.values())[:3] for info in own] for own in infos])
     yield bits(f"{name}/sentence infos", infos)
@@ -70,7 +70,7 @@ def constituent_entries(name: str) -> Iterator[Entry]:
     yield same(f"{name}/brackets of single texts", [brackets(nlp(text)) for text in texts])
     yield same(f"{name}/heads", [[[span._.head.i for span in doc._.constituents]] for doc in docs[::3]])
     yield same(f"{name}/noun chunks", [[[chunk.start, chunk.end] for chunk in doc.noun_chunks] for doc in docs])
-    yield same(f"{name}/clauses", [list(map(span_facts, spacy_dtparse.clauses(doc))) for doc in docs])
+    yield same(f"{name}/clauses", [list(map(describe_span, spacy_dtparse.clauses(doc))) for doc in docs])
     yield from _parser_entries(name, component, docs)
 
 
@@ -137,6 +137,6 @@ def brackets(doc: Doc) -> list[str]:
     return [sentence._.parse_string for sentence in doc.sents] if len(doc) else []
 
 
-def span_facts(span: Span) -> list[Any]:
+def describe_span(span: Span) -> list[Any]:
     """The position and label of a constituent, and its level in a chain."""
     return [span.start, span.end, span.label_, span.id_]

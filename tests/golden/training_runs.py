@@ -152,7 +152,7 @@ def adapting_commands(at: Path) -> list[list[str]]:
 
 def study_commands(at: Path) -> list[list[str]]:
     """Runs of the studies of the papers, each at a small size."""
-    for name in ("wsj", "craft"):  # the sample, under names that the plan has
+    for name in ("wsj", "craft"):  # the sample, under the names of the study's plan
         shutil.copytree(SAMPLE, at / "corpus" / name)
     fit = (
         "path.decay=0.4", "path.lambda_start=30", "path.lambda_floor=5", "path.quiet=true", "n_workers=1",
@@ -210,7 +210,7 @@ _LEFT_OUT = (".lock", "table.md")
 _INPUT = "recipe.json"
 """The input file of a run; its settings have the current names."""
 _SETTINGS = "config.cfg"
-"""The file with the names of all settings, which are text for people."""
+"""The file with the names of all settings; it is text for people."""
 
 
 def training_entries(group: str) -> Iterator[Entry]:
@@ -245,27 +245,27 @@ def content_of(path: Path, folder: Path) -> Any:
     data = path.read_bytes()
     try:
         if path.suffix != ".jsonl":
-            return plain_facts(json.loads(data.decode("utf8")), folder)
-        lines = [plain_facts(json.loads(line), folder) for line in data.decode("utf8").splitlines()]
+            return plain_data(json.loads(data.decode("utf8")), folder)
+        lines = [plain_data(json.loads(line), folder) for line in data.decode("utf8").splitlines()]
         return sorted(lines, key=digest_of)  # the order of labels in a level depends on how long each took
     except ValueError:
         return _without_paths(data, folder)
 
 
-def plain_facts(facts: Any, folder: Path) -> Any:
+def plain_data(data: Any, folder: Path) -> Any:
     """Data without the fields of `_CHANGING` and without paths, in order of names."""
-    if isinstance(facts, Mapping):
-        return {name: plain_facts(facts[name], folder) for name in sorted(facts) if not _CHANGING.search(name)}
-    if isinstance(facts, list):
-        return [plain_facts(one, folder) for one in facts]
-    return _without_paths(facts.encode("utf8"), folder) if isinstance(facts, str) else facts
+    if isinstance(data, Mapping):
+        return {name: plain_data(data[name], folder) for name in sorted(data) if not _CHANGING.search(name)}
+    if isinstance(data, list):
+        return [plain_data(one, folder) for one in data]
+    return _without_paths(data.encode("utf8"), folder) if isinstance(data, str) else data
 
 
 def _plain_array(array: np.ndarray, folder: Path) -> Any:
     """An array; if its bytes are JSON, their data."""
     if array.dtype == np.uint8 and array.ndim == 1:
         try:
-            return plain_facts(json.loads(array.tobytes()), folder)
+            return plain_data(json.loads(array.tobytes()), folder)
         except ValueError:
             pass
     return array if array.dtype != object else array.tolist()

@@ -50,7 +50,7 @@ def model_file(tmp_path):
 
 COMPONENTS = {"dtparse": DtParse, "span_parser": SpanParse, "pcfgla": PcfgLa}
 both_factories = pytest.mark.parametrize("factory", CONSTITUENT_FACTORIES)
-"""What holds for the components of both factories."""
+"""For tests of the components of all these factories."""
 
 
 def make_nlp(model_file, factory="dtparse", **config):

@@ -74,7 +74,7 @@ def test_one_moved_head(vocab):
     heads[4] = 2  # on under cat: the verb phrase has two ways out, the prepositional one still one
     found = agreement(with_heads(vocab, [CAT], heads))
     assert found == Agreement(8, 7, 4, 3) and found.heads == 7 / 8 and found.phrases == 3 / 4
-    heads[5] = 4  # the under on: inside of its phrases but not under mat
+    heads[5] = 4  # the under on: inside its phrases but not under mat
     assert agreement(with_heads(vocab, [CAT], heads)) == Agreement(8, 6, 4, 2)
 
 

@@ -167,7 +167,7 @@ def test_brackets_and_merged_words_are_escaped(nlp):
     assert "(NN New_York)" in parsed[:]._.parse_string
 
 
-# ---- Docs that went through something ----
+# ---- Docs after conversions ----
 
 
 def test_unparsed_doc(nlp):

@@ -103,8 +103,8 @@ def test_one_token(shared):
         warnings.simplefilter("error")
         doc = shared("Run")
         assert [(t.head.i, t.dep_) for t in doc] == [(0, "ROOT")]
-        untold = tagged(shared.vocab, "run", "VB")  # no boundary, and no room for one
-        assert shared.get_pipe("bpm_parser")(untold)[0].dep_ == "ROOT"
+        single = tagged(shared.vocab, "run", "VB")  # one token needs no sentence boundary
+        assert shared.get_pipe("bpm_parser")(single)[0].dep_ == "ROOT"
 
 
 def test_merged_tokens_are_one_word(shared):
@@ -159,7 +159,7 @@ def test_other_annotation_is_unchanged(shared):
         token.set_morph("Number=Sing")
         token.is_sent_start = place in (0, 9)
     doc.ents = [Span(doc, 1, 3, "ANIMAL", kb_id="Q1")]
-    doc.spans["mine"] = [Span(doc, 0, 5, "A"), Span(doc, 3, 7, "B")]  # crossing, none of our business
+    doc.spans["mine"] = [Span(doc, 0, 5, "A"), Span(doc, 3, 7, "B")]  # crossing spans of another program
     doc.cats, doc.user_data["me"], doc._.bpm_note, doc[2]._.bpm_mark = {"x": 0.5}, {"a": 1}, "kept", 7
     attributes = [ORTH, SPACY, TAG, POS, LEMMA, MORPH, NORM, ENT_IOB, ENT_TYPE]
     before = doc.to_array(attributes)
@@ -253,7 +253,8 @@ def test_a_very_long_sentence_is_parsed_in_pieces(shared):
     doc = shared.get_pipe("bpm_parser")(tagged(shared.vocab, " ".join(words), " ".join(tags), {0}))
     whole(doc, [(0, 3000)])
     assert doc[0:150].root.dep_ == "ROOT"
-    for start in range(150, 3000, 150):  # the setting max_tokens is 150 tokens; a piece hangs on the one before
+    # the setting max_tokens is 150 tokens; the root of a piece depends on the piece before
+    for start in range(150, 3000, 150):
         assert doc[start : start + 150].root.head == doc[start - 150 : start].root
 
 

@@ -49,7 +49,7 @@ def test_models_that_read_pos_or_lemmas(tmp_path, rules, missing, setter):
     partial = Doc(vocab, words=words, sent_starts=starts, **{**values, left_out: [*values[left_out][:2], ""]})
     with pytest.warns(UserWarning, match=f"1 words of a Doc have no token.{missing}"):
         component(partial)
-    if rules.source == "pos":  # what is not read is not missed
+    if rules.source == "pos":  # columns that are not read are not needed
         assert component(Doc(vocab, words=words, sent_starts=starts, pos=values["pos"])).has_annotation("DEP")
 
 

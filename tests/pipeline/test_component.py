@@ -260,8 +260,8 @@ def test_importing_the_plugin_loads_neither_numba_nor_a_parser():
         nlp.add_pipe("spine_tagger")
         assert nlp.analyze_pipes() and nlp.meta
         kinds = ("dtree", "pcfg", "span", "dependency", "tagging", "stored")
-        rooms = ("kernels", "features", "model.", *("parsers." + kind for kind in kinds))
-        heavy = ("numba", "llvmlite", *("spacy_dtparse." + room for room in rooms))
+        parts = ("kernels", "features", "model.", *("parsers." + kind for kind in kinds))
+        heavy = ("numba", "llvmlite", *("spacy_dtparse." + part for part in parts))
         loaded = [name for name in sys.modules if name.startswith(heavy)]
         assert not loaded, loaded
         """

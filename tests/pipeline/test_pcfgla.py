@@ -65,7 +65,7 @@ def test_no_tags_are_needed_and_none_are_written(untagged, latent):
     assert [info["status"] for info in sentence_infos(docs[0])] == ["complete", "complete"]
     assert docs[0].spans["constituents"].attrs["parser"] == "pcfg"
     tagged = make_nlp(latent, "pcfgla")(TEXTS[0])
-    assert shape(tagged) == shape(docs[0]) and tagged[0].tag_ == "DT"  # the tags it has change nothing
+    assert shape(tagged) == shape(docs[0]) and tagged[0].tag_ == "DT"  # its tags change nothing
     assert untagged.analyze_pipes()["problems"]["pcfgla"] == []
 
 
@@ -183,7 +183,7 @@ def test_two_parsers_in_one_pipeline(model_file, latent, tmp_path):
     nlp = make_nlp(model_file)
     with pytest.warns(UserWarning, match=r"pcfgla: 'dtparse' of the same pipeline writes doc.spans\['constituents'\]"):
         nlp.add_pipe("pcfgla", config={"model": str(latent)})
-    assert nlp(TEXTS[0]).spans["constituents"].attrs["parser"] == "pcfg"  # the later one's
+    assert nlp(TEXTS[0]).spans["constituents"].attrs["parser"] == "pcfg"  # of the later component
     with nlp.select_pipes(disable=["pcfgla"]):
         assert nlp(TEXTS[0]).spans["constituents"].attrs["parser"] == "rule"
     nlp.remove_pipe("pcfgla")

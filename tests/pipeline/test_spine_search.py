@@ -181,7 +181,7 @@ def test_spines_that_no_longer_fit_are_left_out(models):
     with pytest.warns(UserWarning, match="merged or split after tagging"):
         nlp.get_pipe(models.factory)(doc)
     assert all(info["ambiguity"] is None for info in sentence_infos(doc))
-    doc.spans["spines"] = [doc[0:1]]  # somebody else's
+    doc.spans["spines"] = [doc[0:1]]  # of another program
     nlp.get_pipe(models.factory)(doc)
     assert all(info["ambiguity"] is None for info in sentence_infos(doc))
 

@@ -48,7 +48,7 @@ def test_a_component_warns_once(model_file, monkeypatch):
     doc = Doc(nlp.vocab, words=["a"] * 25, tags=["NOUN"] * 25, sent_starts=[True] + [False] * 24)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        component(doc.copy())  # a parser of another package that does not tell its tags
+        component(doc.copy())  # a parser of another package without `known_tags`
         monkeypatch.setattr(type(component.parser), "known_tags", KNOWN, raising=False)
         component(Doc(nlp.vocab, words=["a"] * 25, tags=["NN"] * 25, sent_starts=[True] + [False] * 24))
     with pytest.warns(UserWarning, match="dtparse: 25 of 25 words have tags .* such as NOUN"):

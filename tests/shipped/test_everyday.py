@@ -18,7 +18,7 @@ pytestmark = pytest.mark.embedded
 
 EVERYDAY = Path(__file__).resolve().parents[2] / "assets" / "everyday"
 LEAST_KINDS = 63
-"""Of the texts of kinds.jsonl, parsed as expected throughout."""
+"""Number of texts in kinds.jsonl; all are parsed as expected."""
 
 FIRST_SENTENCES = """
 (S (NP (DT The) (JJ quick) (JJ brown) (NN fox)) (VP (VBZ jumps) (PP (IN over) (NP (DT the) (JJ lazy) (NN dog)))) (. .))
@@ -40,7 +40,7 @@ README_SENTENCES = """
 (SBARQ (WHNP (WP Who)) (SQ (VBD did) (NP (PRP she)) (VP (VB see))) (. ?))
 (S (NP (PRP She)) (VP (VBZ sleeps)) (. .))
 """.split("\n")[1:-1]
-"""What the README and the tutorial parse."""
+"""The texts that the README and the tutorial parse."""
 
 
 @pytest.fixture(scope="module")

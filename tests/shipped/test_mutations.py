@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.embedded]
 
 PACKAGE = Path(spacy_dtparse.__file__).resolve().parent
 TAGGER = "tagger"
-"""No tagger ships: one with random weights is refused in its place."""
+"""No spine tagger is shipped, so one with random weights is used."""
 
 
 class Mutation(NamedTuple):

@@ -44,7 +44,7 @@ def test_the_page_and_its_files(url):
         status, headers, content = request(url + path)
         assert status == 200 and headers.get_content_type() == kind and len(content) > 1000
         assert "script-src 'self'" in headers["Content-Security-Policy"]
-        assert "//" not in content.replace("// ", "").replace("http://www.w3.org", "")  # nothing from elsewhere
+        assert "//" not in content.replace("// ", "").replace("http://www.w3.org", "")  # nothing from other hosts
     assert request(url + "/?text=a")[0] == 200
     status, headers, content = request(url, method="HEAD")
     assert status == 200 and content == "" and int(headers["Content-Length"]) > 1000
@@ -84,7 +84,7 @@ def test_parse_and_ask(url):
 def test_errors_of_clients(url, path, data, headers, status, message):
     got, _, content = request(url + path, data, headers)
     assert got == status and message in json.loads(content)["error"]
-    assert request(url + "/parse", {"text": "She sat."})[0] == 200  # it goes on
+    assert request(url + "/parse", {"text": "She sat."})[0] == 200  # the server still answers
 
 
 def test_requests_without_a_length_and_clients_that_go_away(url):

@@ -16,7 +16,7 @@ MODULE = "spacy_dtparse.pipeline.embedded"
 
 def fall_into_trap():
     with suppress(FileNotFoundError):
-        (FOLDER / "trap").rename(FOLDER / "sprung")  # one process alone can
+        (FOLDER / "trap").rename(FOLDER / "sprung")  # only one process can
         (FOLDER / "id").write_text(str(os.getpid()))
         (FOLDER / "id").rename(FOLDER / "caught")
         time.sleep(300)
