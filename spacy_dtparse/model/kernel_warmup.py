@@ -24,14 +24,14 @@ logger = logging.getLogger("spacy_dtparse")
 
 PARTS: dict[str, tuple[tuple[str, str], ...]] = {
     "search": (("trees", "SEARCH"),),
-    "reader": (("trees", "MARGINALS"), ("span", "SPAN_MODEL")),
+    "span_model": (("trees", "MARGINALS"), ("span", "SPAN_MODEL")),
     "chart": (("span", "CHART"),),
     "tagger": (("recurrent", "TAGGER"),),
 }
 """Parts of the warm-up, groups of kernels that are compiled separately: (folder next to this file, name of a tuple of
 kernels in its module `warmup`, whose `arguments()` returns arguments for them)."""
 
-NEEDS = {"dtree": ("search", "reader"), "span": ("chart",), "recurrent": ("tagger",)}
+NEEDS = {"dtree": ("search", "span_model"), "span": ("chart",), "recurrent": ("tagger",)}
 """Kind of parser -> the parts it needs. The kernels of other kinds are compiled at their first call."""
 
 WAIT = "SPACY_DTPARSE_WAIT"

@@ -225,7 +225,7 @@ class TaggerSettings(Settings):
 
 
 @dataclass(frozen=True)
-class ReadingSettings(Settings):
+class RecurrentTaggerSettings(Settings):
     """Settings of the recurrent tagger.
 
     - `max_tokens`: a longer text is tagged in pieces of this many tokens, each together with some of the tokens around

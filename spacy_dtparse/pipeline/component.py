@@ -203,7 +203,7 @@ class DtParse(ConstituentPipe):
 
     `budget`: number of inferences to score per sentence before the search returns the best tree so far; 0 parses
     greedily. `max_tokens`: longer sentences are parsed greedily. `shift_threshold`: a shift with a higher score is
-    taken without scoring the other inferences. `window_filter`: fraction of the right windows that may be dropped
+    taken without scoring the other inferences. `window_filter`: fraction of the correct windows that may be dropped
     unscored. `marginal_weight`: weight of the span model's marginals relative to the trees. `commit_threshold`: minimum
     probability at which an inference is taken unscored. `attach_unattached`: whether to attach words that are never
     unattached in the treebanks. `betas`: cutoffs for supertags, see `SearchSettings`.
@@ -223,9 +223,9 @@ class SpanParse(ConstituentPipe):
     """A network that scores spans, with a chart parser over the scores.
 
     `max_tokens`: longer sentences are parsed in windows. `networks`: number of the model's networks to use.
-    `ensemble_threshold`: if the first network is at least this certain, the others are skipped. `penalty`: from 0 to
-    below 1, the minimum probability of a constituent. `attach_unattached`: whether to attach words that are never
-    unattached in the treebank (see `SpanSettings`).
+    `ensemble_threshold`: if no constituent of the first network's tree has a higher score (-ln of its probability), the
+    others are skipped. `penalty`: from 0 to below 1, the minimum probability of a constituent. `attach_unattached`:
+    whether to attach words that are never unattached in the treebank (see `SpanSettings`).
 
     Supertags (spines) are not used.
     """

@@ -18,7 +18,7 @@ from spacy.util import registry
 
 from ..checks import boolean
 from ..errors import ModelFormatError
-from ..parsers.settings import ReadingSettings
+from ..parsers.settings import RecurrentTaggerSettings
 from ..trees.universal import PARTS_OF_SPEECH, WORDS
 from .batches import batches
 from .model_pipe import ModelPipe, factory_of
@@ -55,10 +55,10 @@ def tag_score(examples: Iterable[Example], **_: Any) -> dict[str, Any]:
 class RecurrentTaggerPipe(ModelPipe):
     """Tags and sentence starts by simple recurrent units that process the whole Doc in both directions.
 
-    `max_tokens`: a longer Doc is processed in pieces (see `parsers.settings.ReadingSettings`). `overwrite`: whether to
-    replace existing tags and sentence starts; false: only missing ones are set. `sentences`: whether to set sentence
-    starts at all. `pos`: whether to set `token.pos_` as well, from the tags by `trees.universal`, if the model is
-    English.
+    `max_tokens`: a longer Doc is processed in pieces (see `parsers.settings.RecurrentTaggerSettings`). `overwrite`:
+    whether to replace existing tags and sentence starts; false: only missing ones are set. `sentences`: whether to set
+    sentence starts at all. `pos`: whether to set `token.pos_` as well, from the tags by `trees.universal`, if the model
+    is English.
 
     Reads tokens only. White space never starts a sentence.
     """
@@ -66,7 +66,7 @@ class RecurrentTaggerPipe(ModelPipe):
     factory = "recurrent_tagger"
     LOADER = "load_tagger"
     PAST_VERB = "tagged"
-    SETTINGS = ReadingSettings.ALLOWED
+    SETTINGS = RecurrentTaggerSettings.ALLOWED
     COMPONENT_SETTINGS = {  # noqa: RUF012 (never changed)
         "overwrite": (False, boolean()),
         "sentences": (True, boolean()),

@@ -44,7 +44,7 @@ class Node(NamedTuple):
 class Forest:
     """The n nodes of `trees` in pre-order, in columns of n int32.
 
-    `symbols`: index of the label in `texts` (and back in `numbers`); `parents`: -1 at a root; `stops`: one past the
+    `symbols`: index of the label in `texts` (and back in `label_ids`); `parents`: -1 at a root; `stops`: one past the
     last node below; `starts`, `ends`: tokens, counted through all trees; `kinds`; `tree_of`. `words_at`: the node of
     each token's word; `roots`: the first node of each tree, and n. `rules`: head rules of all trees, or of each; they
     are read when heads are first needed. `token_values`: returns the values of an attribute for all tokens, instead of
@@ -77,12 +77,12 @@ class Forest:
         self.words_at = words_at = tags_at + 1
         self.constituents_at = at
         self.roots = np.concatenate([at[self.first_constituents[:-1]], [n]]) if m else np.zeros(1, np.int64)
-        self.numbers: dict[str, int] = _Ids()
-        numbers = self.numbers
-        self.symbols = _column(n, at, [numbers[text] for tree in trees for text in tree.labels])
-        self.symbols[tags_at] = [numbers[text] for tree in trees for text in tree.tags]
-        self.symbols[words_at] = [numbers[text] for tree in trees for text in tree.words]
-        self.texts = tuple(numbers)
+        self.label_ids: dict[str, int] = _Ids()
+        label_ids = self.label_ids
+        self.symbols = _column(n, at, [label_ids[text] for tree in trees for text in tree.labels])
+        self.symbols[tags_at] = [label_ids[text] for tree in trees for text in tree.tags]
+        self.symbols[words_at] = [label_ids[text] for tree in trees for text in tree.words]
+        self.texts = tuple(label_ids)
         self.starts = _column(n, at, starts)
         self.ends = _column(n, at, ends)
         self.stops = _column(n, at, words_at[ends - 1] + 1)
@@ -183,7 +183,7 @@ class Forest:
             chosen = np.zeros(len(self.texts) + 1, dtype=bool)
             chosen[list(wanted)] = True
             return np.flatnonzero(chosen[self.symbols])
-        parts = [order[first[number] : first[number + 1]] for number in wanted]
+        parts = [order[first[label] : first[label + 1]] for label in wanted]
         if len(parts) < 2:
             return parts[0] if parts else self.all[:0]
         return np.sort(np.concatenate(parts))
@@ -224,11 +224,11 @@ class Forest:
 
 
 class _Ids(dict[str, int]):
-    """Strings get an index, from 0, at their first look-up."""
+    """Maps strings to ids, from 0, in the order of their first look-up."""
 
     def __missing__(self, text: str) -> int:
-        self[text] = number = len(self)
-        return number
+        self[text] = string_id = len(self)
+        return string_id
 
 
 def _column(n: int, positions: Nodes, values: Any) -> Nodes:

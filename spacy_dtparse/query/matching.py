@@ -229,9 +229,8 @@ def _find(forest: Forest, what: Description) -> Nodes:
 def _matching_labels(forest: Forest, what: Description) -> list[int]:
     """The indices of the labels that match a description, ascending."""
     texts = forest.basic_texts if what.basic else forest.texts
-    numbers = forest.numbers
     if not what.regexes and not what.basic:
-        fits = {numbers[literal] for literal in what.literals if literal in numbers}
+        fits = {forest.label_ids[literal] for literal in what.literals if literal in forest.label_ids}
     else:
         literals = set(what.literals)
         fits = {index for index, text in enumerate(texts) if text in literals} if literals else set()

@@ -148,7 +148,7 @@ class SpanParser(StoredParser):
             "networks": f"{len(self._networks)} of {len(self.model.networks)}",
             "layers": len(network.weights),
             "units": int(2 * network.recurrent.shape[3]),
-            "numbers": int(n_parameters),
+            "parameters": int(n_parameters),
             "words": len(self.model.words.tables[0]),
             "label chains": len(self.model.chains) - 1,
             "max_tokens": self.settings.max_tokens,

@@ -14,7 +14,7 @@ from ...model.kernel_warmup import kernels_for
 from ...model.recurrent.model import KIND, RecurrentModel, read_model, write_model
 from ...symbols import Memo
 from ..self_test import GoldenParse, Strings
-from ..settings import ReadingSettings
+from ..settings import RecurrentTaggerSettings
 from ..stored import Data, StoredParser
 
 OVERLAP = 50
@@ -43,12 +43,12 @@ class RecurrentTagger(StoredParser):
 
     model: RecurrentModel
     name = KIND
-    SELF_TEST_SETTINGS = ReadingSettings()
+    SELF_TEST_SETTINGS = RecurrentTaggerSettings()
     TOLERANCE = 1e-4
     """Sums of float32: they differ between processors by less than 1e-6."""
     FORMAT = read_model, write_model
 
-    def __init__(self, model: RecurrentModel, settings: ReadingSettings | None = None, data: Data = None):
+    def __init__(self, model: RecurrentModel, settings: RecurrentTaggerSettings | None = None, data: Data = None):
         super().__init__(model, settings, data)
         decided = dict.fromkeys([*(tag for _, tag in model.forms), *([model.space] if model.space else [])])
         self.names = (*model.tags, *(tag for tag in decided if tag not in model.tags))
@@ -70,7 +70,7 @@ class RecurrentTagger(StoredParser):
             "tags": len(self.model.tags),
             "layers": len(network.weights),
             "units": int(2 * network.recurrent.shape[3]),
-            "numbers": int(sum(array.size for array in self.model.packed.values())),
+            "parameters": int(sum(array.size for array in self.model.packed.values())),
             "words": len(self.model.parts.tables[0]),
             "forms": len(self.model.forms),
             "max_tokens": self.settings.max_tokens,
