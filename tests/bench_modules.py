@@ -1,4 +1,4 @@
-"""The modules of benchmarks/, which are scripts and in no package."""
+"""Import the modules of benchmarks/, which are scripts and in no package."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
 
 @contextmanager
 def bench_module(name: str) -> Iterator[ModuleType]:
-    """A module of the folder, which can import its neighbours meanwhile."""
+    """Import a module of the folder; while it is imported it can import its neighbours."""
     sys.path.insert(0, str(FOLDER))
     try:
         yield importlib.import_module(name)

@@ -35,7 +35,7 @@ LABELS = ("root", "nsubj", "obj", "det", "punct")
 
 
 def _some_keys(parts: LinkParts, guided: bool, rng: np.random.Generator) -> np.ndarray:
-    """The keys of all links of all sentences: tree_keys does not ask for a tree."""
+    """The keys of all links of all sentences: tree_keys does not need a tree."""
     found = []
     for sentence in SENTENCES:
         n = len(sentence.words)

@@ -75,12 +75,12 @@ class Mutant(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As `--only` takes it."""
+        """The mutant's name in the format of `--only`."""
         return f"{self.file}:{self.line}:{self.column}:{self.number}"
 
 
 def _changed(node: ast.AST) -> Iterator[str]:
-    """What may stand in place of the node."""
+    """Replacements for the node."""
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
         swapped = COMPARISONS[type(node.ops[0])]()
         yield f"({ast.unparse(ast.Compare(node.left, [swapped], node.comparators))})"
@@ -109,7 +109,7 @@ def _changed(node: ast.AST) -> Iterator[str]:
 
 
 def _condition(node: ast.AST) -> ast.expr | None:
-    """The condition of the node, where it is negated by no other change."""
+    """The condition of the node, if no other change negates it."""
     if not isinstance(node, ast.If | ast.While | ast.IfExp):
         return None
     if isinstance(node.test, ast.Compare) and isinstance(node.test.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE):
@@ -131,7 +131,7 @@ def _behaviour(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def mutants_of(file: str, source: str) -> list[Mutant]:
-    """All mutants of a file's text, in the order of their places."""
+    """All mutants of a file's text, in the order of their positions."""
     lines = source.splitlines(keepends=True)
     offsets = [0]
     for line in lines:
@@ -160,7 +160,7 @@ def mutants_of(file: str, source: str) -> list[Mutant]:
 
 
 def all_mutants() -> list[Mutant]:
-    """Those of all files that have tests here."""
+    """The mutants of all files that are listed in `TESTS`."""
     return [one for file in TESTS for one in mutants_of(file, (ROOT / file).read_text())]
 
 
@@ -202,8 +202,8 @@ def _run(file: str, text: str, log: Path) -> int:
 
 
 def tested(file: str, text: str, limit: float) -> tuple[str, float, str]:
-    """What the tests made of a file's changed text: "caught", "time" (caught: past `limit` seconds) or "survived"; the
-    seconds; the last line of their output."""
+    """The verdict of the tests on a file's changed text: "caught", "time" (caught: over `limit` seconds) or "survived";
+    the seconds; the last line of their output."""
     began = time.monotonic()
     with tempfile.NamedTemporaryFile(suffix=".log") as log:
         child = os.fork()

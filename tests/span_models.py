@@ -48,15 +48,15 @@ def random_model(n_networks: int = 2, seed: int = 0, **sizes: int) -> SpanModel:
     return SpanModel(words, CHAINS, packed, {"name": "random", "lang": "en"})
 
 
-def with_bare(model: SpanModel, share: float = 0.5, one_root: bool = False, seed: int = 0) -> SpanModel:
-    """The model with tables by which that share of tokens, taken at random, is never bare."""
+def with_attach_table(model: SpanModel, share: float = 0.5, one_root: bool = False, seed: int = 0) -> SpanModel:
+    """The model with tables by which a random fraction of tokens is never unattached."""
     size, tags = len(model.labels) + 1, len(model.words.tables[1])
     never = np.random.default_rng(seed).random((size, size, tags)) < share
     return replace(model, attach_tables=AttachTables(never, one_root))
 
 
 def with_home(model: SpanModel, home: str) -> SpanModel:
-    """The model with tables by which no token is ever bare but in constituents of one label."""
+    """The model with tables by which tokens are unattached only in constituents of one label."""
     size, tags = len(model.labels) + 1, len(model.words.tables[1])
     never = np.ones((size, size, tags), dtype=np.bool_)
     never[model.labels.index(home)] = False

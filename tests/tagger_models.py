@@ -51,7 +51,7 @@ def random_tagger(seed: int = 0, scale: float = 0.7, tagged: bool = True, **opti
 
 
 def weights_by_key(model: TaggerModel) -> dict[int, dict[int, float]]:
-    """The weights of a model as the twin takes them."""
+    """The weights of a model in the format of the reference implementation."""
     stage = model.weights
     found: dict[int, dict[int, float]] = {}
     for number, key in enumerate(stage.keys.tolist()):

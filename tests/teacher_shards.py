@@ -1,4 +1,4 @@
-"""Shards of made-up beliefs, for tests without torch."""
+"""Shards of made-up marginals, for tests without torch."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def made_distribution(tags: tuple[str, ...], rng: np.random.Generator) -> MadeDi
 
 
 def made_shard(path: Path, words=tuple(WORDS), tags=tuple(TAGS), seed: int = 0) -> list[MadeDistribution]:
-    """Write a shard with made-up beliefs, and return those."""
+    """Write a shard with made-up marginals, and return them."""
     rng = np.random.default_rng(seed)
     distributions = [made_distribution(row, rng) for row in tags]
     save_shard(path, LISTS, words, distributions)
@@ -63,7 +63,7 @@ def made_shard(path: Path, words=tuple(WORDS), tags=tuple(TAGS), seed: int = 0) 
 
 
 def shard_of_trees(path: Path, sentences: list[Sentence]) -> None:
-    """Write a shard that believes in sentences' trees, nine times in ten."""
+    """Write a shard that gives the constituents of sentences' trees a probability of 0.9."""
     chains = ((), *sorted(count_chains(s.tree for s in sentences)))
     tags = tuple(sorted({tag for s in sentences for tag in s.tags}))
     distributions = []

@@ -2,9 +2,9 @@
 
     python -m tests.hostile --files 50000 [--seed 0] [--kinds dtree span …] [--workers 1] [--report hostile.jsonl]
 
-Each file is read and parsed with in a worker process of limited time and memory. Prints how many of each base ended
-how, and every FAULT; exits with 1 where there is one. With NUMBA_BOUNDSCHECK=1 kernels look at bounds (give
-NUMBA_CACHE_DIR a folder of its own).
+Each file is read and used for parsing in a worker process of limited time and memory. Prints the number of each outcome
+for each base, and every FAULT; exits with 1 if there is one. With NUMBA_BOUNDSCHECK=1 kernels check bounds (give
+NUMBA_CACHE_DIR a separate folder).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .workers import MEGABYTES, SECONDS, run
 
 
 def main() -> int:
-    """Try files, print, tell whether all went well."""
+    """Try files, print the outcomes, return 1 if there is a fault."""
     parser = argparse.ArgumentParser(prog="python -m tests.hostile", description=__doc__.split("\n")[0])
     parser.add_argument("--files", type=int, default=500, help="of all kinds together")
     parser.add_argument("--first", type=int, default=0, help="number of the first file")

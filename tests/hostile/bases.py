@@ -37,14 +37,16 @@ SAMPLE = Path(__file__).resolve().parents[2] / "assets" / "sample" / "train.mrg"
 
 
 def bases() -> dict[str, bytes]:
-    """Model files by name: the kind, and what is special after a dash."""
-    gate = WindowFilter(np.random.default_rng(0).integers(-90, 90, 64).astype(np.int16), (0.001, 0.01), (-200, 100))
+    """Model files by name: the kind, and after a dash its special feature."""
+    window_filter = WindowFilter(
+        np.random.default_rng(0).integers(-90, 90, 64).astype(np.int16), (0.001, 0.01), (-200, 100)
+    )
     plain = pcfg()
     parsers = {
-        "dtree": DtreeParser(replace(hand_made("shift_reduce", seed=1).model, window_filter=gate)),
+        "dtree": DtreeParser(replace(hand_made("shift_reduce", seed=1).model, window_filter=window_filter)),
         "dtree-bottom": DtreeParser(hand_made("bottom_up", seed=2, table="standard").model),
-        "dtree-reader": DtreeParser(with_reader()),
-        "span": SpanParser(with_aliases(span_models.with_bare(span_models.random_model(2)))),
+        "dtree-reader": DtreeParser(with_span_model()),
+        "span": SpanParser(with_aliases(span_models.with_attach_table(span_models.random_model(2)))),
         "pcfg": PcfgParser(plain),
         "pcfg-latent": PcfgParser(
             replace(plain, latent=(latent(plain, 1), latent(plain, 2)), pruners=(latent(plain, 3),))
@@ -92,10 +94,10 @@ def _symbols(grammar: PcfgGrammar, number: int) -> list[int]:
     return grammar.emissions.symbol[low:high].tolist()
 
 
-def with_reader() -> DtreeModel:
+def with_span_model() -> DtreeModel:
     """Random trees over a random span network."""
     rng, numbers = random.Random(0), np.random.default_rng(0)
-    reader = SpanParser(span_models.with_bare(span_models.random_model(1)))
+    reader = SpanParser(span_models.with_attach_table(span_models.random_model(1)))
     labels, tags = (*reader.labels, TOP), reader.model.words.tables[1].strings
     words = ("*rare*", "the", "cat", "dog", "sat", "on")
     lexicon = Lexicon.build(labels, tags, words, "NN", chains=reader.chain_names)

@@ -1,4 +1,4 @@
-"""Containers as a hostile author writes them: any plain data, any arrays, and a digest that fits."""
+"""Containers written by a hostile author: any plain data, any arrays, and a digest that fits."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def container(
 
 
 def signed(kind: str, payload: bytes, compression: str = "zlib", length: int | None = None) -> bytes:
-    """A container with any payload, which it says is of some `length`."""
+    """A container with any payload and a header that states some `length`."""
     stored, code = payload, COMPRESSIONS.index(compression)
     if compression == "zlib":
         stored = zlib.compress(payload, 1)

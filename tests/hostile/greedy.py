@@ -1,4 +1,4 @@
-"""Small files that fit their schema and ask for as much time and memory as they can."""
+"""Small files that fit their schema and require as much time and memory as possible."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ REFUSED_AT_ONCE = ("networks without end", "a million arrays", "zeros")
 
 
 def greedy() -> dict[str, bytes]:
-    """Files by name, all but REFUSED_AT_ONCE sound."""
+    """Files by name; all but REFUSED_AT_ONCE are valid."""
     makers: dict[str, Callable[[], bytes]] = {
         "span: networks, chains": many_networks,
         "recurrent: tags": many_tags,
         "dependency: stages, labels": many_stages,
-        "pcfg: symbols": lambda: long_proofs(PcfgParser(symbols(2048))),
-        "pcfg: latent values": lambda: long_proofs(PcfgParser(latent(400, 1024, 1))),
-        "pcfg: products": lambda: long_proofs(PcfgParser(latent(50, 24, 32))),
-        "dtree: places": lambda: long_proofs(DtreeParser(places())),
+        "pcfg: symbols": lambda: long_golden_parses(PcfgParser(symbols(2048))),
+        "pcfg: latent values": lambda: long_golden_parses(PcfgParser(latent(400, 1024, 1))),
+        "pcfg: products": lambda: long_golden_parses(PcfgParser(latent(50, 24, 32))),
+        "dtree: places": lambda: long_golden_parses(DtreeParser(places())),
         "networks without end": lambda: changed("span", n_networks=2**32),
         "a million arrays": lambda: changed("span", [[f"e{k}", "int8", "int8", [0]] for k in range(10**6)]),
         "zeros": lambda: container("span", {}, {"zeros": np.zeros(2**28, np.uint8)}),
@@ -55,8 +55,8 @@ def greedy() -> dict[str, bytes]:
     return {name: make() for name, make in makers.items()}
 
 
-def long_proofs(parser: StoredParser) -> bytes:
-    """Its bytes with as many and as long proofs as may be."""
+def long_golden_parses(parser: StoredParser) -> bytes:
+    """The parser's bytes with as many and as long golden parses as are allowed."""
     words, tags = ["cat"] * 20, ["NN"] * 20
     prover = parser._with_test_settings()
     return parser.FORMAT[1](parser.model, [{"words": words, "tags": tags, **prover._golden_outputs(words, tags)}] * 8)
@@ -69,10 +69,10 @@ def changed(kind: str, more: list[list[object]] = [], **fields: object) -> bytes
 
 
 def many_networks() -> bytes:
-    """Network upon network, the same one, for thousands of chains."""
+    """Many copies of one network, for thousands of chains."""
     words, chains = span_models.random_model(1).words, ((), *((f"L{k}",) for k in range(4095)))
     network = span_models.random_network(words.size, len(chains), width=2, units=1, projection=1, layers=1)
-    return long_proofs(SpanParser(SpanModel(words, chains, (PackedNetwork.pack(network),) * 64, {})))
+    return long_golden_parses(SpanParser(SpanModel(words, chains, (PackedNetwork.pack(network),) * 64, {})))
 
 
 def many_tags() -> bytes:
@@ -83,14 +83,14 @@ def many_tags() -> bytes:
 
 
 def many_stages() -> bytes:
-    """As many stages and labels as may be."""
+    """As many stages and labels as are allowed."""
     model = dependency_models.random_model(2, decoder="spanning", guide="constituents")
     names = tuple(f"l{k}" for k in range(4092))
     return DependencyParser(replace(model, stages=model.stages[:1] * 4, label_names=names)).to_bytes()
 
 
 def symbols(n: int) -> PcfgModel:
-    """A grammar of so many symbols, each of which two words or TOP may become."""
+    """A grammar of that many symbols; any of them can derive two words, and TOP any of them."""
     model, names = pcfg(), [TOP, *(f"T{k}" for k in range(1, n))]
     kind = np.full(n, TAG, np.int8)
     kind[0] = PHRASE
@@ -111,7 +111,7 @@ def one_tag(model: PcfgModel, n: int) -> Emissions:
 
 
 def latent(n: int, size: int, parts: int) -> PcfgModel:
-    """So many grammars with `size` values of all of `n` symbols but the root, and, where it is one grammar, the tag."""
+    """That many grammars with `size` values of all of `n` symbols except the root and, for one grammar, the tag."""
     model, sizes = symbols(n), np.full(n, size, np.int32)
     sizes[: 1 if parts > 1 else 2] = 1
     rules = np.array([[0, 1, 1], [1, 1, 1], [0, 1, -1]], np.int32)

@@ -20,7 +20,7 @@ ODD: list[Any] = [
 
 
 def mutate(rng: random.Random, meta: dict[str, Any], arrays: Arrays, others: tuple[dict[str, Any], Arrays]) -> str:
-    """Change something in place; what, in words. `others`: the same of a model of another kind."""
+    """Change something in place; return a description. `others`: metadata and arrays of a model of another kind."""
     change: Callable[..., str] = rng.choice(
         [_scalar] * 6
         + [_numbers] * 6
@@ -44,7 +44,7 @@ def _paths(value: Any, most: int = 4000) -> list[tuple[Any, Any]]:
 
 
 def _place(rng: random.Random, meta: dict[str, Any]) -> tuple[Any, Any]:
-    """A value of any depth; those of the first level as often as all others."""
+    """A value at any depth; values of the first level are chosen as often as all others together."""
     name = rng.choice(sorted(meta, key=str))
     if rng.random() < 0.5 or not isinstance(meta[name], dict | list) or not meta[name]:
         return meta, name
@@ -205,7 +205,7 @@ def _swap(rng: random.Random, meta: dict[str, Any], arrays: Arrays, others: Any)
 
 
 def _exchange(rng: random.Random, meta: dict[str, Any], arrays: Arrays, others: tuple[dict[str, Any], Arrays]) -> str:
-    """Take fields or arrays of another kind."""
+    """Copy fields or arrays from a model of another kind."""
     source: dict[str, Any] = rng.choice(others)  # type: ignore[assignment]
     own: dict[str, Any] = meta if source is others[0] else arrays  # type: ignore[assignment]
     name = rng.choice(sorted(source))
@@ -231,7 +231,7 @@ def _extra(rng: random.Random, meta: dict[str, Any], arrays: Arrays, others: Any
 
 
 def _bomb(rng: random.Random, meta: dict[str, Any], arrays: Arrays, others: Any) -> str:
-    """Much from little."""
+    """Values that expand to much data."""
     what = rng.choice(["deep", "wide", "lists", "strings", "zeros", "counts", "number"])
     outer, key = _place(rng, meta)
     if what == "deep":

@@ -1,4 +1,5 @@
-"""Hostile model files, five hundred of all kinds: each is refused in words, or parses. Greedy ones take little."""
+"""Five hundred hostile model files of all kinds: each is refused with a message, or parses. Greedy ones need little
+time and memory."""
 
 from __future__ import annotations
 

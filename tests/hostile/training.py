@@ -1,11 +1,11 @@
-"""Trainings that are killed, cut off by a full disk, damaged on the disk, and gone on with.
+"""Trainings that are killed, stopped by a full disk, damaged on the disk, and then resumed.
 
     python -m tests.hostile.training --runs 300 [--seed 0] [--kinds fit span pcfgla bpm jackknife tagger]
 
 A run is a small training of one kind, in a process of its own, that ends at a random moment: by SIGKILL, or because its
 files may not grow beyond a random size (as on a full disk). In half of the runs one of its files is then damaged: cut
-short, emptied, a bit flipped, taken away. The same command again must end with the very bytes of a run that nobody
-disturbed, or with one line that names a file or folder, without which it does. Anything else is lost. Prints how many
+short, emptied, a bit flipped, removed. The same command again must end with the very bytes of a run that nobody
+disturbed, or with one line that names a file or folder; without that, it does. Anything else is lost. Prints how many
 of each kind ended how; exits with 1 where something is lost.
 """
 
@@ -43,7 +43,7 @@ _END = re.compile(r"^training: error: .*\S.*$")
 
 
 class Ended(NamedTuple):
-    """How a run ended: what came of it (one of the above), what was done to it, what was said."""
+    """How a run ended: its outcome (one of the above), the damage done to it, its messages."""
 
     what: str
     done: str
@@ -51,7 +51,7 @@ class Ended(NamedTuple):
 
 
 class Kind:
-    """A command in a folder; `out`: where it writes, `work`: where it keeps what is unfinished."""
+    """A command in a folder; `out`: where it writes, `work`: the folder of unfinished work."""
 
     def __init__(self, name: str, folder: Path):
         self.name, self.folder, self.work, self.out = name, folder, folder / "work", folder / "out"
@@ -65,37 +65,39 @@ class Kind:
         tagger = ["network.width=16", "network.layers=1", "fit.epochs=0.2"]
         self.arguments: list[str] = {
             "fit": ["train-boosted", "--recipe", str(folder / "recipe.json"), "--train", trees, "--dev", few, *out],
-            "span": ["train-span", "--train", trees, "--dev", few, "--seeds", "0", "--workers", "1", "--set", *span, *out],
-            "pcfgla": ["pcfgla", "--train", trees, "--cycles", "3", "--iterations", "2", "--threads", "1", *out],
-            "bpm": ["bpm", "--train", links, "--workers", "1", "--set", *members, *out],
+            "span": [
+                "train-span", "--train", trees, "--dev", few, "--seeds", "0", "--workers", "1", "--set", *span, *out,
+            ],
+            "pcfgla": ["train-pcfgla", "--train", trees, "--cycles", "3", "--iterations", "2", "--threads", "1", *out],
+            "bpm": ["train-bpm", "--train", links, "--workers", "1", "--set", *members, *out],
             "jackknife": [
                 "jackknife-tags", "--treebank", str(SAMPLE), "--folds", "3", "--out", str(self.work),
                 *[part for setting in tagger for part in ("--set", setting)],
             ],
             "tagger": [
-                "tagger-fit", "--train", str(folder / "labelled.txt"), "--workers", "1", "--set", "epochs=6",
+                "train-spine-tagger", "--train", str(folder / "labelled.txt"), "--workers", "1", "--set", "epochs=6",
                 "--estimator", "perceptron", *out,
             ],
         }[name]  # fmt: skip
 
     def clean(self) -> None:
-        """As before any run."""
+        """Remove everything that earlier runs have written."""
         shutil.rmtree(self.work, ignore_errors=True)
         self.out.unlink(missing_ok=True)
 
     def result(self) -> bytes | None:
-        """What a finished run has made."""
+        """The bytes of the file that a finished run has written."""
         path = self.work / f"{SAMPLE.name}.train.tags" if self.name == "jackknife" else self.out
         return path.read_bytes() if path.is_file() else None
 
     def start(self, most_bytes: int | None = None) -> multiprocessing.Process:
-        """Begin a run in a process that has this one's modules and compiled kernels."""
+        """Start a run in a process that shares this one's modules and compiled kernels."""
         process = multiprocessing.get_context("fork").Process(target=_run, args=(self, most_bytes))
         process.start()
         return process
 
     def said(self) -> str:
-        """What the last run has written to standard error."""
+        """The text that the last run has written to standard error."""
         return (self.folder / "stderr.txt").read_text(encoding="utf8", errors="replace")
 
 
@@ -117,7 +119,7 @@ def _run(kind: Kind, most_bytes: int | None) -> None:
 
 
 def finish(kind: Kind) -> int | None:
-    """Run the command to its end; its exit code, None where it hangs."""
+    """Run the command to its end; return its exit code, None if it hangs."""
     process = kind.start()
     process.join(MOST_SECONDS)
     if process.exitcode is None:
@@ -128,7 +130,7 @@ def finish(kind: Kind) -> int | None:
 
 
 def damage(kind: Kind, rng: random.Random) -> str:
-    """Do something to a file that a run keeps; says what."""
+    """Damage a file that a run has stored; return a description of the damage."""
     files = sorted(path for path in kind.work.rglob("*") if path.is_file() and path.name != LOCK_FILE)
     if not files:
         return ""
@@ -147,7 +149,7 @@ def damage(kind: Kind, rng: random.Random) -> str:
 
 
 def disturb(kind: Kind, seconds: float, rng: random.Random, harm: bool) -> str:
-    """Begin a run and end it somewhere; says how."""
+    """Start a run and stop it at a random moment; return a description of how."""
     kind.clean()
     if rng.random() < 0.2:
         most = int(10 ** rng.uniform(2, 6))
@@ -167,7 +169,7 @@ def disturb(kind: Kind, seconds: float, rng: random.Random, harm: bool) -> str:
 
 
 def attempt(kind: Kind, wanted: bytes, seconds: float, rng: random.Random) -> Ended:
-    """One run, and what came of it."""
+    """Run once and return the outcome."""
     harm = rng.random() < 0.5
     done = disturb(kind, seconds, rng, harm)
     if "ended with" in done:
@@ -184,7 +186,7 @@ def attempt(kind: Kind, wanted: bytes, seconds: float, rng: random.Random) -> En
     if not harm:
         return Ended(LOST, done, f"refused, though nothing was damaged: {lines[-1]}")
     shutil.rmtree(named) if named.is_dir() else named.unlink(missing_ok=True)
-    if finish(kind) != 0:  # another file hangs together with that one
+    if finish(kind) != 0:  # another file depends on that one
         kind.clean()
         if finish(kind) != 0:
             return Ended(LOST, done, f"not even from the start; {kind.said()[-800:]}")
@@ -196,13 +198,13 @@ def _read(path: Path) -> str:
 
 
 def _named(kind: Kind, line: str) -> Path | None:
-    """The file or folder that a message names, of what the run keeps."""
+    """The file or folder of the run that a message names."""
     found = re.findall(re.escape(str(kind.work)) + r"[^\s:;,()'\"]*", line)
     return Path(found[0]) if found else None
 
 
 def run_kinds(kinds: Sequence[str], runs: int, seed: int, folder: Path) -> list[tuple[str, Ended]]:
-    """So many runs, of the kinds in turn."""
+    """Run that many trainings, of each kind in turn; return their outcomes."""
     made = {}
     for name in kinds:
         kind = Kind(name, folder / name)
@@ -227,7 +229,7 @@ def run_kinds(kinds: Sequence[str], runs: int, seed: int, folder: Path) -> list[
 
 
 def main() -> int:
-    """Run, print, tell whether nothing is lost."""
+    """Run, print the outcomes, return 1 if something is lost."""
     parser = argparse.ArgumentParser(prog="python -m tests.hostile.training", description=__doc__.split("\n")[0])
     parser.add_argument("--runs", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)

@@ -1,4 +1,4 @@
-"""One hostile file: made from its number, read, and parsed with."""
+"""One hostile file: built from its number, read, and used for parsing."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ SENTENCES = [
 ]  # fmt: skip
 REFUSED, SAME, OTHER, FAULT = "refused", "parsed as before", "another model", "FAULT"
 """How a file ends: with a clear error, with the parses of the file that was changed, with other ones where its author
-also made fingerprint and proofs anew (then they must be well formed, for it is a model like any), or in any other way.
+also recomputed fingerprint and golden parses (then they must be well formed, for it is a valid model), or in any
+other way.
 """
 
 
 class Outcome(NamedTuple):
-    """What came of a file: one of REFUSED … FAULT, and in words what was changed and what was said."""
+    """The outcome of a file: one of REFUSED … FAULT, and descriptions of the change and of the message."""
 
     what: str
     changes: str
@@ -49,10 +50,12 @@ class Trier:
     def __init__(self, bases: dict[str, bytes], seed: int):
         self._seed, self._bases = seed, bases
         self._parts = {name: container_from_bytes(data, container_kind(data)) for name, data in bases.items()}
-        self._parses = {name: parses(parser_from_bytes(data, KINDS[name.split("-")[0]].builds)) for name, data in bases.items()}
+        self._parses = {
+            name: parses(parser_from_bytes(data, KINDS[name.split("-")[0]].builds)) for name, data in bases.items()
+        }
 
     def make(self, name: str, number: int) -> tuple[bytes, str, bool]:
-        """(A file, what is changed in it, whether its author also made fingerprint and proofs anew.)"""
+        """(A file, a description of the change, whether fingerprint and golden parses were recomputed.)"""
         rng = random.Random(f"{self._seed} {name} {number}")
         meta, arrays = copy.deepcopy(self._parts[name])
         others = self._parts[rng.choice([other for other in sorted(self._parts) if other != name])]
@@ -69,7 +72,7 @@ class Trier:
         return (self._signed(kind, data, meta, arrays) if anew else data), "; ".join(changes), anew
 
     def _signed(self, kind: str, data: bytes, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
-        """The file with the fingerprint and the proofs that an author who has the program gives it."""
+        """The file with fingerprint and golden parses recomputed, as an author who has the program can do."""
         parser_class = KINDS[kind].parser_class()
         try:
             for _ in range(3):
@@ -108,13 +111,13 @@ class Trier:
             return Outcome(FAULT, changes, said, time.perf_counter() - started)
         seconds, same = time.perf_counter() - started, repr(found) == repr(self._parses[name])
         if not same and not anew:
-            return Outcome(FAULT, changes, "parsed otherwise, with the old fingerprint and proofs", seconds)
+            return Outcome(FAULT, changes, "parsed otherwise, with the old fingerprint and golden parses", seconds)
         return Outcome(SAME if same else OTHER, changes, "", seconds)
 
 
 def parses(parser: Any) -> list[Any]:
-    """What a parser of any kind makes of SENTENCES; AssertionError where that is not well formed."""
-    _ = parser.calibration  # what is checked when it is asked for
+    """The result of a parser of any kind for SENTENCES; AssertionError if it is not well formed."""
+    _ = parser.calibration  # checked on first access
     if parser.name == "recurrent":
         return _tagged(parser)
     if parser.name == "dependency":
@@ -127,7 +130,7 @@ def parses(parser: Any) -> list[Any]:
 def _tree(parser: Any, words: list[str], tags: list[str]) -> tuple[Any, ...]:
     result = parser.parse(words, tags)
     tree = result.tree
-    checked = Tree(tree.words, tree.tags, tree.labels, tree.starts, tree.ends)  # raises unless it is one
+    checked = Tree(tree.words, tree.tags, tree.labels, tree.starts, tree.ends)  # raises unless it is a valid tree
     assert list(checked.words) == words and list(checked.tags) == tags and checked.labels[0] == "TOP"
     (again,) = parse_trees(str(checked))
     assert again.spans() == checked.spans(), f"{checked} is read back as {again}"
@@ -153,10 +156,10 @@ def _linked(parser: Any, words: list[str], tags: list[str]) -> tuple[Any, ...]:
 def _labelled(parser: Any, words: list[str], tags: list[str]) -> tuple[Any, ...]:
     given = tags if parser.needs_tags else ()
     labels = parser.tag(words, given)
-    offers = parser.multitag(words, given)
-    assert len(labels) == len(offers) == len(words) and all(label in parser.labels for label in labels)
-    assert all(0 <= chance <= 1 + 1e-9 for offer in offers for _, chance in offer)
-    return labels, [[(label, round(chance, 5)) for label, chance in offer] for offer in offers]
+    multitags = parser.multitag(words, given)
+    assert len(labels) == len(multitags) == len(words) and all(label in parser.labels for label in labels)
+    assert all(0 <= chance <= 1 + 1e-9 for probs in multitags for _, chance in probs)
+    return labels, [[(label, round(chance, 5)) for label, chance in probs] for probs in multitags]
 
 
 def _tagged(parser: Any) -> list[Any]:

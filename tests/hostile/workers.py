@@ -1,5 +1,4 @@
-"""Processes that try hostile files, each with a limit of time and of memory, and are replaced where one does not come
-back."""
+"""Processes that try hostile files, each with limits of time and memory; a process that hangs is replaced."""
 
 from __future__ import annotations
 
@@ -26,7 +25,7 @@ T = TypeVar("T")
 
 
 def _status(name: str) -> float:
-    """A line of /proc/self/status in MB; 0 where there is none."""
+    """A line of /proc/self/status in MB; 0 if there is none."""
     with suppress(OSError):
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith(name + ":"):
@@ -35,16 +34,16 @@ def _status(name: str) -> float:
 
 
 def measured(call: Callable[[], T]) -> tuple[T, float]:
-    """What a call gives, and how many MB it took at most; 0 where this system does not say."""
+    """The result of a call, and its peak memory in MB; 0 where this system does not report it."""
     with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+        Path("/proc/self/clear_refs").write_text("5")  # reset the peak
     before = _status("VmRSS")
     found = call()
     return found, max(_status("VmHWM") - before, 0.0)
 
 
 def _work(bases: dict[str, bytes], seed: int, connection: Connection) -> None:
-    """Try the files whose names and numbers come, and send what came of them."""
+    """Try the files whose names and numbers are received, and send their outcomes."""
     trier = Trier(bases, seed)
     limit = int(_status("VmSize") * 2**20) + _ROOM
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
@@ -84,7 +83,7 @@ def run(
     bases: dict[str, bytes], seed: int, jobs: Iterable[Job], n_workers: int = 1, seconds: float = SECONDS,
     megabytes: float = MEGABYTES,
 ) -> Iterator[tuple[Job, Outcome]]:  # fmt: skip
-    """What comes of each of the files, in the order in which they are done."""
+    """The outcome of each file, in the order in which they finish."""
     waiting, workers = iter(jobs), [_Worker(bases, seed) for _ in range(n_workers)]
     left: Any = object()
     try:
@@ -116,7 +115,7 @@ def run(
 
 
 def _outcome(worker: _Worker, seconds: float) -> Outcome | None:
-    """What a worker says; None where it still works and may."""
+    """The outcome that a worker reports; None while it is still running within its limits."""
     passed = time.monotonic() - worker.since
     if worker.connection.poll():
         with suppress(EOFError, ConnectionError):

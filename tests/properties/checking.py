@@ -1,4 +1,4 @@
-"""What must hold of every parsed Doc."""
+"""Checks that must hold for every parsed Doc."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ KEY = "constituents"
 
 
 def view(doc: Doc) -> tuple[Any, ...]:
-    """What a parse has set in a Doc."""
+    """The attributes that parsing sets on a Doc."""
     group = doc.spans[KEY]
     spans = [(span.start, span.end, span.label_, span.id_) for span in group]
     return spans, dict(group.attrs), [(token.head.i, token.dep_) for token in doc]
 
 
 def check(doc: Doc, parser: Any) -> None:
-    """Every token is covered once, nothing crosses, labels are the parser's, and the Doc comes back from wherever."""
+    """Every token is covered once, nothing crosses, labels are the parser's, and the Doc survives serialization."""
     spans = list(doc.spans[KEY])
     assert [(span.start, span.end) for span in spans] == [(span.start, span.end) for span in doc._.constituents]
     bounds = sentence_bounds(doc)
@@ -50,7 +50,7 @@ def check(doc: Doc, parser: Any) -> None:
 
 
 def check_trips(doc: Doc) -> None:
-    """Through bytes, DocBin and pickle a Doc stays what it is; through JSON and copies its constituents do."""
+    """Bytes, DocBin and pickle preserve a Doc; JSON and copies preserve its constituents."""
     there = view(doc)
     assert view(Doc(doc.vocab).from_bytes(doc.to_bytes())) == there
     assert view(pickle.loads(pickle.dumps(doc))) == there
@@ -63,17 +63,17 @@ def check_trips(doc: Doc) -> None:
 
 
 def json_keeps_tokens(doc: Doc) -> bool:
-    """Whether spaCy itself brings the tokens back: it asserts that it does, and white space may look like another."""
-    bare = Doc(doc.vocab, words=[token.text for token in doc], spaces=[bool(token.whitespace_) for token in doc])
+    """Whether spaCy itself restores the tokens: its own assertion may fail, and white space may change."""
+    words_only = Doc(doc.vocab, words=[token.text for token in doc], spaces=[bool(token.whitespace_) for token in doc])
     try:
-        again = Doc(doc.vocab).from_json(bare.to_json())
+        again = Doc(doc.vocab).from_json(words_only.to_json())
     except (AssertionError, ValueError):
         return False
     return [token.idx for token in again] == [token.idx for token in doc]
 
 
 def same(doc: Doc, other: Doc) -> bool:
-    """Whether two Docs got the same parse."""
+    """Whether two Docs have the same parse."""
     return view(doc) == view(other)
 
 

@@ -1,4 +1,4 @@
-"""Texts and Docs of any kind."""
+"""Strategies that generate texts and Docs of any kind."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ texts = st.one_of(
 
 
 class Made(NamedTuple):
-    """What a Doc is made of."""
+    """The arguments from which a Doc is built."""
 
     words: list[str]
     spaces: list[bool]

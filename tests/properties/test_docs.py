@@ -1,4 +1,4 @@
-"""Any Doc, through each parser; and what is done to Docs afterwards."""
+"""Each parser on arbitrary Docs, and operations on parsed Docs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def component(name):
 
 
 def parse(name, made, vocab):
-    """The Doc as the pipeline's parser leaves it."""
+    """The Doc after the pipeline's parser has run."""
     pipe, before = component(name)
     doc = made.doc(vocab)
     for one in (*before, pipe):
@@ -50,14 +50,14 @@ def needs_tags(name):
 
 
 def may_fail(name, made):
-    """Whether a Doc lacks what the parser must have."""
+    """Whether a Doc lacks attributes that the parser requires."""
     seen = [k for k, word in enumerate(made.words) if not is_blank(word)]
     return needs_tags(name) and bool(seen) and (made.tags is None or not any(made.tags[k] for k in seen))
 
 
 @given(docs())
 @example(Made(["a", "\n", "b"], [True, False, False], ["NN", "_SP", ""], [True, True, True], [(0, 3, "NP")], True))
-def test_any_doc(name, made):
+def test_any_doc_is_parsed(name, made):
     vocab = pipeline(name).vocab
     pipe, before = component(name)
     if may_fail(name, made):
@@ -81,11 +81,11 @@ def test_any_doc(name, made):
 
 @few(15)
 @given(st.lists(docs(tagged=True, most=12), min_size=1, max_size=4), st.integers(0, 4), st.integers(1, 3))
-def test_one_bad_doc_goes_alone(name, several, place, size):
+def test_one_bad_doc_does_not_affect_the_others(name, several, place, size):
     vocab = pipeline(name).vocab
     pipe, before = component(name)
     several = [made for made in several if not may_fail(name, made)]
-    alone = [parse(name, made, vocab) for made in several]
+    one_by_one = [parse(name, made, vocab) for made in several]
     stream = [*several[:place], BAD, *several[place:]] if needs_tags(name) else several
     handled = []
     for one in (*before, pipe):
@@ -98,7 +98,7 @@ def test_one_bad_doc_goes_alone(name, several, place, size):
     finally:
         for one in (*before, pipe):
             one.set_error_handler(lambda name, pipe, docs, error: (_ for _ in ()).throw(error))
-    assert len(found) == len(several) and all(map(same, alone, found))
+    assert len(found) == len(several) and all(map(same, one_by_one, found))
     assert len(handled) == needs_tags(name)
     for lost, error in handled:
         assert [token.text for token in lost[0]] == BAD.words and isinstance(error, MissingAnnotationError)
@@ -106,7 +106,7 @@ def test_one_bad_doc_goes_alone(name, several, place, size):
 
 @few(15)
 @given(docs(least=2, tagged=True), st.data())
-def test_what_is_done_to_a_doc_afterwards(made, data):
+def test_a_parsed_doc_can_be_changed_copied_and_merged(made, data):
     nlp = pipeline("en_dtparse")
     if may_fail("en_dtparse", made):
         return
@@ -189,7 +189,7 @@ def test_constraints_hold_or_are_refused(name, made, data):
 
 @few(10)
 @given(docs(least=1, most=8, tagged=True), st.integers(1, 12))
-def test_lists_of_trees(name, made, k):
+def test_k_best_lists_of_any_doc(name, made, k):
     if name == "en_bpm" or may_fail(name, made):
         return
     nlp = pipeline(name)

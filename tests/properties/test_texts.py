@@ -1,4 +1,4 @@
-"""Any text, through whole pipelines."""
+"""Whole pipelines on arbitrary text."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from .making import ODD, PLAIN, texts
 
 
 @given(st.lists(texts, min_size=1, max_size=3))
-def test_any_text(name, several):
+def test_any_text_is_parsed(name, several):
     nlp = pipeline(name)
     parser = nlp.get_pipe("span_parser" if name == "en_bpm" else PARSERS[name]).parser
-    alone = [nlp(text) for text in several]
-    for doc in alone:
+    one_by_one = [nlp(text) for text in several]
+    for doc in one_by_one:
         assert KEY in doc.spans
         check(doc, parser)
     together = list(nlp.pipe(several))
-    assert all(map(same, alone, together))
+    assert all(map(same, one_by_one, together))
 
 
 @pytest.mark.slow
@@ -52,7 +52,7 @@ def test_the_command_writes_trees(capsys, tmp_path_factory, text):
 
 
 @given(st.text(st.characters(categories=("Cs",)), min_size=1, max_size=3))
-def test_lone_surrogates_never_take_a_batch_along(surrogates):
+def test_lone_surrogates_do_not_stop_a_batch(surrogates):
     nlp = pipeline("en_span")
     handled = []
     nlp.set_error_handler(lambda name, pipe, docs, error: handled.append(error))

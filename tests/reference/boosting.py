@@ -1,5 +1,5 @@
-"""Slow twins of `training.dtree.boosting`: plain Python, numpy for arrays only, no code shared with what they
-check.
+"""Reference implementation of `training.dtree.boosting`: plain Python, numpy for arrays only, no shared
+code.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Boosted trees as nested tuples: the plainest thing that scores, sharing no code with the package.
+"""Boosted trees as nested tuples: the simplest scorer, sharing no code with the package.
 
 A tree is an int (a leaf, in units of the confidence grid) or a tuple (atom, yes tree, no tree).
 """

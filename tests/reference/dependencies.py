@@ -1,8 +1,9 @@
-"""Slow and plain twins of the dependency parser's kernels: all trees, readable features.
+"""Reference implementation of the dependency parser's kernels: all trees, readable features.
 
-Places of tokens count from 1, 0 is the root; heads are tuples over all places, with -1 for the root itself. A feature
-is (template, bin of direction and distance or None, values); a value 0 is an atom that the model does not know, and
-whatever is no atom is text. A template is one line of LINKS, GUIDED or LABELS; a template without a feature gives None.
+Positions of tokens count from 1, 0 is the root; heads are tuples over all positions, -1 for the root itself. A feature
+is (template, bin of direction and distance or None, values); a value 0 is an atom unknown to the model, and
+any value that is no atom is text. A template is one line of LINKS, GUIDED or LABELS; a template without a feature
+gives None.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def is_tree(heads: Heads) -> bool:
 
 
 def above(heads: Heads, place: int) -> set[int]:
-    """What a token hangs from, the root included where it gets that far."""
+    """The ancestors of a token, including the root if they reach it."""
     found: set[int] = set()
     while place > 0 and heads[place] not in found:
         place = heads[place]
@@ -41,7 +42,7 @@ def above(heads: Heads, place: int) -> set[int]:
 
 
 def is_projective(heads: Heads) -> bool:
-    """Whether all that a link spans is below its head."""
+    """Whether all tokens that a link spans are descendants of its head."""
     return all(
         head in above(heads, between)
         for d, head in enumerate(heads[1:], 1)
@@ -90,8 +91,8 @@ NOBODY = Atoms(*["none"] * 7)  # type: ignore[arg-type]
 
 @dataclass(frozen=True)
 class Link:
-    """What a template can ask: of the ends `h` and `m`, of their neighbours `hl`, `hr`, `ml`, `mr`, of what is
-    `between` them, and of a tree: a guide, or the one that is labelled; `labels`: atoms of a guide's labels."""
+    """The attributes that a template can use: of the ends `h` and `m`, their neighbours `hl`, `hr`, `ml`, `mr`, the
+    tokens `between` them, and a tree: a guide, or the one that is labelled; `labels`: atoms of a guide's labels."""
 
     atoms: tuple[Atoms, ...]
     head: int
@@ -100,11 +101,11 @@ class Link:
     labels: tuple[int, ...] = ()
 
     def at(self, place: int) -> Atoms:
-        """The token at a place; -1 and n + 1 are beyond the sentence."""
+        """The token at a position; -1 and n + 1 are outside the sentence."""
         return self.atoms[place + 1]
 
     def token(self, places: Sequence[int], which: int) -> Atoms:
-        """One of a list of places, NOBODY when it is empty."""
+        """One token of a list of positions, NOBODY if it is empty."""
         return self.at(places[which]) if places else NOBODY
 
     h = property(lambda x: x.at(x.head))
@@ -160,7 +161,7 @@ class Link:
         return [d for d in (right if self.dependent > self.head else left[::-1]) if d != self.dependent]
 
     def label(self, places: Sequence[int], which: int) -> Hashable:
-        """The label of one of a list of places."""
+        """The label of one token of a list of positions."""
         return self.labels[places[which]] if places else "none"
 
     own_label = property(lambda x: x.labels[x.dependent])
@@ -313,7 +314,7 @@ LABELS: dict[str, Template] = {
 
 
 def tokens(atoms: np.ndarray) -> tuple[Atoms, ...]:
-    """Rows of atoms as the twin reads them."""
+    """Rows of atoms in the format of this module."""
     return tuple(Atoms(*row) for row in atoms.tolist())
 
 
@@ -325,7 +326,7 @@ def known(name: str, values: Sequence[Hashable] | None) -> Iterator[tuple[str, t
 def link_features(
     atoms: Sequence[Atoms], guide: Heads | None, labels: Sequence[int] | None, head: int, dependent: int
 ) -> list[Feature]:
-    """The features of a link, alone and with its bin; without `labels` none of the guide's is known."""
+    """The features of a link, without and with its bin; without `labels` the guide's labels are unknown."""
     link = Link(tuple(atoms), head, dependent, guide or (), tuple(labels or [0] * len(guide or ())))
     found = [one for name, template in LINKS.items() for one in known(name, template(link))]
     found += [one for name, several in BETWEEN.items() for values in several(link) for one in known(name, values)]

@@ -1,6 +1,6 @@
-"""The atoms of a window, read straight off a template table by name; no code of the kernels, no numbers.
+"""The atoms of a window, computed from a template table by name; no code of the kernels, no ids.
 
-An atom is a text in the words of `spacy_dtparse.features.trees.names`.
+An atom is a string in the format of `spacy_dtparse.features.trees.names`.
 """
 
 from __future__ import annotations
@@ -33,13 +33,14 @@ LIMITS = (0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.98, 0.
 
 @dataclass
 class SpanMarginals:
-    """`spans[i, j]`: (mass, names of the two likeliest chains, their chances); the second name may be missing."""
+    """`spans[i, j]`: (span probability, names of the two likeliest chains, their probabilities); the second name may be
+    missing."""
 
     spans: dict[Span, tuple[float, tuple[str, ...], tuple[float, ...]]]
 
     def number(self, attribute: str, span: Span) -> float:
-        """The probability, or expected number, that an attribute stands for."""
-        mass, _, chances = self.spans[span]
+        """The probability, or expected number, that an attribute denotes."""
+        span_prob, _, probs = self.spans[span]
         i, j = span
         others = {
             "starting": lambda a, b: a == i and b > j,
@@ -47,11 +48,11 @@ class SpanMarginals:
             "crossing": lambda a, b: i < a < j < b or a < i < b < j,
         }
         if attribute in others:
-            return sum(belief[0] for (a, b), belief in self.spans.items() if others[attribute](a, b))
-        return {"mass": mass, "sure": chances[0], "second sure": chances[1]}[attribute]
+            return sum(marginal[0] for (a, b), marginal in self.spans.items() if others[attribute](a, b))
+        return {"mass": span_prob, "sure": probs[0], "second sure": probs[1]}[attribute]
 
     def value(self, attribute: str, span: Span) -> str:
-        """What the name of an atom says of it."""
+        """The value in the name of an atom."""
         if "chain" in attribute:
             names = self.spans[span][1]
             place = attribute.startswith("second")
@@ -68,20 +69,20 @@ class SpanMarginals:
             return [f"{name}: nothing"]
         number = self.number(attribute, span)
         if attribute in ("mass", "sure"):
-            # of limits that follow each other the lowest that is not reached says nothing that the rest do not
+            # each limit above the number is an atom; those up to it follow from the first
             return [f"{name} < {limit:g}" for limit in LIMITS if number < limit]
         return [f"{name} >= {limit:g}" for limit in LIMITS if number >= limit]
 
 
-class Reader:
-    """Reads atoms of one sentence. `columns[attribute][t]`: the text of a token's attribute, words as the
-    model knows them (rare words as one)."""
+class AtomReader:
+    """Computes the atoms of one sentence. `columns[attribute][t]`: the text of a token's attribute, words as in the
+    model's vocabulary (rare words as one)."""
 
     def __init__(
-        self, templates: Templates, rules: Rules, columns: dict[str, list[str]], beliefs: SpanMarginals | None = None
+        self, templates: Templates, rules: Rules, columns: dict[str, list[str]], marginals: SpanMarginals | None = None
     ):
         self.templates, self.rules, self.columns = templates, rules, columns
-        self.beliefs = beliefs or SpanMarginals({})
+        self.marginals = marginals or SpanMarginals({})
         self.n = len(columns["word"])
 
     def value(self, node: Node, attribute: str) -> str:
@@ -99,7 +100,7 @@ class Reader:
         find = self._finder(state, i, j, head)
         found = []
         for place, attribute in self.templates.ordered:
-            found += self.beliefs.tests(place[1], attribute, self._believed(place, state, i, j))
+            found += self.marginals.tests(place[1], attribute, self._marginal_span(place, state, i, j))
         for place, attribute in dict.fromkeys(self.templates.unary):
             found.append(self._one(find, place, attribute)[0])
         for members in self.templates.tuples:
@@ -126,7 +127,7 @@ class Reader:
             found.append("labels = " + " ".join(node.label for node in state.frontier[i:j]))
         return found
 
-    def _believed(self, place: Position, state: State, i: int, j: int) -> Span | None:
+    def _marginal_span(self, place: Position, state: State, i: int, j: int) -> Span | None:
         frontier = state.frontier
         right = frontier[j] if j < len(frontier) else None
         first, last = frontier[i].start, frontier[j - 1].end
@@ -134,12 +135,12 @@ class Reader:
             "window": (first, last), "with left": (first - 1, last),
             "with right": right and (first, right.end), "of right": right and (right.start, right.end),
         }[place[1]]  # fmt: skip
-        return span if span in self.beliefs.spans else None
+        return span if span in self.marginals.spans else None
 
     def _one(self, find: Callable[[Position], Any], place: Position, attribute: str) -> tuple[str, bool]:
         node = find(place)
         if place[0] == "believed":
-            value = "nothing" if node is None else self.beliefs.value(attribute, node)
+            value = "nothing" if node is None else self.marginals.value(attribute, node)
             return f"span model: {place[1]} {attribute} = {value}", value != "nothing"
         value = "nothing" if node is None else self.value(node, attribute)
         return f"{place_name(place)} {attribute} = {value}", node is not None and value != "nothing"
@@ -163,7 +164,7 @@ class Reader:
         def find(place: Position) -> Any:
             kind, where, offset = place
             if kind == "believed":
-                return self._believed(place, state, i, j)
+                return self._marginal_span(place, state, i, j)
             if kind == "child":
                 node = find(offset)
                 if node is None or node.is_token:

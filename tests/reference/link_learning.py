@@ -1,4 +1,4 @@
-"""Slow and plain twins of the learners of links and of their labels: sums of dictionaries, naive averages."""
+"""Reference implementation of the learners of links and of their labels: sums of dictionaries, naive averages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slow and plain twins of the optimiser's kernels, on lists of Python numbers."""
+"""Reference implementation of the optimiser's kernels, on lists of Python numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def adam(values, gradients, means, squares, rate, keep, keep_square, step):
 
 
 def add_rows(table, numbers, rows):
-    """A table, lists of rows, to which each of `rows` is added in all the places that its list of numbers names."""
+    """A table, lists of rows, after each of `rows` is added at all row numbers of its list."""
     found = [list(row) for row in table]
     for places, row in zip(numbers, rows, strict=True):
         for place in places:
@@ -28,5 +28,5 @@ def add_rows(table, numbers, rows):
 
 
 def update_mean(averages, values, share):
-    """Averages that move by a share towards values."""
+    """Averages moved by a fraction towards values."""
     return [(1 - share) * average + share * value for average, value in zip(averages, values, strict=True)]

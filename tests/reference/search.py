@@ -1,5 +1,4 @@
-"""Search over reference states: every derivation, and the agenda as the papers tell it; no code of the
-kernels."""
+"""Search over reference states: every derivation, and the agenda as in the papers; no code of the kernels."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ Score = Callable[[State, Action], float]
 
 
 def price(rules: Rules, state: State, action: Action, score: Score) -> float:
-    """ln(1 + e^-h); what is free costs nothing."""
+    """ln(1 + e^-h); free steps cost nothing."""
     if rules.is_free(state):
         return 0.0
     h = score(state, action)
@@ -31,9 +30,9 @@ class Best:
 
 
 def exhaustive(rules: Rules, tags: tuple[str, ...], score: Score) -> Best:
-    """The least cost of any derivation, found by looking at every state there is, last ones first.
+    """The least cost of any derivation, found by visiting every state, last ones first.
 
-    A state without a legal inference is glued together at GLUE per piece.
+    A state without a legal inference is completed at a cost of GLUE per piece.
     """
     rest: dict[State, tuple[float, bool]] = {}
     for state in [state for state, _ in rules.reachable(tags)][::-1]:
@@ -52,7 +51,7 @@ def exhaustive(rules: Rules, tags: tuple[str, ...], score: Score) -> Best:
 
 
 def all_trees(rules: Rules, tags: tuple[str, ...], score: Score) -> dict[tuple, float]:
-    """Every whole tree, as its spans in pre-order, with the least cost of any derivation of it."""
+    """Every complete tree, as its spans in pre-order, with the least cost of any of its derivations."""
     least = {rules.start(tags): 0.0}
     found: dict[tuple, float] = {}
     for state, _ in rules.reachable(tags):  # those that lead to a state come before it
@@ -77,7 +76,7 @@ class Found:
 
 
 def agenda(rules: Rules, tags: tuple[str, ...], score: Score, budget: int, *, merge: bool = True) -> Found:
-    """Pop the cheapest state, complete it greedily, queue all that was passed over.
+    """Pop the cheapest state, complete it greedily, queue all alternatives.
 
     `budget` 0: the first completion only. `merge`: under bottom_up skip a state met before at no greater
     cost.

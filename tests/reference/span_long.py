@@ -1,4 +1,4 @@
-"""Slow and plain twin of the posteriors of long sentences: every span asks every window, every tree is enumerated."""
+"""Reference implementation of the posteriors of long sentences: all windows for every span, all trees enumerated."""
 
 from __future__ import annotations
 
@@ -46,11 +46,14 @@ def look(scores: np.ndarray, ends: list[int], most: int, share: int, least: floa
 def long_posteriors(scores: np.ndarray, most: int, share: int, least: float) -> dict[Span, float]:
     """{span: posterior} of a sentence whose spans have these `scores` (n + 1, n + 1)."""
     n = len(scores) - 1
-    ends, sure = list(range(n + 1)), [1.0] * n
+    ends, confidence = list(range(n + 1)), [1.0] * n
     found = {(t, t + 1): 1.0 for t in range(n)}
     while True:
         units = len(ends) - 1
-        here = {(i, j): p * sure[i] * sure[j - 1] for (i, j), p in look(scores, ends, most, share, least).items()}
+        here = {
+            (i, j): p * confidence[i] * confidence[j - 1]
+            for (i, j), p in look(scores, ends, most, share, least).items()
+        }
         if units <= most:
             return found | {(ends[i], ends[j]): p for (i, j), p in here.items()}
         wanted, pieces = max(most, (units + 1) // 2), [(t, t + 1) for t in range(units)]
@@ -66,5 +69,5 @@ def long_posteriors(scores: np.ndarray, most: int, share: int, least: float) -> 
         for (i, j), p in here.items():
             if not {i, j} <= borders or (i, j) in pieces:
                 found[ends[i], ends[j]] = p
-        sure = [sure[i] if j - i == 1 else here.get((i, j), least) for i, j in pieces]
+        confidence = [confidence[i] if j - i == 1 else here.get((i, j), least) for i, j in pieces]
         ends = [ends[t] for t in sorted(borders)]

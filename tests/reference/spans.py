@@ -1,4 +1,4 @@
-"""Slow and plain twins of the span network's kernels, by numpy and by enumeration."""
+"""Reference implementation of the span network's kernels, by numpy and by enumeration."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def posteriors(scores: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def not_crossing(spans: list[tuple[int, int]]) -> list[bool]:
-    """Whether each span is taken: where it crosses none that was taken before it."""
+    """Whether each span is selected: it is if it crosses no span selected before it."""
     taken: list[tuple[int, int]] = []
     found = []
     for i, j in spans:
@@ -78,7 +78,7 @@ def rectified(x: np.ndarray) -> np.ndarray:
 
 
 def read_layers(network, numbers: np.ndarray) -> np.ndarray:
-    """What the last layer of a network makes of a sentence, (tokens, 2 d); float64."""
+    """The outputs of the last layer of a network for a sentence, (tokens, 2 d); float64."""
     x = (network.table[numbers].astype(float) * network.factor[numbers][..., None]).sum(axis=1)
     d = network.recurrent.shape[3]
     for layer, weights in enumerate(network.weights):

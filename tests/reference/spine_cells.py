@@ -1,4 +1,4 @@
-"""What spines allow in a chart, by enumerating the constituents that each can head; shares no code with the kernels."""
+"""Cells of a chart that spines allow, by enumerating the constituents that each can head; no code of the kernels."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Cells(NamedTuple):
 
 
 def heights(spine: Spine, word: int, n: int) -> tuple[list[list[Step]], set[Span]]:
-    """All constituents of every height of a spine, and what the word and its highest constituent may cover."""
+    """All constituents of every height of a spine, and the possible spans of the word and its highest constituent."""
     below, found = {(word, word + 1)}, []
     for label, sides in zip(spine.labels, spine.sides, strict=True):
         steps = [
@@ -53,7 +53,7 @@ def heights(spine: Spine, word: int, n: int) -> tuple[list[list[Step]], set[Span
 
 
 def roots(highest: set[Span], places: str, n: int) -> list[Step]:
-    """The root with these as its head child, other children on the sides that the places say."""
+    """The root with these as its head child, other children on the sides that the positions allow."""
     wanted = {"(": ">", "|": "<>", ")": "<", ".": ""}
     return [
         Step("TOP", (0, n), (i, j), side)
@@ -64,21 +64,21 @@ def roots(highest: set[Span], places: str, n: int) -> list[Step]:
 
 
 def left_part_spans(step: Step) -> set[Span]:
-    """Of a constituent after the first child, up to the last child that is left of the head."""
+    """Spans from a child left of the head, other than the first, to the end of the constituent."""
     return {(i, step.span[1]) for i in range(step.span[0] + 1, step.child[0])}
 
 
 def right_part_spans(step: Step) -> set[Span]:
-    """From the head child on, without the children to its left and some to its right, but not with it alone."""
+    """Spans from the start of the head child to the end of a later child, except the whole constituent."""
     start = step.child[0]
     return {(start, j) for j in range(step.child[1] + 1, step.span[1] + 1)} - {step.span}
 
 
-def cells(offered: Sequence[Sequence[Spine]], with_root: bool) -> Cells:
-    n = len(offered)
+def cells(candidates: Sequence[Sequence[Spine]], with_root: bool) -> Cells:
+    n = len(candidates)
     found = Cells(set(), set(), set(), set(), set())
     steps: list[Step] = []
-    for word, spines in enumerate(offered):
+    for word, spines in enumerate(candidates):
         for spine in spines:
             by_height, highest = heights(spine, word, n)
             own = [step for here in by_height for step in here]

@@ -1,4 +1,4 @@
-"""Pruning by spines over reference states: each offered spine is held against what is built; no code of the kernels."""
+"""Pruning by spines over reference states: each supertag is compared with the nodes built; no code of the kernels."""
 
 from __future__ import annotations
 
@@ -8,22 +8,21 @@ from typing import NamedTuple
 from .states import Node, Rules, State
 
 
-class Offer(NamedTuple):
-    """A spine from the lowest label up; `sides` "", "<", ">" or "<>" for each, None: any; `place` one of "(|).", None:
-    any."""
+class Supertag(NamedTuple):
+    """A spine from the lowest label up; `sides`: "", "<", ">" or "<>" for each, `place`: one of "(|)."; None: any."""
 
     labels: tuple[str, ...]
     sides: tuple[str, ...] | None = None
     place: str | None = None
 
     def agrees(self, built: list[tuple[str, str]]) -> bool:
-        """Whether the lowest labels are those built, with these sides."""
+        """Whether the lowest labels are those built so far, with these sides."""
         labels, sides = [label for label, _ in built], [side for _, side in built]
         below = list(self.labels[: len(built)]) == labels
         return below and (self.sides is None or list(self.sides[: len(built)]) == sides)
 
     def ends(self, built: list[tuple[str, str]], place: str) -> bool:
-        """Whether all of it is built, and may stand at a place."""
+        """Whether all of it is built, and is allowed at a position."""
         return self.agrees(built) and len(self.labels) == len(built) and self.place in (None, place)
 
     def goes_on_with_left_siblings(self, built: list[tuple[str, str]]) -> bool:
@@ -37,7 +36,7 @@ def side(head: int, i: int, j: int) -> str:
 
 
 def built_by_head(node: Node) -> list[tuple[str, str]]:
-    """Labels and sides of what a node's head token heads in it, from the lowest up."""
+    """Labels and sides of the constituents in a node that its head token heads, from the lowest up."""
     found = []
     while not node.is_token:
         assert node.middle is not None
@@ -48,9 +47,9 @@ def built_by_head(node: Node) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class PrunedRules(Rules):
-    """Rules of one sentence: each token has some `offers`."""
+    """Rules of one sentence: `supertags` of each token."""
 
-    offers: tuple[tuple[Offer, ...], ...] = ()
+    supertags: tuple[tuple[Supertag, ...], ...] = ()
 
     def label_fits(self, state: State, i: int, j: int, label: str) -> bool:
         if not super().label_fits(state, i, j, label):
@@ -59,7 +58,7 @@ class PrunedRules(Rules):
             return self._may_end(state.frontier[i], ".")
         head = self.head_of(state, i, j, label)
         after = [*built_by_head(state.frontier[head]), (label, side(head, i, j))]
-        if not any(offer.agrees(after) for offer in self.offers[state.frontier[head].head]):
+        if not any(supertag.agrees(after) for supertag in self.supertags[state.frontier[head].head]):
             return False
         return all(
             self._may_end(state.frontier[k], "(" if k == i else ")" if k == j - 1 else "|")
@@ -68,10 +67,10 @@ class PrunedRules(Rules):
         )
 
     def _may_end(self, node: Node, place: str) -> bool:
-        return any(offer.ends(built_by_head(node), place) for offer in self.offers[node.head])
+        return any(supertag.ends(built_by_head(node), place) for supertag in self.supertags[node.head])
 
     def windows(self, state: State) -> list[tuple[int, int]]:
-        """Those that may get some label."""
+        """The windows that can get a label."""
         return [
             (i, j)
             for i, j in super().windows(state)
@@ -79,18 +78,18 @@ class PrunedRules(Rules):
         ]
 
     def may_shift(self, state: State) -> bool:
-        """Not where what is leftmost on the stack must be a first child, which waits for nothing."""
+        """False if the leftmost item of the stack must be a first child, since it waits for no other."""
         if not super().may_shift(state) or state.unread == len(state.frontier):
             return super().may_shift(state)
         node = state.frontier[state.unread]
         if self._may_end(node, "|") or self._may_end(node, ")"):
             return True
-        return any(offer.goes_on_with_left_siblings(built_by_head(node)) for offer in self.offers[node.head])
+        return any(supertag.goes_on_with_left_siblings(built_by_head(node)) for supertag in self.supertags[node.head])
 
     @property
     def state_price(self) -> int:
         return len(self.labels)
 
     def is_free(self, state: State) -> bool:
-        """The only way on costs nothing, whichever it is."""
+        """Whether there is only one way to continue; it costs nothing."""
         return len(self.candidates(state)) == 1

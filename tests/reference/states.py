@@ -1,5 +1,4 @@
-"""States of a parse as plain Python objects, written from the definitions of the strategies; no code of the
-kernels.
+"""States of a parse as plain Python objects, written from the definitions of the strategies; no kernels' code.
 
 A state is the tuple of items and tokens without a parent, from left to right, and the number of tokens not
 yet read (only `shift_reduce` reads; elsewhere it is 0 and every token is in reach).
@@ -49,7 +48,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class Rules:
-    """What may be inferred. `labels` end with TOP."""
+    """The legal inferences. `labels` end with TOP."""
 
     strategy: str
     labels: tuple[str, ...]
@@ -119,7 +118,7 @@ class Rules:
 
     @property
     def state_price(self) -> int:
-        """Scored inferences that a state counts for in the budget, beside those that are scored."""
+        """Scored inferences that a state counts for in the budget, in addition to those that are scored."""
         return 0
 
     def is_free(self, state: State) -> bool:
@@ -127,7 +126,7 @@ class Rules:
         return not self.windows(state)
 
     def head_of(self, state: State, i: int, j: int, label: str = CANDIDATE) -> int:
-        """Place in the frontier of the head of the window."""
+        """Position in the frontier of the head of the window."""
         names = [piece.label for piece in state.frontier[i:j]]
         return i + (self.heads.head_child(label, names) if len(names) > 1 else 0)
 
@@ -143,7 +142,7 @@ class Rules:
         return len(state.frontier) == 1 and state.frontier[0].label == self.top
 
     def reachable(self, tags: tuple[str, ...]) -> Iterator[tuple[State, int]]:
-        """Every state that can be reached, with the number of paths that lead to it, the start first."""
+        """Every reachable state with the number of paths to it, the start first."""
         paths, order = {self.start(tags): 1}, [self.start(tags)]
         level = [self.start(tags)]
         while level:  # every inference adds an item or reads a token, so paths to a state are of one length

@@ -1,4 +1,4 @@
-"""A log-linear tagger the slow way: features as whole numbers by hand, every label sequence by enumeration."""
+"""Reference implementation of the log-linear tagger: integer features by hand, all label sequences by enumeration."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def distribution(
 def by_enumeration(
     atoms: Atoms, weights: Weights, allowed: Sequence[Sequence[int]], scale: float
 ) -> tuple[list[dict[int, float]], tuple[int, ...]]:
-    """(The probability of each token's labels, the most probable sequence) of all sequences there are."""
+    """(The probability of each token's labels, the most probable sequence) over all sequences."""
     marginals: list[dict[int, float]] = [dict.fromkeys(labels, 0.0) for labels in allowed]
     best: tuple[float, tuple[int, ...]] = (-1.0, ())
     for sequence in itertools.product(*allowed):
@@ -101,7 +101,7 @@ def by_enumeration(
 def by_beam(
     atoms: Atoms, weights: Weights, allowed: Sequence[Sequence[int]], scale: float, beam: int, share: float
 ) -> list[dict[int, float]]:
-    """The probability of each token's labels where only the likeliest pairs of labels are gone on from."""
+    """The probability of each token's labels if only the likeliest pairs of labels are extended."""
     states = {(1, 1): 1.0}
     marginals = []
     for place, labels in enumerate(allowed):
@@ -119,10 +119,10 @@ def by_beam(
     return marginals
 
 
-def offered(chances: dict[int, float], beta: float) -> list[int]:
+def labels_within_beta(probs: dict[int, float], beta: float) -> list[int]:
     """The labels within a factor of the best one, best first."""
-    most = max(chances.values())
-    return sorted((k for k in chances if chances[k] >= beta * most and chances[k] > 0), key=lambda k: (-chances[k], k))
+    most = max(probs.values())
+    return sorted((k for k in probs if probs[k] >= beta * most and probs[k] > 0), key=lambda k: (-probs[k], k))
 
 
 def online_epoch(

@@ -1,4 +1,4 @@
-"""Values that settings may have: the ends of each range, what is of another type, and what the error says."""
+"""Values of settings: the ends of each range, values of other types, and error messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Users find every exception of the package in one module."""
+"""All exceptions of the package are in one module."""
 
 import ast
 import builtins

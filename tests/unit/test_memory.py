@@ -1,4 +1,4 @@
-"""Memory that is given back."""
+"""Returning freed memory to the operating system."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ def resident() -> int:
         return next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
 
 
-def test_it_may_be_called_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_can_be_called_on_any_system(monkeypatch: pytest.MonkeyPatch) -> None:
     return_memory()
     monkeypatch.setattr("spacy_dtparse.memory.ctypes.CDLL", lambda name: object())  # a C library without it
     return_memory()
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library")
-def test_freed_memory_goes_back() -> None:
+def test_freed_memory_is_returned() -> None:
     blocks = [bytearray(60_000) for _ in range(2000)]  # too small for a place of their own in memory
     kept = blocks[-1]
     before = resident()

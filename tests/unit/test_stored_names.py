@@ -55,7 +55,7 @@ def test_a_renamed_field_is_stored_as_before(module, name):
         assert twin(**from_stored(twin, before)) == twin(*values)
 
 
-def test_dataclasses_within_are_stored_by_their_own_names():
+def test_nested_dataclasses_are_stored_by_their_declared_names():
     inner = stored_as("inside")(make_dataclass("Inner", ["value"]))
     outer = stored_as("part", "other")(make_dataclass("Outer", ["first", "second"]))
     assert to_stored(outer(inner(1), 2)) == {"part": {"inside": 1}, "other": 2}
@@ -77,7 +77,7 @@ def test_a_class_that_declares_nothing_is_refused():
         stored_names(type("Derived", (declared,), {}))
 
 
-def test_messages_name_settings_and_not_what_is_stored():
+def test_messages_use_names_of_settings_instead_of_stored_names():
     stored_as("only in this test", "in two of them")(namedtuple("One", ["new_name", "left"]))
     stored_as("in two of them")(namedtuple("Two", ["right"]))
     assert setting_name("only in this test") == "new_name"

@@ -44,15 +44,15 @@ def test_a_string_twice_is_refused() -> None:
         CompactSymbolTable(["a", "b", "c", "b"])
 
 
-def test_a_long_table_goes_to_processes_that_hash_otherwise() -> None:
+def test_a_long_table_can_be_sent_to_processes_with_another_hash_seed() -> None:
     program = (
         "import pickle, sys\n"
         "table = pickle.loads(sys.stdin.buffer.read())\n"
         "print(type(table).__name__, [table.id_of(string) for string in ('the', 'naïve', 'gnu')])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], input=pickle.dumps(CompactSymbolTable(STRINGS)), capture_output=True, check=True,
-        env={"PYTHONHASHSEED": "7", "PYTHONIOENCODING": "utf-8"},
+        [sys.executable, "-c", program], input=pickle.dumps(CompactSymbolTable(STRINGS)), capture_output=True,
+        check=True,        env={"PYTHONHASHSEED": "7", "PYTHONIOENCODING": "utf-8"},
     )  # fmt: skip
     assert done.stdout.decode().split(maxsplit=1) == ["CompactSymbolTable", "[0, 2, -1]\n"]
 

@@ -1,4 +1,4 @@
-"""Words as treebanks write them, as people type them, and what parsers look at."""
+"""Words as spelled in treebanks, as typed by people, and as normalised by parsers."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def test_escapes():
         ("either\\/or", "either/or"), ("\\*", "*"), ("\\*\\*", "**"), ("'s", "'s"), ("a\\b", "a\\b"), ("1/2", "1/2"),
     ],
 )  # fmt: skip
-def test_a_treebanks_word_is_read_as_it_is_typed(word, typed):
+def test_treebank_words_are_normalised_like_typed_words(word, typed):
     assert raw_word(word) == typed
     assert remove_backslashes(word) == word.replace("\\/", "/").replace("\\*", "*")
 
 
-def test_tagger_and_parser_read_the_same_words(tmp_path):
-    """Of a treebank in the Journal's spelling; one of them once kept the backslash."""
+def test_tagger_and_parser_normalise_words_alike(tmp_path):
+    """Words of a treebank in the Journal's spelling; one of the two once kept the backslash."""
     (tmp_path / "train.mrg").write_text("(S (NP (CD 1\\/2) (`` ``) (NN cup) ('' '')) (-LRB- -LRB-) (SYM \\*))\n")
     words = read_treebank(tmp_path / "train.mrg")[0].tree.words
     assert words == read_sentences(tmp_path / "train.mrg")[0].words == ("1/2", '"', "cup", '"', "(", "*")

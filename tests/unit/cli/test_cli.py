@@ -48,7 +48,7 @@ def run(capsys, *arguments, stdin=None, monkeypatch=None):
     return code, captured.out, captured.err
 
 
-def test_a_text_instead_of_a_command(capsys, pipeline):
+def test_text_instead_of_a_command_is_refused(capsys, pipeline):
     code, out, _ = run(capsys, "The cat sat on the mat.", "--pipeline", pipeline)
     assert code == 0
     assert " ".join(out.split()) == (
@@ -149,7 +149,7 @@ def test_model_and_budget(capsys, pipeline, tmp_path):
         (["convert", "gone.mrg", "out.bin"], 1, "must end in .spacy"),
     ],
 )
-def test_bad_input(capsys, tmp_path, arguments, code, message):
+def test_bad_input_is_refused(capsys, tmp_path, arguments, code, message):
     (tmp_path / "latin.txt").write_bytes("fine\ncaf\u00e9\n".encode("latin-1"))
     unknown = tmp_path / "unknown"
     spacy.blank("en").to_disk(unknown)
@@ -223,7 +223,7 @@ def gold(tmp_path):
 
 
 def test_evaluate_a_model(capsys, pipeline, gold, tmp_path):
-    """The rule parser puts the final stop into the VP (wrong but for EVALB) and cuts the last NP in two."""
+    """The rule parser puts the final full stop into the VP (wrong except for EVALB) and splits the last NP in two."""
     out_file = str(tmp_path / "predicted.mrg")
     code, out, err = run(
         capsys, "evaluate", gold, "--tags", "gold", "--json", "--pipeline", pipeline, "--output", out_file

@@ -1,4 +1,4 @@
-"""What `dtparse parse` writes in JSON and CoNLL-U, its progress, and how it is broken off."""
+"""The JSON and CoNLL-U output of `dtparse parse`, its progress messages, and interruption."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def records(capsys, *arguments):
     return [json.loads(line) for line in run(capsys, "parse", *arguments, "--format", "json")[1].splitlines()]
 
 
-def test_json_leads_back_to_the_file(capsys, pipeline, notes):  # noqa: F811
+def test_json_refers_to_lines_of_the_file(capsys, pipeline, notes):  # noqa: F811
     found = records(capsys, str(notes), "--pipeline", pipeline)
     assert [(r["document"], r["line"], r["sentence"]) for r in found] == [
         (str(notes), 1, 1), (str(notes), 1, 2), (str(notes), 3, 1),
@@ -64,7 +64,7 @@ def test_json_of_other_inputs(capsys, pipeline, notes, monkeypatch):  # noqa: F8
     assert blank == "" and json.loads(first)["document"] == "standard input" and json.loads(last)["line"] == 3
 
 
-def test_several_processes_know_their_lines(capsys, pipeline, notes):  # noqa: F811
+def test_several_processes_number_lines_correctly(capsys, pipeline, notes):  # noqa: F811
     notes.write_text("".join(f"Run{'.' * (k % 3 + 1)}\n" for k in range(12)))
     found = records(capsys, str(notes), "--n-process", "2", "--batch-size", "2", "--pipeline", pipeline)
     assert [r["line"] for r in found] == list(range(1, 13))
@@ -87,7 +87,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_progress_is_for_files_and_terminals(monkeypatch):
+def test_progress_is_shown_for_files_on_terminals(monkeypatch):
     now = iter(range(100))
     monkeypatch.setattr(progress.time, "monotonic", lambda: float(next(now)))
     for files, err, out, shown in (
@@ -104,7 +104,7 @@ def test_progress_is_for_files_and_terminals(monkeypatch):
         assert err.getvalue().endswith("\n") is shown and out.getvalue() == ""
 
 
-def test_a_short_run_says_nothing(monkeypatch):
+def test_a_short_run_prints_no_progress(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setattr(sys, "stdout", io.StringIO())
     shower = Progress(1, True)
@@ -115,13 +115,13 @@ def test_a_short_run_says_nothing(monkeypatch):
 
 @pytest.fixture
 def heeded_interrupts():
-    """Ctrl-C as in a terminal: a shell's background jobs ignore it."""
+    """Enable Ctrl-C as in a terminal: a shell's background jobs ignore it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
 
 
-def test_interrupts_are_given_back(heeded_interrupts):
+def test_interrupt_handlers_are_restored(heeded_interrupts):
     with pytest.raises(KeyboardInterrupt), stop_workers_on_error():
         assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
         os.kill(os.getpid(), signal.SIGINT)

@@ -1,4 +1,4 @@
-"""What the tests of the parser's kernels share: small tables, kernel states, models made by hand."""
+"""Helpers for the tests of the parser's kernels: small tables, kernel states, models built by hand."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from spacy_dtparse.text import SHAPES, normal_word, word_shape
 from spacy_dtparse.trees.heads import COLLINS
 from spacy_dtparse.trees.heads_compiled import compile_head_rules
 from tests.reference.decision_trees import GRID, flatten, random_tree, score
-from tests.reference.features import Reader
+from tests.reference.features import AtomReader
 from tests.reference.states import SHIFT, STRATEGIES, Rules, State, spans
 from tests.reference.states import random_tree as random_gold
 from tests.unit.trees.naive import with_leaves
@@ -187,7 +187,7 @@ class KernelState:
         return bool(is_complete(self.grammar, self.nodes, self.frontier, self.low, self.size))
 
     def agrees(self, state: State) -> bool:
-        """Whether the frontier, and everything below it, is that of a reference state."""
+        """Whether the frontier, and everything below it, equals that of a reference state."""
         pairs = list(zip(self.frontier[self.low : self.size].tolist(), state.frontier, strict=True))
         nodes = self.nodes
         while pairs:
@@ -213,8 +213,8 @@ class KernelState:
         return True
 
 
-def reader(rules: Rules, lexicon: Lexicon, table: Templates, words, tags) -> Reader:
-    """The reference reader over what the lexicon makes of words and tags."""
+def atom_reader(rules: Rules, lexicon: Lexicon, table: Templates, words, tags) -> AtomReader:
+    """The reference implementation of atoms for words and tags as encoded by the lexicon."""
     known = [tag if tag in lexicon.tags else lexicon.unknown_tag for tag in tags]
     normal = [normal_word(word) for word in words]
     columns = {
@@ -225,11 +225,11 @@ def reader(rules: Rules, lexicon: Lexicon, table: Templates, words, tags) -> Rea
         "cluster": [cluster_of(word) for word in normal],
     }
     assert set(columns["shape"]) <= set(SHAPES)
-    return Reader(table, rules, columns)
+    return AtomReader(table, rules, columns)
 
 
 def cluster_of(word: str) -> str:
-    """What the name of an atom says of the word's cluster."""
+    """The cluster of a word as text in the format of atom names."""
     held = [words.split() for words in CLUSTERS if word in words.split()]
     return "{" + ", ".join(held[0][:3]) + ", …}" if held else "nothing"
 
@@ -244,7 +244,7 @@ def gold_trees(rng: random.Random, lexicon: Lexicon, sizes, most: int) -> list:
 
 
 def collecting(table: Templates, lexicon: Lexicon, bits: int = 14) -> tuple[AtomMap, np.ndarray]:
-    """An AtomMap that numbers every atom it is asked for, and the parts to name them."""
+    """An AtomMap that assigns an id to every atom looked up, and the parts to name them."""
     _, n_direct = compile_templates(table, lexicon.sizes)
     atoms = AtomMap(
         np.arange(n_direct, dtype=np.int32), np.zeros(1 << bits, dtype=np.uint64),
@@ -268,7 +268,7 @@ def gold(lexicon: Lexicon, tree, strategy: str, seed: int = 0, weight: float = 1
 
 @dataclass
 class HandMade:
-    """A model made by hand and the same trees as nested tuples: `trees[name]`, over atoms by name."""
+    """A model built by hand and the same trees as nested tuples: `trees[name]`, over atoms by name."""
 
     model: DtreeModel
     rules: Rules
@@ -276,8 +276,8 @@ class HandMade:
     numbers: dict[str, int]
 
     def scorer(self, words, tags) -> Callable[[State, tuple[int, int, str]], float]:
-        """Scores an inference by walking the nested tuples over the reference's atoms."""
-        read = reader(self.rules, self.model.lexicon, self.model.templates, words, tags)
+        """A function that scores an inference by walking the nested tuples over the reference's atoms."""
+        read = atom_reader(self.rules, self.model.lexicon, self.model.templates, words, tags)
         active: dict = {}
         held: dict = {}
 
@@ -299,7 +299,7 @@ def hand_made(
     strategy: str, labels: tuple[str, ...] = ("NP", "VP", "TOP"), seed: int = 0, table: str = "every_kind",
     n_trees: int = 6, edge_punctuation: bool = True, max_arity: int = 3,
 ) -> HandMade:  # fmt: skip
-    """A model of random trees over atoms that random sentences have."""
+    """A model of random trees over atoms that occur in random sentences."""
     rng = random.Random(seed)
     lexicon, used_table = small_lexicon(labels), templates(table)
     rules = Rules(strategy, labels, COLLINS, max_arity, edge_punctuation)
@@ -338,7 +338,24 @@ def _renumber(tree: Any, numbers: np.ndarray) -> Any:
 
 
 __all__ = [
-    "EVERY_KIND", "FIRST_STRATEGY", "GRID", "KERNEL_MARKS", "NEAR_LEFT", "SHIFT", "SLOW", "STRATEGIES", "HandMade",
-    "KernelState", "collecting", "gold", "gold_trees", "hand_made", "reader", "replayer", "sentence",
-    "small_lexicon", "spans", "templates",
+    "EVERY_KIND",
+    "FIRST_STRATEGY",
+    "GRID",
+    "KERNEL_MARKS",
+    "NEAR_LEFT",
+    "SHIFT",
+    "SLOW",
+    "STRATEGIES",
+    "HandMade",
+    "KernelState",
+    "atom_reader",
+    "collecting",
+    "gold",
+    "gold_trees",
+    "hand_made",
+    "replayer",
+    "sentence",
+    "small_lexicon",
+    "spans",
+    "templates",
 ]  # fmt: skip

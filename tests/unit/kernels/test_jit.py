@@ -1,4 +1,4 @@
-"""The kernels' cache: what older sources left there is passed over."""
+"""The kernels' cache: entries of older sources are ignored."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def double(x):
 
 
 class Moved:
-    """Stands for a class that older sources had in another module."""
+    """Represents a class that older sources had in another module."""
 
     def __reduce__(self):
         return importlib.import_module, ("spacy_dtparse.kernels.no_such_module",)
@@ -59,7 +59,7 @@ def test_compiled_kernels_are_found_again(source):
     assert again.double(2) == 4 and sum(again.double.compiled.stats.cache_hits.values()) == 1
 
 
-def test_an_index_with_what_has_moved_is_passed_over(source):
+def test_an_index_that_names_moved_classes_is_ignored(source):
     load(source).double(2)
     (index,) = source.parent.glob("__pycache__/*.nbi")
     index.write_bytes(pickle.dumps(numba.__version__) + pickle.dumps(("older", {Moved(): "x.nbc"})))
@@ -70,8 +70,8 @@ def test_an_index_with_what_has_moved_is_passed_over(source):
 
 
 def test_a_change_in_a_folder_below_is_noticed(source):
-    """A kernel's callee may be in any file below: of the package's kernels they are in drawers."""
-    below = source.parent / "drawer" / "callee.py"
+    """A kernel's callee can be in any file below the folder: the package's kernels are in subpackages."""
+    below = source.parent / "subpackage" / "callee.py"
     below.parent.mkdir()
     below.write_text("one = 1\n")
     load(source).double(2)
@@ -84,7 +84,7 @@ def test_a_change_in_a_folder_below_is_noticed(source):
     assert again.double(2) == 4 and sum(again.double.compiled.stats.cache_hits.values()) == 1
 
 
-def test_all_drawers_share_one_digest():
+def test_all_subpackages_share_one_digest():
     from spacy_dtparse.kernels.linear import links
     from spacy_dtparse.kernels.trees import batch
 
@@ -116,7 +116,7 @@ score_tags(*given)
 """
 
 
-def test_what_is_cached_needs_no_compiler(tmp_path):
+def test_cached_kernels_need_no_compiler(tmp_path):
     """Kernels from the cache run, and allocate, before numba's runtime has started; then others are compiled."""
 
     def run():
@@ -132,7 +132,7 @@ def test_what_is_cached_needs_no_compiler(tmp_path):
 
 
 @pytest.mark.parametrize("damage", [b"", b"\x80", None])
-def test_damaged_entries_are_made_anew(source, damage):
+def test_damaged_entries_are_rebuilt(source, damage):
     """An index or a kernel that was cut short (None: in its middle), or is junk."""
     load(source).double(2)
     for pattern in ("*.nbi", "*.nbc"):
@@ -146,7 +146,7 @@ def test_damaged_entries_are_made_anew(source, damage):
         assert after.double(3) == 6 and sum(after.double.compiled.stats.cache_hits.values()) == 1
 
 
-def test_a_full_disk_is_said_and_nothing_fails(source, monkeypatch):
+def test_a_full_disk_is_reported_and_nothing_fails(source, monkeypatch):
     def full(*arguments, **options):
         raise OSError(28, "No space left on device")
 

@@ -1,4 +1,4 @@
-"""Damage to model files of every kind: parts changed under a digest that fits, and bytes that are broken."""
+"""Damage to model files of every kind: changed parts with a matching digest, and broken bytes."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def rewritten(data: bytes, changes: Mapping[str, Any]) -> bytes:
 
 
 def refuses(read: Callable[[bytes], Any], data: bytes, changes: Mapping[str, Any], message: str) -> None:
-    """Check that `read` says what is wrong with the changed model file, but reads it rewritten as it was."""
+    """Check that `read` reports the fault of the changed model file, but reads it if rewritten unchanged."""
     read(rewritten(data, {}))
     with pytest.raises(ModelFormatError, match=message):
         read(rewritten(data, changes))
 
 
 def refuses_broken_bytes(read: Callable[[bytes], Any], data: bytes) -> None:
-    """Check that `read` says what is wrong with bytes that are cut, flipped, foreign, or of another kind of model."""
+    """Check that `read` reports bytes that are cut, flipped, foreign, or of another kind of model."""
     kind = container_kind(data)
     for broken, message in (
         (b"", "is empty"),

@@ -1,4 +1,4 @@
-"""The container: round trips, determinism, and every kind of bad file as one clear error."""
+"""The container: round trips, determinism, and one clear error for every kind of bad file."""
 
 from __future__ import annotations
 
@@ -96,12 +96,12 @@ def test_equal_content_gives_equal_bytes(compression):
     assert container_to_bytes(KIND, scalars, ARRAYS, compression=compression) == first
 
 
-def test_small_numbers_take_little_room():
+def test_small_numbers_take_little_space():
     data = {"a": np.full(10_000, 3, dtype=np.int64)}
     assert len(container_to_bytes(KIND, {}, data, compression="none")) < 10_200
 
 
-def test_what_is_wrong_is_told_apart(monkeypatch):
+def test_messages_distinguish_the_defects(monkeypatch):
     data = container_to_bytes(KIND, META, ARRAYS)
     newer = bytearray(data)
     newer[8] = 2
@@ -175,7 +175,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize(("head", "blob", "message"), HOSTILE)
-def test_directories_that_lie(head, blob, message):
+def test_false_directories_are_refused(head, blob, message):
     with pytest.raises(ModelFormatError, match=message):
         container_from_bytes(with_directory(head, blob), KIND)
 
@@ -228,7 +228,7 @@ def test_stated_and_true_lengths_must_agree():
 
 
 def test_random_payloads_with_a_true_digest():
-    """Whatever bytes an author signs: a container, or ModelFormatError, and nothing else."""
+    """Any bytes with a valid digest give a container or ModelFormatError, and nothing else."""
     rng, seen = random.Random(0), [0, 0]
     payload = container_to_bytes(KIND, META, ARRAYS, compression="none")[84:]
     for _ in range(4000):

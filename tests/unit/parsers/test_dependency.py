@@ -233,7 +233,7 @@ def test_unseen_words_and_tags_are_parsed() -> None:
         parser.parse_k_best(SENTENCES[0], 0)
 
 
-def test_only_the_columns_that_are_read_matter() -> None:
+def test_only_the_columns_in_use_matter() -> None:
     by_tag, by_pos = DependencyParser(random_model(1)), DependencyParser(random_model(1, source="pos"))
     words, tags, pos, lemmas, *_ = SENTENCES[0]
     assert by_tag.parse(TokenColumns(words, tags)) == by_tag.parse(SENTENCES[0])
@@ -272,7 +272,7 @@ def test_settings_stay_unless_they_are_changed() -> None:
         DependencySettings().with_changes(beam=3)
 
 
-def test_files_come_back(tmp_path: Path) -> None:
+def test_files_round_trip(tmp_path: Path) -> None:
     parser = DependencyParser(random_model())
     path = tmp_path / "model"
     parser.to_disk(path)

@@ -1,4 +1,4 @@
-"""Lists of the k best trees: against every tree of tiny sentences, and what holds for the lists of all parsers."""
+"""Lists of the k best trees: against all trees of tiny sentences, and checks for the lists of all parsers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from spacy_dtparse.parsers.span.kbest import Options, best_sets, options
 from spacy_dtparse.trees import Tree, read_trees
 from tests.reference.search import all_trees
 from tests.reference.spans import sets_of_options
-from tests.span_models import SENTENCES, random_model, with_bare
+from tests.span_models import SENTENCES, random_model, with_attach_table
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW, STRATEGIES, hand_made, sentence
 
 pytestmark = KERNEL_MARKS
@@ -35,7 +35,7 @@ def shape(result):
 
 
 def check_list(parser, words, tags, k):
-    """A list's first tree is that of `parse`, to the bit; trees are whole and different, margins in order."""
+    """Check that a list's first tree equals that of `parse`, trees are complete and distinct, and margins in order."""
     found = parser.parse_k_best(words, tags, k)
     assert repr(found[0]) == repr(replace(parser.parse(words, tags), margin=0.0))
     assert 1 <= len(found) <= k and len({shape(one) for one in found}) == len(found)
@@ -67,7 +67,7 @@ def test_searches_list_all_trees_in_order(strategy):
         assert [shape(one) for one in few] == [shape(one) for one in found[:4]]
 
 
-def test_searches_without_a_budget_list_what_they_meet():
+def test_searches_without_a_budget_list_the_trees_they_complete():
     made = hand_made("shift_reduce", seed=1)
     parser = DtreeParser(made.model).with_settings(budget=0)
     words, tags = sentence(random.Random(3), 4 if SLOW else 9)
@@ -93,10 +93,10 @@ def test_sets_of_spans_come_in_order_none_twice():
             assert own == sorted(own, key=lambda option: (chosen[option][0], -chosen[option][1])), "in pre-order"
 
 
-def test_what_may_be_in_a_tree():
+def test_sets_of_spans_that_form_a_tree():
     spans = np.array([(0, 1), (0, 2)], dtype=np.int32)
-    chances = np.array([[0.9, 0.06, 0.04], [0.05, 0.35, 0.6]])  # no label, chains of one and of two labels
-    found = options(spans, np.array([1.0, 0.5]), np.log(chances).astype(np.float32), np.array([0, 1, 2]), 0.4, 0.05)
+    probs = np.array([[0.9, 0.06, 0.04], [0.05, 0.35, 0.6]])  # no label, chains of one and of two labels
+    found = options(spans, np.array([1.0, 0.5]), np.log(probs).astype(np.float32), np.array([0, 1, 2]), 0.4, 0.05)
     assert list(zip(found.rows.tolist(), found.chains.tolist(), strict=True)) == [(0, 1), (1, 1), (1, 2)]
     best = 2 * (0.5 * 0.95 - 0.4)
     assert found.gains == pytest.approx([0.1 - 0.4, best - 0.5 * 0.25, best], abs=1e-6)
@@ -104,10 +104,11 @@ def test_what_may_be_in_a_tree():
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"penalty": 0.0}, {"penalty": 0.8}, {"max_tokens": 3}, {"networks": 1}, {"ensemble_threshold": 0.6}]
+    "settings",
+    [{}, {"penalty": 0.0}, {"penalty": 0.8}, {"max_tokens": 3}, {"networks": 1}, {"ensemble_threshold": 0.6}],
 )
 def test_lists_of_span_charts(settings):
-    for model in (random_model(), with_bare(random_model(2, 1), 0.3, one_root=True)):
+    for model in (random_model(), with_attach_table(random_model(2, 1), 0.3, one_root=True)):
         parser = SpanParser(model).with_settings(**settings)
         assert isinstance(parser, KBestParser)
         for words, tags in SENTENCES[: 1 if SLOW else 3]:
@@ -122,12 +123,12 @@ def test_lists_of_span_charts(settings):
                 assert found[1].margin > 0.0 and any(set(shape(one)) - set(own) for one in found[1:])
 
 
-def test_threads_and_company_do_not_matter():
+def test_threads_and_batches_do_not_matter():
     rng = random.Random(8)
     work = [sentence(rng, n) for n in ((2, 3) if SLOW else (1, 7, 12, 4))]
     parsers = [
         (DtreeParser(hand_made("shift_reduce", seed=1).model).with_settings(budget=30 if SLOW else 300), work),
-        (SpanParser(with_bare(random_model())), SENTENCES),
+        (SpanParser(with_attach_table(random_model())), SENTENCES),
     ]
     for parser, sentences in parsers:
         expected = [repr(parser.parse_k_best(*one, 7)) for one in sentences]

@@ -104,7 +104,7 @@ def test_cost_is_the_probability_of_the_tree():
     assert seen
 
 
-def test_given_and_own_tags():
+def test_given_and_predicted_tags():
     words, tags = sample()[0].tree.words, sample()[0].tags
     given, own = PcfgParser(model()), PcfgParser(model(), PcfgSettings(tags="own"))
     assert own.parse(words, ["NEVER"] * len(words)) == own.parse(words, ["NEVER"] * len(words))
@@ -133,7 +133,7 @@ def test_nothing_is_pruned_by_a_grammar_of_equal_size():
     assert {parser.parse(*one).status for one in work()} <= {"optimal", "fallback"}
 
 
-def test_what_no_rule_can_build_is_glued():
+def test_pieces_that_no_rule_combines_are_joined_under_the_root():
     """A grammar of one-word sentences has no binary rule: pieces under TOP."""
     tree = next(s for s in sample() if len(s.tree.words) > 3)
     one = tree.tree.__class__(["Yes"], ["UH"], ["TOP", "INTJ"], [0, 0], [1, 1])
@@ -231,7 +231,7 @@ def test_a_model_is_packed_once():
     keeps_its_bytes(PcfgParser(model()))
 
 
-def test_room_is_used_again():
+def test_the_workspace_is_reused():
     """For a sentence of the same size or a shorter one, unless it is of another kind or too large to be kept."""
     buffers = Buffers()
     first = buffers.array("some", (4, 6), np.float64)

@@ -1,4 +1,4 @@
-"""PcfgParser with spines: what they leave of a chart, over which betas, what it makes of odd offers."""
+"""PcfgParser with spines: pruning of the chart, the sequence of betas, and unusual supertags."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from spacy_dtparse.parsers.pieces import split_into_pieces
 from spacy_dtparse.trees import TOP, Recipe, Tree
 from tests.reference.spine_cells import POSITIONS, SIDES, Spine, cells
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
-from tests.unit.kernels.pcfg.test_spine_cells import KINDS, offers
+from tests.unit.kernels.pcfg.test_spine_cells import KINDS, supertags_of
 from tests.unit.parsers.checks import parse_all, same_in_a_process, same_in_any_order, same_in_threads
-from tests.unit.parsers.offer_cases import NO_BETAS, refuses_bad_offers, refuses_betas
+from tests.unit.parsers.supertag_cases import NO_BETAS, refuses_bad_supertags, refuses_betas
 from training.pcfg import BINARISATIONS, Markov
 from training.pcfg.latent_training import LatentOptions, train_latent
 
@@ -57,11 +57,11 @@ def same(again: ParseResult, found: ParseResult) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_its_own_categories_give_the_best_tree_again(kind):
+def test_categories_of_the_best_tree_give_it_again(kind):
     parser, saved = PcfgParser(model(LEFT), EXACT), 0
     for words, tags in short():
         found = parser.parse(words, tags)
-        again = parser.parse(words, tags, offers(found.tree, kind))
+        again = parser.parse(words, tags, supertags_of(found.tree, kind))
         if found.status != "optimal":
             continue
         same(again, found)
@@ -79,7 +79,7 @@ def test_pruned_charts_have_no_better_tree(binarisation):
     for words, tags in short():
         found = parser.parse(words, tags)
         if found.status == "optimal":
-            again = parser.parse(words, tags, offers(found.tree, "sided"))
+            again = parser.parse(words, tags, supertags_of(found.tree, "sided"))
             assert again.n_searches == 1 and again.cost >= found.cost - 1e-9
             equal, tried = equal + (again.tree == found.tree), tried + 1
     assert equal == tried > 0 if binarisation in ("left", "right") else equal > 0
@@ -92,13 +92,13 @@ def test_latent_annotations_too(kind):
     for words, tags in short():
         found = parser.parse(words, tags)
         if found.status == "complete":
-            same(parser.parse(words, tags, offers(found.tree, kind)), found)
+            same(parser.parse(words, tags, supertags_of(found.tree, kind)), found)
             tried += 1
     assert tried
 
 
 def read(text: str) -> Spine:
-    """A written spine, sided or plain, by hand."""
+    """Parse the text of a spine, directional or plain."""
     place, rest = (text[0], text[1:]) if text[0] in POSITIONS else (POSITIONS, text)
     labels, sides = [], []
     for part in [] if rest == "-" else rest.split("+"):
@@ -110,15 +110,15 @@ def read(text: str) -> Spine:
 @pytest.mark.parametrize("latent", [False, pytest.param(True, marks=pytest.mark.skipif(SLOW, reason="trains"))])
 @pytest.mark.parametrize("kind", ["sided", "plain"])
 def test_constituents_are_those_that_spines_can_head(kind, latent):
-    """With the offers of gold trees, pruned by posteriors as well."""
+    """With the supertags of gold trees, also pruned by posteriors."""
     parser = latent_parser("max-rule") if latent else PcfgParser(model())
     changed = pruned = 0
     for s in [s for s in sample() if 3 < len(s.tree.words) <= (8 if SLOW else 14)][: 3 if SLOW else 15]:
         gold = kept(parser, s.tree)
-        offered = offers(gold, kind)
-        found = parser.parse(gold.words, s.tags, offered)
+        supertags = supertags_of(gold, kind)
+        found = parser.parse(gold.words, s.tags, supertags)
         if found.ambiguity is not None:
-            left = cells([[read(text) for text, _ in word] for word in offered], with_root=True).phrases
+            left = cells([[read(text) for text, _ in word] for word in supertags], with_root=True).phrases
             assert set(found.tree.spans()[1:]) <= left
             pruned += 1
             changed += found.tree != parser.parse(gold.words, s.tags).tree
@@ -140,12 +140,12 @@ def test_charts_over_falling_beta():
         if ambiguity is None:
             assert (found.tree, found.cost, found.scores) == (plain.tree, plain.cost, plain.scores)
             assert found.status == plain.status and found.n_scored >= plain.n_scored
-    own = parser.parse(words, tags, offers(plain.tree, "plain"))
+    own = parser.parse(words, tags, supertags_of(plain.tree, "plain"))
     assert (own.n_searches, own.ambiguity, own.tree) == (1, 1.0, plain.tree)
 
 
 def test_failed_charts_count():
-    """Symbols meet in a chart that no tree comes of; the next one starts from there."""
+    """Symbols combine in a chart without a tree; the counts of the next chart are added to it."""
     parser = PcfgParser(model(LEFT), EXACT)
     words, tags = a_sentence(parser)
     plain = parser.parse(words, tags)
@@ -155,12 +155,12 @@ def test_failed_charts_count():
 
 
 @pytest.mark.parametrize("odd", ["(XX", "NP+XX", "nonsense<>", "", "=", "(", ".NP><", "NP+", "(NP+-", "TOP", "+"])
-def test_what_the_model_cannot_build_is_left_out(odd):
-    """Of a word with another category; a word without one is not pruned, nor is its sentence."""
+def test_supertags_that_the_model_cannot_build_are_ignored(odd):
+    """It is ignored if the word has another category; a word without any is not pruned, nor is its sentence."""
     parser = PcfgParser(model(LEFT), EXACT)
     words, tags = a_sentence(parser)
     plain = parser.parse(words, tags)
-    own = offers(plain.tree, "sided")
+    own = supertags_of(plain.tree, "sided")
     beside = parser.parse(words, tags, [own[0], [(odd, 1.0), (own[1][0][0], 0.9)], *own[2:]])
     same(beside, plain)
     assert (beside.n_searches, beside.ambiguity) == (1, 1.0)
@@ -169,12 +169,12 @@ def test_what_the_model_cannot_build_is_left_out(odd):
         assert parser.parse(words, tags, [nothing, *own[1:]]) == plain
 
 
-def test_bad_offers_are_refused():
-    refuses_bad_offers(PcfgParser(model()))
+def test_bad_supertags_are_refused():
+    refuses_bad_supertags(PcfgParser(model()))
 
 
 @pytest.mark.parametrize("wrong", NO_BETAS)
-def test_betas_that_are_none(wrong):
+def test_invalid_betas_are_refused(wrong):
     refuses_betas(PcfgSettings, PcfgParser(model()), wrong)
 
 
@@ -184,12 +184,12 @@ def test_betas_are_numbers_of_a_tuple():
 
 
 def test_sentences_in_pieces():
-    """Each piece has its own charts, with the offers of its words."""
+    """Each piece has separate charts, with the supertags of its words."""
     parser = PcfgParser(model(LEFT), EXACT)
     words, tags = a_sentence(parser)
     parser = parser.with_settings(max_tokens=len(words))
     one = parser.parse(words, tags)
-    own, bad = offers(one.tree, "sided"), [[(".NP+NP+NP+NP+NP+NP+NP", 1.0)]] * len(words)
+    own, bad = supertags_of(one.tree, "sided"), [[(".NP+NP+NP+NP+NP+NP+NP", 1.0)]] * len(words)
     ends = [end for _, end in split_into_pieces(tags * 2, len(words))]
     assert ends == [len(words), 2 * len(words)], "the test's sentence is cut in its middle"
     twice = parser.parse(words * 2, tags * 2, own * 2)
@@ -202,12 +202,12 @@ def test_sentences_in_pieces():
     assert doubled.ambiguity == 1.5
 
 
-def test_dropped_tokens_have_no_say():
-    """A recipe takes the full stop; what it is offered does not count."""
+def test_supertags_of_dropped_tokens_are_ignored():
+    """A recipe removes the full stop; its supertags do not count."""
     parser = PcfgParser(model(recipe=Recipe.TM2006))
     words, tags = next(one for one in short() if one[1][-1] == ".")
     plain = parser.parse(words, tags)
-    own = offers(kept(parser, plain.tree), "plain")
+    own = supertags_of(kept(parser, plain.tree), "plain")
     assert len(own) < len(words), "the recipe takes nothing"
     dropped = set(range(len(words))) - set(parser.recipe.prepare(words, tags).kept)
     for nothing in ([], [("(-", 1.0)], [("NP", 1.0)]):
@@ -216,8 +216,8 @@ def test_dropped_tokens_have_no_say():
         assert (found.tree, found.n_searches, found.ambiguity) == (plain.tree, 1, 1.0)
 
 
-class Offering:
-    """A parser that offers the spines of its own parse, and some more, to itself."""
+class SelfPrunedParser:
+    """A parser that uses the spines of its first parse, and some more, as supertags for a second one."""
 
     def __init__(self, parser: PcfgParser):
         self.parser = parser
@@ -229,11 +229,11 @@ class Offering:
 
 
 def test_order_threads_and_pickles_do_not_matter():
-    offering = Offering(PcfgParser(model(), PcfgSettings(betas=(0.2, 0.01))))
-    found = same_in_any_order(offering, short())
-    assert any(offering.parse(*one).ambiguity is not None for one in short())
-    again = pickle.loads(pickle.dumps(offering))
+    self_pruned = SelfPrunedParser(PcfgParser(model(), PcfgSettings(betas=(0.2, 0.01))))
+    found = same_in_any_order(self_pruned, short())
+    assert any(self_pruned.parse(*one).ambiguity is not None for one in short())
+    again = pickle.loads(pickle.dumps(self_pruned))
     assert again.parser.settings.betas == (0.2, 0.01) and parse_all(again, short()) == found
-    same_in_threads(offering, short(), 3)
+    same_in_threads(self_pruned, short(), 3)
     if not SLOW:
-        same_in_a_process(offering, short(4))
+        same_in_a_process(self_pruned, short(4))

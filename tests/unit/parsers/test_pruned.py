@@ -1,4 +1,4 @@
-"""DtreeParser with spines: what it prunes, in which passes, what it makes of odd offers."""
+"""DtreeParser with spines: pruning, the sequence of passes, and unusual supertags."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from spacy_dtparse.trees import (
 from tests.reference.states import random_tree
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW, STRATEGIES, hand_made, sentence, small_lexicon, templates
 from tests.unit.parsers.checks import parse_all, same_in_a_process, same_in_any_order, same_in_threads
-from tests.unit.parsers.offer_cases import NO_BETAS, refuses_bad_offers, refuses_betas
+from tests.unit.parsers.supertag_cases import NO_BETAS, refuses_bad_supertags, refuses_betas
 from tests.unit.trees.naive import with_leaves
 
 pytestmark = KERNEL_MARKS
@@ -37,7 +37,7 @@ KINDS = {
 SAMPLE = Path(__file__).resolve().parents[3] / "assets" / "sample" / "dev.mrg"
 
 
-def offers(tree: Tree, kind: str = "sided", p: float = 1.0) -> list[list[tuple[str, float]]]:
+def supertags_of(tree: Tree, kind: str = "sided", p: float = 1.0) -> list[list[tuple[str, float]]]:
     return [[(text, p)] for text in KINDS[kind](tree)]
 
 
@@ -52,12 +52,12 @@ def cases(n: int = 10):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_its_own_categories_leave_its_parse(strategy, kind):
-    """A greedy parse is also the greedy one of what its own categories leave, where the costs do not change."""
+def test_categories_of_a_parse_give_it_again(strategy, kind):
+    """Pruning by the spines of a greedy parse leaves that greedy parse, where the costs do not change."""
     parser, saved = a_parser(strategy, shift_threshold=math.inf), 0
     for words, tags in cases():
         found = parser.parse(words, tags)
-        again = parser.parse(words, tags, offers(found.tree, kind))
+        again = parser.parse(words, tags, supertags_of(found.tree, kind))
         assert (again.status, again.tree) == (found.status, found.tree)
         assert (again.n_searches, again.ambiguity) == (1, 1.0)
         assert again.n_scored <= found.n_scored and again.cost <= found.cost
@@ -75,26 +75,26 @@ def test_gold_categories_give_the_gold_tree():
         parser = a_parser(budget=budget)
         for words, tags in cases():
             gold = with_leaves(random_tree(rng, tags, ("NP", "VP", "TOP"), 3), words)
-            found = parser.parse(words, tags, offers(gold))
+            found = parser.parse(words, tags, supertags_of(gold))
             assert (found.tree, found.n_scored, found.cost) == (gold, 0, 0.0)
             assert found.status == ("optimal" if budget else "greedy")
 
 
-def test_the_trees_of_the_sample_follow_from_their_sided_spines():
-    """A model of all their labels that knows nothing parses them without a mistake."""
+def test_the_trees_of_the_sample_follow_from_their_directional_spines():
+    """An untrained model with all their labels parses them without a mistake."""
     trees = [Recipe.PLAIN.apply(tree) for tree in read_trees(SAMPLE)][: 8 if SLOW else None]
     labels = (*sorted({label for tree in trees for label in tree.labels[1:]}), "TOP")
     tags = tuple(sorted({tag for tree in trees for tag in tree.tags}))
     lexicon = Lexicon.build(labels, tags, ("*rare*",), tags[0])
     model = untrained_model(lexicon, templates("every_kind"), COLLINS, "shift_reduce", 64, ())
     parser = DtreeParser(model, SearchSettings(budget=0))
-    alone = 0
+    determined = 0
     for tree in trees:
         if len(tree.child_lists()[0]) == 1:
-            found = parser.parse(tree.words, tree.tags, offers(tree))
+            found = parser.parse(tree.words, tree.tags, supertags_of(tree))
             assert (found.tree, found.n_scored) == (tree, 0)
-            alone += 1
-    assert alone > len(trees) / 2
+            determined += 1
+    assert determined > len(trees) / 2
 
 
 def other_tree(found, words, tags) -> Tree:
@@ -122,28 +122,30 @@ def test_passes_over_falling_beta():
     never = [[(bad, 1.0)]] * 4
     result = parser.parse(words, tags, never)
     assert (result.tree, result.cost, result.status) == (found.tree, found.cost, found.status)
-    assert (result.n_searches, result.ambiguity) == (2, None), "both betas offer the same, so one search tries it"
+    assert (result.n_searches, result.ambiguity) == (2, None), (
+        "both betas give the same supertags, so one search tries them"
+    )
     assert result.n_states > found.n_states and result.n_scored >= found.n_scored
 
 
 @pytest.mark.parametrize("odd", ["(XX", "NP+XX", "nonsense<>", "", "=", "(", ".NP><", "NP+", "(NP+-", "..", "+"])
-def test_what_the_model_cannot_build_is_left_out(odd):
-    """Of a word with another category; a word without one is not pruned, nor is its sentence."""
+def test_supertags_that_the_model_cannot_build_are_ignored(odd):
+    """It is ignored if the word has another category; a word without any is not pruned, nor is its sentence."""
     words, tags = ("a", "cat", "saw"), ("DT", "NN", "VBD")
     parser = a_parser()
     plain = parser.parse(words, tags)
-    own = offers(plain.tree)
+    own = supertags_of(plain.tree)
     assert parser.parse(words, tags, own).n_scored == 0 < plain.n_scored
     beside = parser.parse(words, tags, [own[0], [(odd, 1.0), (own[1][0][0], 0.9)], own[2]])
     assert (beside.tree, beside.n_scored, beside.n_searches, beside.ambiguity) == (plain.tree, 0, 1, 1.0)
     for nothing in ([(odd, 1.0)], []):
-        for offered in ([own[0], nothing, own[2]], [nothing, own[1], own[2]]):
-            found = parser.parse(words, tags, offered)
+        for supertags in ([own[0], nothing, own[2]], [nothing, own[1], own[2]]):
+            found = parser.parse(words, tags, supertags)
             assert (found, found.n_searches) == (plain, 1)
 
 
 def test_words_that_all_head_nothing_leave_no_tree():
-    """Offers of nothing but empty categories are offers, and are tried before the search goes on without."""
+    """Empty categories for all words are valid supertags, and are tried before the search without supertags."""
     words, tags = ("a", "cat", "saw"), ("DT", "NN", "VBD")
     parser = a_parser()
     plain, found = parser.parse(words, tags), parser.parse(words, tags, [[("-", 1.0)]] * 3)
@@ -153,19 +155,19 @@ def test_words_that_all_head_nothing_leave_no_tree():
 def test_only_the_likeliest_count_in_any_order():
     words, tags = ("cat",), ("NN",)
     parser = a_parser(betas=(0.5,))
-    for offered in ([(".NP", 0.2), (".VP", 0.8)], [(".VP", 0.8), (".NP", 0.2)]):
-        assert parser.parse(words, tags, [offered]).tree.labels == ("TOP", "VP")
+    for supertags in ([(".NP", 0.2), (".VP", 0.8)], [(".VP", 0.8), (".NP", 0.2)]):
+        assert parser.parse(words, tags, [supertags]).tree.labels == ("TOP", "VP")
     both = parser.parse(words, tags, [[(".NP", 0.4), (".VP", 0.8)]])
     assert both.ambiguity == 2.0 and both.n_scored > 0
     assert parser.parse(words, tags, [[(".NP", 0.0)]]).tree.labels == ("TOP", "NP")
 
 
-def test_bad_offers_are_refused():
-    refuses_bad_offers(a_parser())
+def test_bad_supertags_are_refused():
+    refuses_bad_supertags(a_parser())
 
 
 @pytest.mark.parametrize("wrong", NO_BETAS)
-def test_betas_that_are_none(wrong):
+def test_invalid_betas_are_refused(wrong):
     refuses_betas(SearchSettings, a_parser(), wrong)
 
 
@@ -176,7 +178,7 @@ def test_betas_are_numbers_of_a_tuple():
 
 @pytest.mark.parametrize("more", [0, 1, 40])
 def test_a_model_of_very_many_labels_does_without_spines(more):
-    """And it needs no bits for its labels: the last of them is found as well as the first."""
+    """It needs no bits for its labels: the last one is found as well as the first."""
     labels = (*(f"L{k:02}" for k in range(MAX_LABELS - 1 + more)), "TOP")
     model = untrained_model(small_lexicon(labels), templates("every_kind"), COLLINS, "shift_reduce", 3, ())
     parser = DtreeParser(model, SearchSettings(budget=0))
@@ -191,20 +193,20 @@ def test_a_model_of_very_many_labels_does_without_spines(more):
         assert last.tree.labels == ("TOP", labels[-2]) and last.n_scored == 0
 
 
-def test_dropped_tokens_have_no_say():
-    """A recipe takes the full stop; what its word is offered does not count."""
+def test_supertags_of_dropped_tokens_are_ignored():
+    """A recipe removes the full stop; its supertags do not count."""
     model = replace(hand_made("shift_reduce", seed=1).model, recipe=("remove_edge_punctuation",))
     parser = DtreeParser(model, SearchSettings(budget=0))
     words, tags = ("a", "cat", "."), ("DT", "NN", ".")
     plain = parser.parse(words, tags)
     inner = parser.parse(words[:2], tags[:2])
     for last in ([], [("=", 1.0)], [("NP", 1.0)]):
-        found = parser.parse(words, tags, [*offers(inner.tree), last])
+        found = parser.parse(words, tags, [*supertags_of(inner.tree), last])
         assert (found.tree, found.n_scored, found.ambiguity) == (plain.tree, 0, 1.0)
 
 
-class Offering:
-    """A parser that offers the spines of its own greedy parse, and some more, to itself."""
+class SelfPrunedParser:
+    """A parser that uses the spines of its greedy parse, and some more, as supertags for a second one."""
 
     def __init__(self, parser: DtreeParser):
         self.parser = parser
@@ -216,11 +218,11 @@ class Offering:
 
 
 def test_order_threads_and_processes_do_not_matter():
-    offering = Offering(a_parser(budget=20 if SLOW else 300))
+    self_pruned = SelfPrunedParser(a_parser(budget=20 if SLOW else 300))
     work = cases()
-    assert all(result.ambiguity is not None for result in (offering.parse(*one) for one in work))
-    assert parse_all(Offering(DtreeParser(offering.parser.model, offering.parser.settings)), work) == same_in_any_order(
-        offering, work
-    )
-    same_in_threads(offering, work)
-    same_in_a_process(offering, work)
+    assert all(result.ambiguity is not None for result in (self_pruned.parse(*one) for one in work))
+    assert parse_all(
+        SelfPrunedParser(DtreeParser(self_pruned.parser.model, self_pruned.parser.settings)), work
+    ) == same_in_any_order(self_pruned, work)
+    same_in_threads(self_pruned, work)
+    same_in_a_process(self_pruned, work)

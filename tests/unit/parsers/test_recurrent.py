@@ -48,7 +48,7 @@ def test_forms_decide_before_the_network_does() -> None:
     assert "_SP" not in free.names and free.tag([["\n", "cat"]])[0][0].max() < len(free.names)
 
 
-def test_texts_are_tagged_alike_in_any_company() -> None:
+def test_texts_are_tagged_alike_in_any_batch() -> None:
     tagger = RecurrentTagger(random_model(1))
     texts = [*TEXTS, [], *(TEXTS[0][:n] for n in range(1, 16))] * 9
     together = plain(tagger.tag(texts))
@@ -57,7 +57,7 @@ def test_texts_are_tagged_alike_in_any_company() -> None:
         assert all(found == together for found in pool.map(lambda _: plain(tagger.tag(texts)), range(4)))
 
 
-def test_long_texts_are_read_in_pieces() -> None:
+def test_long_texts_are_tagged_in_pieces() -> None:
     tagger = RecurrentTagger(random_model(2))
     text = TEXTS[0] * 40
     whole, pieces = tagger.tag([text])[0], tagger.with_settings(max_tokens=100).tag([text])[0]
@@ -73,7 +73,7 @@ def test_long_texts_are_read_in_pieces() -> None:
         tagger.with_settings(max_tokens=0)
 
 
-def test_a_tagger_comes_back_from_bytes_and_pickles(tmp_path) -> None:
+def test_taggers_round_trip_through_bytes_and_pickles(tmp_path) -> None:
     tagger = RecurrentTagger(random_model(3)).with_settings(max_tokens=20)
     wanted = plain(tagger.tag(TEXTS))
     tagger.to_disk(tmp_path / "tagger.model")
@@ -89,8 +89,10 @@ def test_a_tagger_comes_back_from_bytes_and_pickles(tmp_path) -> None:
 def test_a_file_that_means_something_else_here_is_refused() -> None:
     model = random_model(3)
     data = RecurrentTagger(model).to_bytes()
-    _, proofs = read_model(data)
-    assert len(proofs) == 6 and all(len(proof["tags"]) and proof["starts"] for proof in proofs)
-    proofs[2]["starts"][0] += 0.01
+    _, golden_parses = read_model(data)
+    assert len(golden_parses) == 6 and all(
+        len(golden_parse["tags"]) and golden_parse["starts"] for golden_parse in golden_parses
+    )
+    golden_parses[2]["starts"][0] += 0.01
     with pytest.raises(ModelFormatError, match="self-test 2 of the model scores"):
-        RecurrentTagger.from_bytes(write_model(model, proofs))
+        RecurrentTagger.from_bytes(write_model(model, golden_parses))

@@ -15,8 +15,8 @@ from spacy_dtparse.parsers.base import ConstituentParser
 from spacy_dtparse.parsers.span import SpanParser, SpanSettings
 from spacy_dtparse.parsers.span.long import long_posteriors
 from spacy_dtparse.trees import Tree
-from tests.reference import span_whole as reference
-from tests.span_models import CHAINS, SENTENCES, random_model, with_bare, with_home
+from tests.reference import span_attach as reference
+from tests.span_models import CHAINS, SENTENCES, random_model, with_attach_table, with_home
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
 from tests.unit.parsers.checks import (
     keeps_its_bytes,
@@ -50,7 +50,7 @@ def test_every_sentence_gets_a_tree() -> None:
 
 
 def test_order_threads_and_processes_do_not_matter() -> None:
-    parser, work = SpanParser(with_bare(random_model())), sentences()
+    parser, work = SpanParser(with_attach_table(random_model())), sentences()
     assert parse_all(pickle.loads(pickle.dumps(parser)), work) == same_in_any_order(parser, work)
     same_in_threads(parser, work)
     same_in_a_process(parser, work)
@@ -69,16 +69,16 @@ def test_several_sentences_at_once_get_the_same_parses(networks: int, ensemble_t
 
 
 @pytest.mark.parametrize("networks", [1, 2])
-def test_beliefs_about_several_sentences_are_those_about_each(networks: int) -> None:
+def test_marginals_of_a_batch_are_those_of_each_sentence(networks: int) -> None:
     parser = SpanParser(random_model(networks), SpanSettings(max_tokens=40))
     words, tags = SENTENCES[0]
-    long = 8 if SLOW else 40  # beliefs in all its spans: more than there is room for at first
+    long = 8 if SLOW else 40  # marginals for all its spans: more than the initial capacity
     work = [(list(words[:1]) * n, list(tags[:1]) * n) for n in (1, long, 2, 45, 3, long)] + list(SENTENCES)
-    work += [SENTENCES[n % 2] for n in range(60)]  # more than are read at once
-    told, fewer = parser.marginals(work), parser.marginals(work[:-1])
+    work += [SENTENCES[n % 2] for n in range(60)]  # more than are encoded at once
+    reported, fewer = parser.marginals(work), parser.marginals(work[:-1])
     assert parser.marginals([]) == []
-    assert [found.span_probs.tolist() for found in fewer] == [found.span_probs.tolist() for found in told[:-1]]
-    for (own, own_tags), found in list(zip(work, told, strict=True))[:: 7 if SLOW else 1]:
+    assert [found.span_probs.tolist() for found in fewer] == [found.span_probs.tolist() for found in reported[:-1]]
+    for (own, own_tags), found in list(zip(work, reported, strict=True))[:: 7 if SLOW else 1]:
         wanted = parser._marginals_of_outputs(parser.run_networks(own, own_tags))
         assert found.spans.tolist() == wanted.spans.tolist() and found.chains.tolist() == wanted.chains.tolist()
         np.testing.assert_allclose(found.span_probs, wanted.span_probs, atol=1e-6)
@@ -105,11 +105,11 @@ def test_a_very_long_sentence_is_parsed() -> None:
 
 def test_networks_can_be_left_out() -> None:
     model = random_model(2)
-    alone = SpanParser(random_model(1))
+    single = SpanParser(random_model(1))
     words, tags = SENTENCES[2]
     first = SpanParser(model).with_settings(budget=0).parse(words, tags)
-    assert (first.tree, first.scores) == (alone.parse(words, tags).tree, alone.parse(words, tags).scores)
-    assert first.status == "complete" and alone.parse(words, tags).status == "optimal"
+    assert (first.tree, first.scores) == (single.parse(words, tags).tree, single.parse(words, tags).scores)
+    assert first.status == "complete" and single.parse(words, tags).status == "optimal"
     assert SpanParser(model).with_settings(networks=1).parse(words, tags) == first
     assert SpanParser(model).with_settings(networks=9).parse(words, tags) == SpanParser(model).parse(words, tags)
     both = SpanParser(model).with_settings(ensemble_threshold=0).parse(words, tags)
@@ -173,29 +173,33 @@ def test_a_penalty_trades_recall_for_precision() -> None:
 
 
 def whole_twin(parser: SpanParser, words, tags):
-    """(Spans with TOP, scores) of a sentence's tree as the chart makes it, with its bare tokens taken up."""
-    result, n, most = parser.with_settings(attach_unattached=False).parse(words, tags), len(words), parser.settings.max_tokens
+    """(Spans with TOP, scores) of a sentence's tree from the chart, after attaching its tokens."""
+    result, n, most = (
+        parser.with_settings(attach_unattached=False).parse(words, tags),
+        len(words),
+        parser.settings.max_tokens,
+    )
     numbers = {label: number for number, label in enumerate(parser.labels)}
     parts = parser.run_networks(words, tags)
     if n <= most:
-        told = span_probabilities(*parts, 0, n, 0.02)
+        reported = span_probabilities(*parts, 0, n, 0.02)
     else:
         spans, posteriors = long_posteriors(*parts[:2], most)
         spans, posteriors = spans[posteriors >= 0.02], posteriors[posteriors >= 0.02]
         logs = np.empty((len(spans), len(CHAINS)), dtype=np.float32)
         label_spans(parts[0], parts[2], parts[3], spans, logs)
-        told = spans, posteriors, logs
+        reported = spans, posteriors, logs
     chains = [tuple(numbers[label] for label in chain) for chain in CHAINS]
     candidates = [
         (i, j, float(p), dict(zip(chains[1:], logs[1:].tolist(), strict=True)))
-        for (i, j), p, logs in zip(told[0].tolist(), told[1], told[2], strict=True)
+        for (i, j), p, logs in zip(reported[0].tolist(), reported[1], reported[2], strict=True)
     ]
     never, one_root = parser.model.attach_tables
     never = np.concatenate([never, np.zeros((*never.shape[:2], 1), dtype=bool)], axis=2)
     listed = list(parser.model.words.tables[1])
     places = [listed.index(tag) if tag in listed else len(listed) for tag in tags]
     items = [(start, end, numbers[label]) for start, end, label in result.tree.spans()[1:]]
-    found, costs = reference.take_up(items, result.scores[1:], places, never, one_root, candidates)
+    found, costs = reference.attach(items, result.scores[1:], places, never, one_root, candidates)
     return [(0, n, "TOP"), *((i, j, parser.labels[label]) for i, j, label in found)], [0.0, *costs]
 
 
@@ -203,10 +207,10 @@ def whole_twin(parser: SpanParser, words, tags):
 @pytest.mark.parametrize(
     "settings", [{}, pytest.param({"penalty": 0.9}, marks=pytest.mark.slow), {"penalty": 0.6, "max_tokens": 3}]
 )
-def test_no_token_is_left_bare_that_never_is(settings: dict, one_root: bool) -> None:
+def test_tokens_that_are_never_unattached_are_attached(settings: dict, one_root: bool) -> None:
     changed = 0
     for seed in (0, 1, 5):
-        model = with_bare(random_model(2, seed), 0.5, one_root, seed=1)
+        model = with_attach_table(random_model(2, seed), 0.5, one_root, seed=1)
         parser, plain = (SpanParser(one).with_settings(**settings) for one in (model, random_model(2, seed)))
         for words, tags in sentences():
             result, before = parser.parse(words, tags), plain.parse(words, tags)
@@ -224,10 +228,15 @@ def test_no_token_is_left_bare_that_never_is(settings: dict, one_root: bool) -> 
 
 @pytest.mark.parametrize("settings", [{}, {"penalty": 0.9}, {"max_tokens": 3}])
 def test_trees_can_be_left_as_the_chart_makes_them(settings: dict) -> None:
-    parser, plain = SpanParser(with_bare(random_model(), one_root=True)), SpanParser(random_model())
-    assert parser.describe()["attach_unattached"] is True and plain.describe()["attach_unattached"] is False, "a model that does not know"
+    parser, plain = SpanParser(with_attach_table(random_model(), one_root=True)), SpanParser(random_model())
+    assert parser.describe()["attach_unattached"] is True and plain.describe()["attach_unattached"] is False, (
+        "a model without the table"
+    )
     loose = parser.with_settings(attach_unattached=False, **settings)
-    assert loose.describe()["attach_unattached"] is False and loose.with_settings(penalty=0.1).settings.attach_unattached is False
+    assert (
+        loose.describe()["attach_unattached"] is False
+        and loose.with_settings(penalty=0.1).settings.attach_unattached is False
+    )
     assert pickle.loads(pickle.dumps(loose)).settings.attach_unattached is False
     for words, tags in sentences():
         right = plain.with_settings(**settings).parse(words, tags)
@@ -235,7 +244,7 @@ def test_trees_can_be_left_as_the_chart_makes_them(settings: dict) -> None:
         assert plain.with_settings(attach_unattached=False, **settings).parse(words, tags) == right
 
 
-def test_tags_that_are_not_listed_may_be_bare() -> None:
+def test_tags_that_are_not_listed_may_stay_unattached() -> None:
     parser = SpanParser(with_home(random_model(2, 1), "NP")).with_settings(penalty=0.9)
     loose = parser.with_settings(attach_unattached=False)
     words, tags = SENTENCES[0]
@@ -258,21 +267,21 @@ def test_longer_and_longer_sentences_are_made_whole(n: int) -> None:
     assert len(tree) > len(parser.with_settings(attach_unattached=False).parse(*sentence).tree)
 
 
-def test_networks_that_are_left_out_do_not_take_up_tokens() -> None:
-    both, alone = SpanParser(with_bare(random_model(2))), SpanParser(with_bare(random_model(1)))
+def test_unused_networks_do_not_attach_tokens() -> None:
+    both, single = SpanParser(with_attach_table(random_model(2))), SpanParser(with_attach_table(random_model(1)))
     changed = 0
     for words, tags in SENTENCES:
-        first = alone.with_settings(penalty=0.7).parse(words, tags)
-        changed += first.tree != alone.with_settings(penalty=0.7, attach_unattached=False).parse(words, tags).tree
+        first = single.with_settings(penalty=0.7).parse(words, tags)
+        changed += first.tree != single.with_settings(penalty=0.7, attach_unattached=False).parse(words, tags).tree
         for settings in ({"budget": 0}, {"networks": 1}, {"ensemble_threshold": 99.0}):
             found = both.with_settings(penalty=0.7, **settings).parse(words, tags)
             assert (found.tree, found.scores) == (first.tree, first.scores)
-        sure = both.with_settings(penalty=0.7, ensemble_threshold=1e-9).parse(words, tags)
-        assert sure.tree == both.with_settings(penalty=0.7).parse(words, tags).tree
+        confident = both.with_settings(penalty=0.7, ensemble_threshold=1e-9).parse(words, tags)
+        assert confident.tree == both.with_settings(penalty=0.7).parse(words, tags).tree
     assert changed
 
 
-def test_files_come_back(tmp_path) -> None:
+def test_files_round_trip(tmp_path) -> None:
     parser = SpanParser(random_model())
     parser.to_disk(tmp_path / "model")
     again = load_parser(tmp_path / "model")

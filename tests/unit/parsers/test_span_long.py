@@ -1,4 +1,4 @@
-"""Sentences of more tokens than a chart may have: posteriors against their twin, trees, beliefs, one answer."""
+"""Sentences longer than the chart limit: posteriors against the reference, trees, marginals, determinism."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spacy_dtparse.kernels.span.network import probable_spans, score_spans
 from spacy_dtparse.parsers.span import SpanParser, long
 from spacy_dtparse.trees import Tree
 from tests.reference import span_long as reference
-from tests.span_models import SENTENCES, random_model, with_bare
+from tests.span_models import SENTENCES, random_model, with_attach_table
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
 
 pytestmark = KERNEL_MARKS
@@ -26,7 +26,7 @@ def sentence(n: int, seed: int = 0) -> tuple[list[str], list[str]]:
 
 @pytest.mark.parametrize("share", [2, 4, 8])
 @pytest.mark.parametrize("most", [2, 3, 5, 6])
-def test_posteriors_are_those_of_the_twin(monkeypatch, most: int, share: int) -> None:
+def test_posteriors_are_those_of_the_reference(monkeypatch, most: int, share: int) -> None:
     monkeypatch.setattr(long, "_MARGIN", share)
     for n in (1, 2, 7, 13) if SLOW else (1, 2, 3, 6, 7, 9, 13, 24):
         gaps, own, *_ = SpanParser(random_model(2, seed=n)).run_networks(*sentence(n, n))
@@ -72,7 +72,7 @@ def test_units_are_halved_whatever_is_probable() -> None:
 @pytest.mark.parametrize("penalty", [0.0, 0.3, 0.5, 0.9])
 @pytest.mark.parametrize("most", [0, 2, 5, 9])
 def test_trees_are_well_formed_and_the_same_in_any_batch(most: int, penalty: float) -> None:
-    parser = SpanParser(with_bare(random_model())).with_settings(max_tokens=most, penalty=penalty)
+    parser = SpanParser(with_attach_table(random_model())).with_settings(max_tokens=most, penalty=penalty)
     rows = [sentence(n, n) for n in ((3, 12) if SLOW else (3, 10, 11, 30, 60))]
     results = [parser.parse(*row) for row in rows]
     assert parser.parse_batch(rows[::-1]) == results[::-1]
@@ -84,7 +84,7 @@ def test_trees_are_well_formed_and_the_same_in_any_batch(most: int, penalty: flo
 
 
 @pytest.mark.parametrize("penalty", [0.0, 0.3, 0.6])
-def test_what_gains_most_is_taken_and_then_what_crosses_nothing(penalty: float) -> None:
+def test_spans_are_selected_by_gain_if_they_cross_none(penalty: float) -> None:
     """A span gains for each label of its likeliest chain what the label is probable, less the penalty."""
     chain_from, chain_labels = np.array([0, 0, 1, 3, 6], np.int32), np.array([4, 5, 6, 7, 8, 9], np.int32)
     for seed in range(20):
@@ -112,7 +112,7 @@ def test_what_gains_most_is_taken_and_then_what_crosses_nothing(penalty: float) 
         assert costs[:count] == pytest.approx([cost for _, cost in wanted])
 
 
-def test_posteriors_and_beliefs_are_those_of_the_tree() -> None:
+def test_posteriors_and_marginals_are_those_of_the_tree() -> None:
     parser = SpanParser(random_model()).with_settings(max_tokens=6)
     words, tags = sentence(12 if SLOW else 40)
     result, found = parser.parse(words, tags), parser.span_posteriors(words, tags)
@@ -120,7 +120,7 @@ def test_posteriors_and_beliefs_are_those_of_the_tree() -> None:
     assert all(0 < p <= 1 for p in found.values())
     for span, score in list(zip(result.tree.spans(), result.scores, strict=True))[1:]:
         assert found[span] >= np.exp(-score) - 1e-5
-    (beliefs,) = parser.marginals([(words, tags)])
-    spans = [tuple(span) for span in beliefs.spans.tolist()]
+    (marginals,) = parser.marginals([(words, tags)])
+    spans = [tuple(span) for span in marginals.spans.tolist()]
     assert spans == sorted(set(spans)) and {span[:2] for span in result.tree.spans()[1:]} <= set(spans)
-    assert (beliefs.span_probs >= 0.002).all() and (beliefs.chain_probs[:, 0] <= beliefs.span_probs + 1e-9).all()
+    assert (marginals.span_probs >= 0.002).all() and (marginals.chain_probs[:, 0] <= marginals.span_probs + 1e-9).all()

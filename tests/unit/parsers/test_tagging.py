@@ -30,15 +30,15 @@ def test_labels_and_multitags_of_all_sequences() -> None:
     )
     assert tagger.tag(WORDS) == [tagger.labels[label] for label in best]
     for beta in (0.0, 0.05, 1.0):
-        for offer, chances in zip(tagger.multitag(WORDS, beta=beta), wanted, strict=True):
-            labels = [tagger.labels[label] for label in slow.offered(chances, beta)]
-            assert [label for label, _ in offer] == labels
-            assert [p for _, p in offer] == pytest.approx([chances[tagger.labels.index(label)] for label in labels])
-    for offer in tagger.multitag(WORDS, beta=0.0):
-        assert sum(chance for _, chance in offer) == pytest.approx(1.0)
+        for multitags, probs in zip(tagger.multitag(WORDS, beta=beta), wanted, strict=True):
+            labels = [tagger.labels[label] for label in slow.labels_within_beta(probs, beta)]
+            assert [label for label, _ in multitags] == labels
+            assert [p for _, p in multitags] == pytest.approx([probs[tagger.labels.index(label)] for label in labels])
+    for multitags in tagger.multitag(WORDS, beta=0.0):
+        assert sum(chance for _, chance in multitags) == pytest.approx(1.0)
 
 
-def test_a_lower_beta_offers_more() -> None:
+def test_a_lower_beta_gives_more_labels() -> None:
     tagger = SequenceTagger(random_tagger(3, tagged=False))
     counts = [sum(map(len, tagger.multitag(WORDS, beta=beta))) for beta in (1.0, 0.3, 0.0)]
     assert counts[0] < counts[1] < counts[2] and counts[0] == len(WORDS)
@@ -48,11 +48,11 @@ def test_settings_matter_and_are_checked() -> None:
     tagger = SequenceTagger(random_tagger(5, 0.4, tagged=False, cutoff=99))
     words = SENTENCES[0].words
 
-    def chances(**settings) -> np.ndarray:
+    def probs(**settings) -> np.ndarray:
         return np.array([o[0][1] for o in tagger.with_settings(**settings).multitag(words)])
 
-    assert not np.allclose(chances(beam=1), chances(beam=500, share=0.0))
-    assert not np.allclose(chances(beam=500, share=0.9), chances(beam=500, share=0.0))
+    assert not np.allclose(probs(beam=1), probs(beam=500, share=0.0))
+    assert not np.allclose(probs(beam=500, share=0.9), probs(beam=500, share=0.0))
     assert tagger.with_settings().settings == tagger.settings == TaggerSettings()
     for settings, message in (
         ({"beam": 0}, "tagger setting 'beam' is 0; it must be a whole number from 1"),
@@ -96,7 +96,7 @@ def test_bytes_files_and_pickles(tmp_path) -> None:
     assert load_tagger(data).describe()["weights"] == len(tagger.model.weights.weights)
 
 
-def test_each_kind_of_model_has_its_place(tmp_path) -> None:
+def test_models_of_other_kinds_are_refused(tmp_path) -> None:
     data = SequenceTagger(random_tagger()).to_bytes()
     for load in (load_parser, load_dependency_parser):
         with pytest.raises(ModelFormatError, match=r"builds tags, not (constituents|dependencies); .*'spine_tagger'"):

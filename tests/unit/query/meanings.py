@@ -274,4 +274,4 @@ NAMED = [
     ("go", "ADVP=a $- ADVP=b", ["ADVP2-3 a=ADVP2-3 b=ADVP1-2"]),
     ("verbs", "S <+(VP) VBN=v", ["S0-5 v=VBN3", "S0-5 v=VBN4"]),
 ]  # fmt: skip
-"""(tree, pattern, each match with what its names stand for)."""
+"""(tree, pattern, each match with the nodes of its names)."""

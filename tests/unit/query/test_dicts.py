@@ -1,4 +1,4 @@
-"""Patterns as dicts mean what the same patterns as text mean, and ask of tokens what texts cannot."""
+"""Patterns as dicts are equivalent to patterns as text, and can test token attributes that texts cannot."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SAME = [
 
 
 @pytest.mark.parametrize(("dicts", "text"), SAME, ids=[case[1] for case in SAME])
-def test_dicts_mean_what_texts_mean(dicts, text):
+def test_dicts_are_equivalent_to_texts(dicts, text):
     first, second = compile_pattern(dicts), compile_pattern(text)
     assert first.names == second.names
     found = [[pattern.matches(tree) for tree in PARSED.values()] for pattern in (first, second)]

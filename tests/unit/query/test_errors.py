@@ -118,7 +118,7 @@ def test_dicts(pattern, problem):
 
 
 def test_messages_name_all_relations():
-    """What is allowed is what is taken, but for synonyms in backquotes and longer names of relations that are there."""
+    """Messages list everything accepted, except synonyms in backquotes and longer names of listed relations."""
     named = set(RELATION_ALLOWED.removeprefix("relations are ").split())
     assert {symbol.removesuffix("(…)") for symbol in named} >= set(SYMBOLS) - {"<`", ">`", "$++", "$--"}
     for symbol in named:
@@ -127,7 +127,7 @@ def test_messages_name_all_relations():
         assert compile_pattern(f"NP {written} {node}")
 
 
-def test_trees_do_not_know_lemmas():
+def test_trees_have_no_lemmas():
     pattern = compile_pattern({"LABEL": "NP", "TOKEN": {"LEMMA": "dog"}})
     with pytest.raises(PatternError, match="LEMMA, which trees do not have; they have TEXT, ORTH, LOWER, TAG, LENGTH"):
         pattern.matches(parse_tree("(NP (NN dogs))"))

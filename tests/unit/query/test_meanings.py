@@ -1,4 +1,4 @@
-"""What Tregex patterns mean, case by case."""
+"""The meaning of Tregex patterns, case by case."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def test_meaning(tree, pattern, expected):
     compiled = compile_pattern(pattern)
     found = [forest.node(x) for x in Matching(forest).nodes(compiled.parsed).tolist()]
     assert [shown(node) for node in found if node.tree == 1] == expected.split()
-    alone = [shown(match.node) for match in compiled.matches(PARSED[tree])]
-    assert list(dict.fromkeys(alone)) == list(dict.fromkeys(expected.split()))
+    one_by_one = [shown(match.node) for match in compiled.matches(PARSED[tree])]
+    assert list(dict.fromkeys(one_by_one)) == list(dict.fromkeys(expected.split()))
 
 
 @pytest.mark.parametrize(("tree", "pattern", "expected"), NAMED, ids=[f"{case[0]}: {case[1]}" for case in NAMED])
@@ -55,7 +55,7 @@ def documented() -> list[str]:
     return found
 
 
-def test_the_document_lists_what_is_taken():
+def test_the_document_lists_all_accepted_patterns():
     texts = documented()
     assert len(texts) > 60
     named = "S=subject : "

@@ -1,7 +1,7 @@
 """Patterns that nltk's tgrep takes too find the same nodes, on the sample treebank.
 
-Words are left out: in nltk they are bare strings that do not know their parents. So are names: nltk takes them only
-behind its own macros, and never tries a second node for one.
+Words are left out: in nltk they are plain strings without parents. So are names: nltk accepts them only after its own
+macros, and never tries a second node for one.
 """
 
 from __future__ import annotations

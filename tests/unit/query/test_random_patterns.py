@@ -56,7 +56,9 @@ class Writer:
         rng = self.rng
         if self.names and rng.random() < 0.3:
             name = rng.choice(self.names)
-            return NodePattern(SameNode(name) if rng.random() < 0.5 else SameLabel(name), None, self.maybe(depth, negated))
+            return NodePattern(
+                SameNode(name) if rng.random() < 0.5 else SameLabel(name), None, self.maybe(depth, negated)
+            )
         name = f"n{len(self.names)}" if not negated and rng.random() < 0.4 else None
         what = self.described()
         if name is not None:
@@ -119,7 +121,7 @@ def passes(tree: NaiveTree, between: Description | None, z: Path) -> bool:
 
 
 @pytest.mark.parametrize("seed", range(400))
-def test_patterns_find_what_trying_finds(seed):
+def test_patterns_find_all_matches_of_exhaustive_search(seed):
     rng = random.Random(seed)
     pattern = Writer(rng).node(3, False)
     chosen = rng.sample(range(len(TREES)), 3)

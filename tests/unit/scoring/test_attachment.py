@@ -1,4 +1,4 @@
-"""Attachment scores, each count pinned by a sentence of its own."""
+"""Attachment scores, with a separate sentence for each count."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_wrong_label_does_not_touch_the_head() -> None:
     assert found.words == AttachmentTotals(3, 3, 2, 1, 1, 0)
 
 
-def test_what_is_wrong_with_punctuation_does_not_count_among_words() -> None:
+def test_errors_of_punctuation_do_not_count_among_words() -> None:
     found = report([1, -1, 1, 0], ["nsubj", "root", "obj", "dep"])
     assert found.everything == AttachmentTotals(4, 3, 3, 1, 0, 0)
     assert found.words == AttachmentTotals(3, 3, 3, 1, 1, 1)
@@ -84,7 +84,7 @@ def test_counts_add_up() -> None:
     assert AttachmentReport().to_dict()["all"]["uas"] == AttachmentReport().to_dict()["root_accuracy"] == 0.0
 
 
-def test_counts_are_what_the_bootstrap_takes() -> None:
+def test_counts_have_the_format_of_the_bootstrap() -> None:
     worse, better = AttachmentReport(), AttachmentReport()
     for heads in ([1, -1, 0, 1], GOLD, [1, -1, 0, 0]):
         worse.add(GOLD, heads, NONE)

@@ -1,4 +1,4 @@
-"""Every convention of PARSEVAL and EVALB, each pinned by a tree of its own."""
+"""Every convention of PARSEVAL and EVALB, with a separate tree for each."""
 
 from __future__ import annotations
 
@@ -99,13 +99,13 @@ def test_punctuation_inside_a_bracket_shortens_it():
     assert (result.matched, result.gold, result.predicted, result.tokens) == (1, 3, 3, 3)
 
 
-def test_bracket_of_punctuation_alone_vanishes_for_evalb():
+def test_bracket_of_only_punctuation_vanishes_for_evalb():
     gold = "(S (NP (NN a)) (PRN (, ,) (: -)) (VP (VB b)))"
     assert counts(gold, "(S (NP (NN a)) (, ,) (: -) (VP (VB b)))", EVALB) == (3, 3, 3)
     assert counts(gold, "(S (NP (NN a)) (, ,) (: -) (VP (VB b)))", ALL) == (3, 4, 3)
 
 
-def test_sentence_of_punctuation_alone():
+def test_sentence_of_only_punctuation():
     result = score("(X (. .) (. .))", "(TOP (. .) (. .))", EVALB)
     assert (result.matched, result.gold, result.predicted, result.tokens) == (0, 0, 0, 0)
     assert result.exact

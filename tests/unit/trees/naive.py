@@ -1,4 +1,4 @@
-"""Slow twins that share no code with the package: nested lists, recursion; and random trees from a seed."""
+"""Reference implementations without the package's code: nested lists, recursion; and random trees from a seed."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def random_nested(rng: random.Random, n: int, label: str = "TOP", depth: int = 0
     left = n
     while left:
         size = rng.randint(1, left)
-        alone = size == n and not parts
-        if (size == 1 and rng.random() < 0.6) or depth > 8 or (alone and rng.random() < 0.5):
+        is_only = size == n and not parts
+        if (size == 1 and rng.random() < 0.6) or depth > 8 or (is_only and rng.random() < 0.5):
             parts.append((rng.choice(tags), rng.choice(("a", "bb", "ccc", "dd"))))
             left -= 1
         else:

@@ -119,7 +119,7 @@ def test_unlabelled_bracket_around_one_constituent_is_dissolved():
         ("((S (NN a))\n((S (NN b)))", 2, 1, "begins a tree inside a tree"),
     ],
 )
-def test_errors_have_places(text, line, column, message):
+def test_errors_have_positions(text, line, column, message):
     with pytest.raises(TreeFormatError, match=message) as caught:
         parse_trees(text)
     assert (caught.value.line, caught.value.column) == (line, column)

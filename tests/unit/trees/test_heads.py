@@ -1,4 +1,4 @@
-"""Head rules: the table, its twin in numba, and heads of whole trees."""
+"""Head rules: the table, its compiled version in numba, and heads of whole trees."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_scans():
     assert head([], "A B C") == 0
 
 
-def test_own_tables():
+def test_custom_tables():
     rules = HeadRules.from_dict({"rules": {"NP": [["left", ["NN"]]], "KOORD": [["right", []]]}}, base=COLLINS)
     assert rules.head_child("NP", ["NN", "NN"]) == 0
     assert rules.head_child("KOORD", ["A", "B"]) == 1
@@ -278,7 +278,7 @@ OTHER = HeadRules.from_dict(
     [(COLLINS, ["CC"] * 12 + [","] * 12), (OTHER, ["C", "F"]), (head_rules("xx"), [])],
     ids=["collins", "other", "default"],
 )
-def test_kernel_agrees_with_twin(rules, extra):
+def test_kernel_agrees_with_plain_python(rules, extra):
     wanted = {name for rule in rules.rules.values() for _, names in rule for name in names}
     names = sorted(wanted | set(rules.rules) | rules.punctuation | {"CC", "A", "E", "NEW", "NP-TMP"})
     symbols = SymbolTable(names)

@@ -1,4 +1,4 @@
-"""Base noun phrases, each by hand."""
+"""Base noun phrases, each worked out by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trees of .psd files: what stands beside the words is left out, lines stay where they were."""
+"""Trees of .psd files: annotations other than words are left out, line numbers stay the same."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_lines(line: str, wanted: str) -> None:
     assert "".join(plain_lines([line])).split() == wanted.split()
 
 
-def test_what_is_passed_over_may_take_several_lines() -> None:
+def test_ignored_annotations_can_span_several_lines() -> None:
     lines = ["(NP (META (URL x", ") (Y (Z z))", ") (N dog)", ")"]
     assert [line.strip() for line in plain_lines(lines)] == ["(NP", "", "(N dog)", ")"]
 

@@ -1,4 +1,4 @@
-"""Spines: what they are, as text, and back to trees."""
+"""Spines: their definition, as text, and back to trees."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_root_that_is_not_top():
 
 @pytest.mark.parametrize("rules", [COLLINS, LEFTMOST], ids=["collins", "leftmost"])
 def test_random_trees(rules):
-    """Unary chains, repeated labels, punctuation, one word: as the recursive twin has it, and back."""
+    """Unary chains, repeated labels, punctuation, one word: as in the recursive reference, and back."""
     rng = random.Random(4)
     chains = words = 0
     for _ in range(400):
@@ -143,7 +143,7 @@ def head_choices(tree: Tree) -> list[list[tuple[int, ...]]]:
     return found
 
 
-def test_lengths_of_spines_tell_the_heads():
+def test_lengths_of_spines_determine_the_heads():
     """By enumeration: over one bracketing, no two choices of heads have spines of the same lengths."""
     rng = random.Random(5)
     most = 0
@@ -159,7 +159,7 @@ def test_lengths_of_spines_tell_the_heads():
     assert most > 20
 
 
-def test_extents_alone_are_not_enough():
+def test_extents_do_not_determine_the_tree():
     """Two trees with the same spines over the same extents, which have different numbers of members there."""
     low = parse_tree("(TOP (Z (X (Y (NN a))) (NN b)))")
     high = parse_tree("(TOP (Z (X (Y (NN a)) (NN b))))")
@@ -187,7 +187,7 @@ def test_extents_alone_are_not_enough():
         ([], [(), ()], "has no constituent"),
     ],
 )
-def test_what_is_no_tree(brackets, given, message):
+def test_spines_of_no_tree_are_refused(brackets, given, message):
     with pytest.raises(TreeError, match=message):
         tree_from_spines(["a", "b"], ["NN", "NN"], brackets, given)
 
@@ -197,7 +197,7 @@ def test_crossing_brackets():
         tree_from_spines("abc", "XYZ", [(0, 3), (0, 2), (1, 3)], [("A",), ("B",), ()])
 
 
-def test_written_spines():
+def test_formatted_spines():
     for spine in ((), ("NP",), ("VP", "S"), ("-LRB-",), ("NP-SBJ=1", "S|X"), ("-NONE-", "NP")):
         assert parse_spine(format_spine(spine)) == spine
     assert format_spine(()) == "-" and format_spine(("VP", "S")) == "VP+S"
@@ -211,7 +211,7 @@ def test_written_spines():
 
 
 class Mistaken(HeadRules):
-    """Rules whose heads are not all inside of their constituents."""
+    """Rules whose heads are not all inside their constituents."""
 
     def heads(self, tree):
         return tuple(len(tree.words) - 1 - token for token in super().heads(tree))

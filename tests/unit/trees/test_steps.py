@@ -27,7 +27,7 @@ def done(step, text: str) -> str:
     return write_tree(step(parse_tree(text)))
 
 
-def alone(step) -> Recipe:
+def recipe_of(step) -> Recipe:
     return Recipe((step.__name__,))
 
 
@@ -54,10 +54,10 @@ def test_strip_empty():
         "(S (NP-SBJ-1 (-NONE- *)) (VP (VB try) (S-NOM (NP (-NONE- *-1))) (ADVP=2 (RB again)) (-NONE- *U*)))"
     )
     whole = parse_tree(text)
-    tree, record = strip_empty(whole), alone(strip_empty).prepare(whole.words, whole.tags)
+    tree, record = strip_empty(whole), recipe_of(strip_empty).prepare(whole.words, whole.tags)
     assert write_tree(tree) == "(TOP (S (VP (VB try) (ADVP (RB again)))))"
     assert record.kept == (1, 3)
-    assert alone(strip_empty).restore(tree, record).words == ("*", "try", "*-1", "again", "*U*")
+    assert recipe_of(strip_empty).restore(tree, record).words == ("*", "try", "*-1", "again", "*U*")
 
 
 def test_strip_empty_of_nothing_else_keeps_the_tokens():
@@ -161,9 +161,9 @@ def test_treebank_habits_survive_raising_and_lowering(text):
 
 
 def test_restoring_checks_the_length():
-    record = alone(remove_quotes).prepare(("``", "a", "''"), ("``", "NN", "''"))
+    record = recipe_of(remove_quotes).prepare(("``", "a", "''"), ("``", "NN", "''"))
     with pytest.raises(TreeError, match="the tree has 2 tokens, but 1 of 3 were kept"):
-        alone(remove_quotes).restore(parse_tree("(S (NN a) (NN b))"), record)
+        recipe_of(remove_quotes).restore(parse_tree("(S (NN a) (NN b))"), record)
 
 
 @pytest.mark.parametrize("step", [strip_empty, remove_quotes, remove_edge_punctuation])
@@ -173,12 +173,12 @@ def test_removal_properties(step):
     removed = 0
     for _ in range(400):
         tree = naive.random_tree(rng, rng.randint(1, 12), tags)
-        smaller, record = step(tree), alone(step).prepare(tree.words, tree.tags)
+        smaller, record = step(tree), recipe_of(step).prepare(tree.words, tree.tags)
         removed += len(tree.words) - len(smaller.words)
         assert smaller == Tree(smaller.words, smaller.tags, smaller.labels, smaller.starts, smaller.ends)
         assert smaller.words == tuple(tree.words[i] for i in record.kept)
         other = naive.with_leaves(naive.random_tree(rng, len(smaller.words)), smaller.words, smaller.tags)
-        back = alone(step).restore(other, record)
+        back = recipe_of(step).restore(other, record)
         assert back == Tree(back.words, back.tags, back.labels, back.starts, back.ends)
         assert (back.words, back.tags) == (tree.words, tree.tags)
         assert keep_tokens(back, record.kept) == other  # nothing but removed tokens has moved
@@ -209,6 +209,6 @@ def test_steps_on_a_deep_tree():
     lowered = lower_punctuation(raised)
     assert raise_punctuation(lowered) == raised
     quoted = parse_tree("(NP (`` ``) (NN a) " * 2500 + "(NN a)" + " ('' ''))" * 2500)
-    smaller, record = remove_quotes(quoted), alone(remove_quotes).prepare(quoted.words, quoted.tags)
-    assert alone(remove_quotes).restore(smaller, record).n_tokens == quoted.n_tokens
+    smaller, record = remove_quotes(quoted), recipe_of(remove_quotes).prepare(quoted.words, quoted.tags)
+    assert recipe_of(remove_quotes).restore(smaller, record).n_tokens == quoted.n_tokens
     assert drop_repeated_unary(parse_tree("(NP " * 5000 + "(NN a)" + ")" * 5000)).labels == ("TOP", "NP")

@@ -107,7 +107,7 @@ def test_from_spans_sorts_and_keeps_unary_order():
         Tree.from_spans(["a", "b", "c"], ["X"] * 3, [(0, 3, "TOP"), (0, 2, "A"), (1, 3, "B")])
 
 
-def test_agrees_with_nested_twin():
+def test_agrees_with_nested_reference():
     rng = random.Random(4)
     for _ in range(300):
         node = naive.random_nested(rng, rng.randint(1, 12))

@@ -1,4 +1,4 @@
-"""Drawings in all styles: options, pages, what a notebook shows."""
+"""Drawings in all styles: options, pages, notebook output."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def test_styles():
 
 def test_several_trees_are_one_document():
     root = ElementTree.fromstring(draw([TREE, LONG, TREE]))
-    alone = [ElementTree.fromstring(draw([tree])) for tree in (TREE, LONG, TREE)]
-    assert float(root.get("width")) == max(float(one.get("width")) for one in alone)
-    assert float(root.get("height")) > sum(float(one.get("height")) for one in alone)
+    single = [ElementTree.fromstring(draw([tree])) for tree in (TREE, LONG, TREE)]
+    assert float(root.get("width")) == max(float(one.get("width")) for one in single)
+    assert float(root.get("height")) > sum(float(one.get("height")) for one in single)
     assert "".join(root.itertext()).count("tide") == 2
     ElementTree.fromstring(draw([]))
     assert draw([], "text") == ""

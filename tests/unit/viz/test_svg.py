@@ -149,8 +149,8 @@ def test_the_layout_side_is_narrow():
     assert "direction:rtl" in svg_tree(long, layout="side", direction="rtl")
 
 
-def test_a_drawing_keeps_its_colours_beside_another():
-    """The rules of two drawings hold on the whole page, so the palette's must weigh more than that of all labels."""
+def test_a_drawing_keeps_its_colours_next_to_another():
+    """The style rules of two drawings apply to the whole page, so the palette's must override the default colours."""
     style = svg_tree(parse_tree("(VP (VBZ dries))")).partition("<style>")[2].partition("</style>")[0]
     assert "svg.dtparse-light .label{fill:" in style and "svg.dtparse-light .c1.c1{fill:" in style
     selectors = [part for rule in style.split("}")[:-1] for part in rule.partition("{")[0].split(",")]

@@ -1,4 +1,4 @@
-"""From words, tags and lemmas to atoms."""
+"""Atoms of the dependency parser from words, tags and lemmas."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_all_numbers_are_one_word(number: str) -> None:
 
 
 @pytest.mark.parametrize("word", ["a7", "7a", "7.", ".5", "1--2", "%", "-", "seven", "①", "10th", "7年"])
-def test_what_is_no_number_is_a_word(word: str) -> None:
+def test_text_that_is_no_number_is_a_word(word: str) -> None:
     assert TextRules().word(word) == word
 
 
@@ -93,7 +93,7 @@ def test_parts_of_speech(rules: TextRules, expected: str) -> None:
     assert TextRules.from_dict(rules.to_dict()) == rules
 
 
-def test_tags_shorter_than_a_place() -> None:
+def test_tags_shorter_than_a_position() -> None:
     assert [TextRules(places=(0, 2)).tag(tag, "") for tag in ("NNS", "NN", "", "IN-")] == ["NS", "N", "", "I-"]
 
 
@@ -128,7 +128,7 @@ def test_rules_are_checked(given: dict, message: str) -> None:
         TextRules(**given)
 
 
-def test_atoms_are_places_in_lists() -> None:
+def test_atoms_are_positions_in_lists() -> None:
     parts = LinkParts.build(SENTENCES, TextRules())
     edges = ["<before>", "<root>", "<after>"]
     assert list(parts.words) == [*edges, "the", "singers", "<number>"]
@@ -146,7 +146,7 @@ def test_atoms_are_places_in_lists() -> None:
     assert len(parts.word_tags) == 3 + 4 and parts.kinds.tolist() == [tag_kind(tag) for tag in parts.tags]
 
 
-def test_what_was_not_seen_is_0() -> None:
+def test_unseen_values_are_0() -> None:
     parts = LinkParts.build(SENTENCES, TextRules())
     atoms = parts.encode(TokenColumns(("singer", "the", "gnu", "the"), ("NNS", "VBZ", "NNS", "CC")))
     assert atoms[2].tolist() == [0, 5, 0, 5, parts.stem_tags.tolist().index([5, 5]) + 1, 1, OTHER], "a stem was seen"
@@ -165,7 +165,7 @@ def test_parts_of_speech_that_are_not_given_are_empty() -> None:
         parts.encode(TokenColumns(("Cats", "run"), ("NNS",)))
 
 
-def test_parts_come_back_from_plain_data() -> None:
+def test_parts_round_trip_through_plain_data() -> None:
     parts = LinkParts.build(SENTENCES, TextRules(stem="first"))
     arrays = {"word_tags": parts.word_tags, "stem_tags": parts.stem_tags.astype(np.int64), "kinds": parts.kinds}
     again = LinkParts.from_parts(parts.to_dict(), arrays)
@@ -196,7 +196,7 @@ def test_kinds_that_a_kernel_could_not_count_are_refused(kinds: list[int]) -> No
     assert LinkParts(*lists, np.array([3] * 7, np.int32)).encode(SENTENCES[0])[:, KIND].tolist() == [3] * 6
 
 
-def test_a_guide_from_elsewhere_becomes_heads_and_atoms_of_labels() -> None:
+def test_an_external_guide_becomes_heads_and_atoms_of_labels() -> None:
     rules = TextRules(guide="constituents")
     guided = TokenColumns(("a", "b", "c"), ("X", "Y", "X"), (), (), (1, -1, 1), ("NP<S", "root", "NP<S"))
     parts = LinkParts.build([guided], rules)

@@ -27,7 +27,7 @@ def allowed(parts: TagParts, word: str, tag: str) -> set[str]:
     return {parts.labels[label] for label in row}
 
 
-def test_the_dictionary_asks_the_word_then_its_tag() -> None:
+def test_the_dictionary_uses_the_word_then_its_tag() -> None:
     parts = small_parts()
     assert allowed(parts, "the", "NNS") == {"-"} and allowed(parts, "On", "DT") == {"PP"}
     assert allowed(parts, "cats", "NNS") == {"NP", "NP+NP"}, "too rare: by its tag"
@@ -61,7 +61,7 @@ def test_limits_shorten_the_lists(option: str, value: int, table: str, size: int
     assert len(getattr(small_parts(), table)) > size == len(getattr(small_parts(**{option: value}), table))
 
 
-def test_what_is_remembered_stays_behind() -> None:
+def test_memos_are_not_pickled() -> None:
     parts = small_parts()
     wanted = [parts.encode(words, tags).tolist() for words, tags, _ in SENTENCES]
     again = pickle.loads(pickle.dumps(parts))

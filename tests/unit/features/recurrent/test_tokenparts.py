@@ -1,4 +1,4 @@
-"""What a recurrent tagger sees of a token."""
+"""The features that a recurrent tagger computes for a token."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def test_parts() -> None:
     assert [len(sort) for sort in sorts] == [1, 1, 1] and len(set.union(*sorts)) == 3
 
 
-def test_lists_have_what_occurs_often_enough() -> None:
+def test_lists_have_frequent_values() -> None:
     parts = TokenParts.build({"cat": 3, "Cat": 2, "cats": 2, "\n": 5}, min_count=3)
     assert list(parts.tables[0]) == ["\n", "cat"] and list(parts.tables[2]) == ["\n", "cat"]
     assert list(parts.tables[4]) == ["cat", "\n"], "prefixes of three words"
     assert [len(table) for table in TokenParts.build({"cat": 3, "Cat": 2, "cats": 2}, 1, max_size=1).tables] == [1] * 6
 
 
-def test_every_kind_has_rows_of_its_own() -> None:
+def test_each_kind_has_separate_rows() -> None:
     parts = TokenParts.build({"The": 1, "cat": 1}, 1)
     rows = parts.encode(["The", "gnu", "cat"])
     assert rows.shape == (5, len(KINDS)) and rows.dtype == np.int32
@@ -69,7 +69,7 @@ def test_every_kind_has_rows_of_its_own() -> None:
     assert parts.encode([]).shape == (2, len(KINDS))
 
 
-def test_lists_come_back() -> None:
+def test_lists_round_trip() -> None:
     parts = TokenParts.build({"The": 1, "cat": 1}, 1)
     for again in (TokenParts.from_dict(parts.to_dict()), pickle.loads(pickle.dumps(parts))):
         assert again.tables == parts.tables and np.array_equal(again.encode(["cat"]), parts.encode(["cat"]))

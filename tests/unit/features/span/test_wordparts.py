@@ -29,7 +29,7 @@ def test_parts_are_counted_once_for_each_token() -> None:
     assert counts.suffixes["ats"] == 1 and counts.prefixes["dog"] == 1 and counts.suffixes["the"] == 2
 
 
-def test_what_is_frequent_is_listed_the_rest_is_unknown() -> None:
+def test_frequent_values_are_listed_and_the_rest_is_unknown() -> None:
     words = WordParts.build(count_parts(SENTENCES), 2, 2)
     assert [list(table) for table in words.tables[:4]] == [["the"], ["DT", "NNS"], ["the"], ["the"]]
     rows = words.encode(["The", "gnu"], ["DT", "XX"])
@@ -72,7 +72,7 @@ def test_no_more_than_the_most_frequent_are_listed() -> None:
     assert list(WordParts.build(counts, 6, 2, max_size=3).tables[0]) == ["dog", "ran"], "nor what is too rare"
 
 
-def test_tags_are_told_from_rows() -> None:
+def test_tags_are_recovered_from_rows() -> None:
     words, tags = ("the", "dog", "barks"), ("DT", "NN", "VBZ")
     parts = WordParts.build(count_parts([(words, tags)] * 3), 1, 1)
     assert parts.tags_of(parts.encode(words, tags)[1:-1]).tolist() == [parts.tables[1].id_of(tag) for tag in tags]

@@ -28,7 +28,7 @@ ITEM = ("item", "start", 0)
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_tables_come_back_from_plain_data(name):
+def test_tables_round_trip_through_plain_data(name):
     table = get_templates(name)
     again = Templates.from_dict(json.loads(json.dumps(table.to_dict())))
     assert again == table and again.fingerprint() == table.fingerprint()
@@ -45,7 +45,7 @@ def test_shipped_tables_have_the_groups_of_the_papers():
 
 
 def test_shipped_tables_stay_as_they_are():
-    """A model's file has its table, but its atoms were numbered by it: a changed table needs another name."""
+    """A model file stores its table, and its atom ids depend on the table: a changed table needs another name."""
     assert {name: get_templates(name).fingerprint() for name in TABLES} == {
         "baseline": "5bc208e17bbd3dec",
         "kitchen_sink": "442d23c83f7dc8ef",
@@ -79,7 +79,7 @@ def test_how_far_a_table_looks_to_the_left():
     ],
 )
 def test_how_far_a_table_looks_to_the_right(places, grouped, reach):
-    """Scores are kept for windows with the same items as far as that; what a table sees beyond would be missed."""
+    """Scores are cached by the items up to that distance; items beyond it must not matter."""
     unary = tuple((place, "mass" if place[0] == "believed" else "label") for place in places)
     assert Templates("t", unary, grouped=tuple(grouped)).reach_right() == reach
 
@@ -107,7 +107,7 @@ def test_direct_entries_do_not_overlap_and_fill_the_map():
         assert (table.bounds[:, 1::2] >= table.bounds[:, ::2]).all() and table.bounds.dtype == np.int32
 
 
-def test_the_shared_part_sees_nothing_of_the_window_but_its_start():
+def test_shared_atoms_depend_only_on_the_start_of_the_window():
     assert is_shared(("item", "left", 2)) and is_shared(("child", "head", ("item", "front", 1)))
     assert not is_shared(ITEM) and not is_shared(("child", "first", ("item", "right", 0)))
 
@@ -167,7 +167,7 @@ def test_tokens_are_encoded_by_column():
         lexicon().encode(["a"], [])
 
 
-def test_lexicons_come_back_and_differ_in_fingerprint():
+def test_lexicons_round_trip_and_differ_in_fingerprint():
     first = lexicon()
     again = Lexicon.from_dict(json.loads(json.dumps(first.to_dict())))
     assert again == first and again.fingerprint() == first.fingerprint()

@@ -1,4 +1,4 @@
-"""Random sentences with trees and guides, and their keys beside the features of the twin."""
+"""Random sentences with trees and guides, and their keys together with the features of the reference."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def random_tree(n: int, rng: np.random.Generator) -> Heads:
 
 
 def random_case(n: int, rng: np.random.Generator, guided: bool, unknown: float = 0.1) -> Case:
-    """Few words and tags, so that links share many features; some are not known."""
+    """A case of few words and tags, so that links share many features; some are unknown."""
     atoms = np.zeros((n + 3, COLUMNS), np.int32)
     for row in range(n + 3):
         edge = {0: 1, 1: 2, n + 2: 3}.get(row)
@@ -87,7 +87,7 @@ def twin_features(case: Case, head: int, dependent: int) -> list[Feature]:
 
 
 def paired(keys: Mapping[Hashable, list[int]], features: Mapping[Hashable, list[Feature]]) -> dict[Feature, int]:
-    """A key for each feature: one that occurs at the same links. Fails unless there are as many of each."""
+    """A key for each feature: one that occurs at the same links. Fails unless there are equally many of each."""
     at_links: tuple[dict, dict] = {}, {}
     for places, lists in zip(at_links, (keys, features), strict=True):
         for link, found in lists.items():
@@ -106,7 +106,7 @@ def paired(keys: Mapping[Hashable, list[int]], features: Mapping[Hashable, list[
 
 
 def check_shared(keys: Mapping[Hashable, list[int]], features: Mapping[Hashable, list[Feature]]) -> None:
-    """Any two links share as many keys as features."""
+    """Check that any two links share as many keys as features."""
     sets = [({*own}, {*features[link]}) for link, own in keys.items()]
     for (one, first), (other, second) in combinations(sets, 2):
         assert len(one & other) == len(first & second), first & second

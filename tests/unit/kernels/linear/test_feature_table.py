@@ -39,7 +39,7 @@ def test_every_key_is_found_and_no_other(count: int) -> None:
             assert slots[find_slot(slots, np.uint64(key))] == 0, "where it would go"
 
 
-def test_keys_that_want_the_same_slot_stand_side_by_side() -> None:
+def test_keys_with_the_same_slot_are_stored_side_by_side() -> None:
     slots, _ = make_slots(np.zeros(0, np.uint64))
     wanted = [key for key in range(1, 2000) if find_slot(slots, np.uint64(key)) == len(slots) - 1][:5]
     keys = np.array(wanted, np.uint64)
@@ -61,8 +61,8 @@ def test_features_are_those_of_the_keys_that_are_there() -> None:
         assert found == len(wanted) and features[:found].tolist() == wanted
 
 
-def family_twin(keys: np.ndarray, key: int) -> dict[int, int]:
-    """Numbers of a family's keys by bin, {} without a first."""
+def reference_family(keys: np.ndarray, key: int) -> dict[int, int]:
+    """Indices of a family's keys by bin, {} without a base key."""
     held = {key_: number for number, key_ in enumerate(keys.tolist())}
     return {which: held[key | which << 56] for which in range(16) if key | which << 56 in held} if key in held else {}
 
@@ -70,29 +70,31 @@ def family_twin(keys: np.ndarray, key: int) -> dict[int, int]:
 @pytest.mark.parametrize("count", [0, 1, 2, 9, 40, 1000])
 def test_families_are_found_with_all_their_bins(count: int) -> None:
     rng = np.random.default_rng(count)
-    firsts = np.unique(np.concatenate([np.arange(1, count // 2 + 1), rng.integers(1, 2**55, count)]))
-    firsts = np.append(firsts, 2**55 - 1) if count else firsts[:0]
-    bins = [firsts[rng.random(len(firsts)) < share] | which << 56 for which, share in enumerate((0.8, *[0.3] * 15))]
+    base_keys = np.unique(np.concatenate([np.arange(1, count // 2 + 1), rng.integers(1, 2**55, count)]))
+    base_keys = np.append(base_keys, 2**55 - 1) if count else base_keys[:0]
+    bins = [
+        base_keys[rng.random(len(base_keys)) < share] | which << 56 for which, share in enumerate((0.8, *[0.3] * 15))
+    ]
     keys = rng.permutation(np.unique(np.concatenate(bins))).astype(np.uint64)
     table = make_families(keys)
     assert table.rows.dtype == np.uint64 and table.ids.dtype == np.int32 and len(table.ids) == len(keys) + 1
-    wanted = np.concatenate([firsts, rng.integers(1, 2**55, 50)]).astype(np.uint64)
+    wanted = np.concatenate([base_keys, rng.integers(1, 2**55, 50)]).astype(np.uint64)
     families, room = np.full(len(wanted) + 1, 7, np.uint64), np.empty((2, len(wanted)), np.uint64)
     find_families(table.rows, wanted, len(wanted), room, families)
     assert families[-1] == 7, "only as many as asked for"
     weights = table.weights(np.arange(1.0, len(keys) + 1.0))
     assert weights.dtype == np.float32 and weights[0] == 0.0
-    without_first = 0
+    without_base = 0
     for key, family in zip(wanted.tolist(), families, strict=False):
-        twin = family_twin(keys, key)
+        expected = reference_family(keys, key)
         places = [first_position(family), *(bin_position(family, which) for which in range(1, 16))]
-        assert {b: int(table.ids[place]) for b, place in enumerate(places) if place > 0} == twin
-        assert [weights[place] for place in places] == [twin.get(b, -1) + 1 for b in range(16)]
-        without_first += not twin and any(key | which << 56 in keys.tolist() for which in range(16))
-    assert without_first > 0 or count < 40, "a family without a first is not found"
+        assert {b: int(table.ids[place]) for b, place in enumerate(places) if place > 0} == expected
+        assert [weights[place] for place in places] == [expected.get(b, -1) + 1 for b in range(16)]
+        without_base += not expected and any(key | which << 56 in keys.tolist() for which in range(16))
+    assert without_base > 0 or count < 40, "a family without a base key is not found"
 
 
-def test_families_that_want_the_same_row_stand_side_by_side() -> None:
+def test_families_with_the_same_row_are_stored_side_by_side() -> None:
     rows = len(make_families(np.arange(1, 6, dtype=np.uint64)).rows)
     room, found = np.empty((2, 1), np.uint64), np.empty(1, np.uint64)
 

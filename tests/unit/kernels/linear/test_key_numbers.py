@@ -1,5 +1,5 @@
-"""Keys of features are part of model files: those of a sentence that does not change stay as they are. A change of them
-needs another version of the models' format, and the shipped models trained anew."""
+"""Keys of features are part of model files: those of a fixed sentence must not change. Changing them requires another
+version of the models' format, and the shipped models must be trained again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GUIDE = (-1, 0, 1, 5, 3, 1, 5, 5, 7, 8, 5, 5, 10, 10, 5)
 
 
 def fixed_case() -> Case:
-    """Made by arithmetic; some heads have five dependents on a side."""
+    """A case computed by arithmetic; some heads have five dependents on a side."""
     n = len(HEADS) - 1
     rows = [[4 + (7 * row + 3 * column) % 23 for column in range(COLUMNS)] for row in range(n + 3)]
     for number, row in enumerate(rows):

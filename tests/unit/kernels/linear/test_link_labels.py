@@ -1,4 +1,4 @@
-"""Labels of links: features against readable twins, and the greatest sum."""
+"""Labels of links: features against the readable reference, and the label with the greatest sum."""
 
 from __future__ import annotations
 

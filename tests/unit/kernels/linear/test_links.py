@@ -1,4 +1,4 @@
-"""Features of links against readable twins: which are shared, what they add up to."""
+"""Features of links against the readable reference: which ones links share, and their sums."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from tests.unit.kernels.linear.link_cases import (
 pytestmark = KERNEL_MARKS
 
 
-@pytest.mark.parametrize("guided", [False, True], ids=["alone", "guided"])
+@pytest.mark.parametrize("guided", [False, True], ids=["unguided", "guided"])
 def test_keys_are_shared_where_features_are(guided: bool) -> None:
     keys, features = {}, {}
     for number, case in enumerate(cases(guided)):
@@ -63,7 +63,7 @@ def names(case: Case) -> set[str]:
     return {name for head, d in case.links for name, _, _ in twin_features(case, head, d)}
 
 
-def test_every_template_of_the_twin_has_features() -> None:
+def test_every_template_of_the_reference_has_features() -> None:
     rng = np.random.default_rng(0)
     several = [random_case(n, rng, True) for n in (2, 5, 7, 13)]
     assert {name for case in several for name in names(case)} == {*LINKS, *BETWEEN, *GUIDED}
@@ -74,7 +74,7 @@ def test_every_template_of_the_twin_has_features() -> None:
     assert labels == {*LABELS}
 
 
-def test_a_long_distance_has_a_bin_of_its_own() -> None:
+def test_a_long_distance_has_a_separate_bin() -> None:
     case = random_case(13, np.random.default_rng(5), False, unknown=0.0)
     bins: dict[str, set[int]] = {}
     for head, d in case.links:
@@ -83,8 +83,8 @@ def test_a_long_distance_has_a_bin_of_its_own() -> None:
     assert sorted(map(sorted, bins.values())) == [[number] for number in range(1, 15)]
 
 
-@pytest.mark.parametrize("guided", [False, True], ids=["alone", "guided"])
-def test_what_is_not_known_has_no_feature(guided: bool) -> None:
+@pytest.mark.parametrize("guided", [False, True], ids=["unguided", "guided"])
+def test_unknown_values_have_no_feature(guided: bool) -> None:
     case = random_case(3, np.random.default_rng(1), guided)
     case.atoms[:, :LONG] = 0
     case = case._replace(labels=None)
@@ -119,8 +119,8 @@ def test_a_tree_has_the_keys_of_its_links() -> None:
             assert np.array_equal(room[:10], keys_of(case, heads)[:10]) and not room[10:].any(), "as many as fit"
 
 
-@pytest.mark.parametrize("guided", [False, True], ids=["alone", "guided"])
-def test_what_was_in_the_room_before_does_not_matter(guided: bool) -> None:
+@pytest.mark.parametrize("guided", [False, True], ids=["unguided", "guided"])
+def test_old_contents_of_the_workspace_do_not_matter(guided: bool) -> None:
     of_head = callable_from_python(head_keys)
     for case in cases(guided, 4):
         n, found = len(case.tree) - 1, []
@@ -143,8 +143,8 @@ def some_weights(several: Iterable[Case], seed: int) -> tuple[FamilyTable, np.nd
     return table, table.weights(values), dict(zip(keys.tolist(), values.tolist(), strict=True))
 
 
-@pytest.mark.parametrize("guided", [False, True], ids=["alone", "guided"])
-def test_scores_are_sums_over_the_twins_features(guided: bool) -> None:
+@pytest.mark.parametrize("guided", [False, True], ids=["unguided", "guided"])
+def test_scores_are_sums_over_the_features_of_the_reference(guided: bool) -> None:
     several = cases(guided, 7)
     table, by_place, weights = some_weights(several, 8)
     keys, features = {}, {}
@@ -182,7 +182,7 @@ def test_scores_are_sums_over_the_twins_features(guided: bool) -> None:
     assert partly > 20, "many links have some features that a tree has, and others"
 
 
-def test_a_feature_with_its_distance_is_only_looked_for_beside_the_one_without() -> None:
+def test_a_feature_with_distance_is_looked_up_only_if_the_one_without_exists() -> None:
     case = random_case(4, np.random.default_rng(9), False)
     keys = np.array(sorted(keys_of(case, {2: 1})), np.uint64)
     with_bin = keys[keys > WITHOUT_BIN]
@@ -193,8 +193,8 @@ def test_a_feature_with_its_distance_is_only_looked_for_beside_the_one_without()
         assert scores[1, 2] == expected
 
 
-def test_what_the_guide_says_of_a_link_and_how_many_cross_it() -> None:
-    """Where no atom is known, what is left is the state of the link in the guide."""
+def test_features_of_the_guides_link_and_of_crossing_links() -> None:
+    """Without known atoms, only the state of the link in the guide remains."""
     rng = np.random.default_rng(4)
     seen: dict[str, set[tuple[int, ...]]] = {}
     for n in [1, 4, 6] if SLOW else [1, 4, 4, 6, 6, 9, 12, 12]:
@@ -208,7 +208,7 @@ def test_what_the_guide_says_of_a_link_and_how_many_cross_it() -> None:
 
 
 def test_counts_stop_at_three() -> None:
-    """Many tokens of a kind between, many dependents and siblings: all hang on one token, under guide and label."""
+    """Many tokens of a kind between, many dependents and siblings: one token heads all, with guide and labels."""
     rng, several = np.random.default_rng(6), []
     for n, kind, middle in ((7, 1, 1), (7, 2, 4), (7, 3, 7), (5, 1, 1), (5, 3, 5), (4, 1, 1), (4, 3, 4)):
         case = random_case(n, rng, True)
@@ -236,7 +236,7 @@ def test_labels_become_atoms() -> None:
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
-def test_a_guide_says_what_its_heads_say(n: int) -> None:
+def test_features_of_a_guide_follow_from_its_heads(n: int) -> None:
     for heads in trees(n)[:: 1 if n < 4 else 7]:
         guide = make_guide(np.array(heads, np.int32))
         for place in range(n + 1):
@@ -250,13 +250,13 @@ def test_a_guide_says_what_its_heads_say(n: int) -> None:
     assert [len(array) for array in nothing] == [1, 1, 1, 1, 1]
 
 
-def test_rows_of_the_twin_are_those_of_the_kernels() -> None:
+def test_rows_of_the_reference_are_those_of_the_kernels() -> None:
     assert len(Atoms._fields) == COLUMNS and Atoms._fields.index("long") == LONG and Atoms._fields.index("p") == TAG
 
 
-@pytest.mark.parametrize("guided", [False, True], ids=["alone", "guided"])
-def test_links_that_are_not_likely_are_not_looked_at(guided: bool) -> None:
-    """Of each dependent the best heads are scored as ever, and the root; all else is UNLIKELY."""
+@pytest.mark.parametrize("guided", [False, True], ids=["unguided", "guided"])
+def test_unlikely_links_are_not_scored(guided: bool) -> None:
+    """The best heads of each dependent, and the root, get their normal scores; all others are UNLIKELY."""
     several = cases(guided, 9)
     table, by_place, _ = some_weights(several, 10)
     left_out = 0

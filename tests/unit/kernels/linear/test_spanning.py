@@ -60,7 +60,7 @@ def test_six_tokens(kind: str, projective: bool) -> None:
 
 
 @pytest.mark.parametrize("projective", DECODERS)
-def test_no_tree_is_said(projective: bool) -> None:
+def test_a_missing_tree_is_reported(projective: bool) -> None:
     scores = np.zeros((5, 5))
     scores[0] = -np.inf
     assert decode(scores, projective) is None, "the root has no dependent"
@@ -120,7 +120,7 @@ def test_a_tree_whose_links_are_worth_more_than_others_is_found(n: int) -> None:
 @pytest.mark.parametrize("projective", DECODERS)
 @pytest.mark.parametrize("n", [1, 2, 3, 4] if SLOW else [1, 2, 3, 4, 5])
 def test_every_tree_can_be_the_best(n: int, projective: bool) -> None:
-    """Whatever its shape, with arrays that are as long as the largest trees need."""
+    """Trees of every shape, with arrays as long as the largest trees need."""
     for heads in trees(n):
         if is_projective(heads) or not projective:
             scores = np.zeros((n + 1, n + 1))
@@ -130,7 +130,7 @@ def test_every_tree_can_be_the_best(n: int, projective: bool) -> None:
 
 @pytest.mark.parametrize("n", [2, 3, 9])
 def test_a_cycle_around_every_cycle(n: int) -> None:
-    """Tokens 1 and 2 would rather have one another, those two and 3 too, and so on: as many cycles as there can be."""
+    """Tokens 1 and 2 prefer each other as heads, then these two and 3, and so on: the maximum number of cycles."""
     scores = np.full((n + 1, n + 1), -np.inf)
     scores[0, 1:] = np.arange(n, dtype=float)
     for d in range(2, n + 1):
@@ -138,7 +138,7 @@ def test_a_cycle_around_every_cycle(n: int) -> None:
     assert decode(scores, False) == (-1, *range(2, n + 1), 0)
 
 
-def test_links_that_no_tree_has_are_not_read() -> None:
+def test_scores_of_impossible_links_are_not_used() -> None:
     scores = matrix(6, np.random.default_rng(1), "any")
     expected = decode(scores, False), decode(scores, True)
     np.fill_diagonal(scores, 50.0)

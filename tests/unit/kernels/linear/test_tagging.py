@@ -1,4 +1,4 @@
-"""The tagger's kernels against the slow way: features, sums over all sequences, beams, multitags."""
+"""The tagger's kernels against the reference: features, sums over all sequences, beams, multitags."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def test_features_of_random_atoms(seed: int) -> None:
         assert sorted(keys[count:more].tolist()) == sorted(slow.history_features(atoms.tolist(), row, last, second))
 
 
-def test_room_for_the_keys_of_a_token_just_fits() -> None:
-    """A token all of whose atoms are known, a rare one with all its affixes, between tokens that are known too."""
+def test_the_workspace_for_the_keys_of_a_token_just_fits() -> None:
+    """A token with all atoms known, rare and with all its affixes, between tokens that are known too."""
     atoms = np.ones((5, COLUMNS), np.int32)
     keys = np.zeros(100, np.uint64)
     assert token_keys(atoms, 2, keys) == MAX_TOKEN_KEYS
@@ -71,8 +71,8 @@ def test_sums_and_best_sequence_are_those_of_all_sequences(seed: int, tagged: bo
         words, tags = words[:4], tags[:4]
         atoms = model.parts.encode(words, tags if tagged else ())
         wanted, best = slow.by_enumeration(atoms.tolist(), weights, allowed_labels(model.parts, atoms), model.scale)
-        for found, chances in zip(by_token(model, atoms, EVERYTHING, 0.0), wanted, strict=True):
-            assert found == pytest.approx(chances, rel=1e-9)
+        for found, probs in zip(by_token(model, atoms, EVERYTHING, 0.0), wanted, strict=True):
+            assert found == pytest.approx(probs, rel=1e-9)
         assert run(model, atoms, EVERYTHING, 0.0)[2].tolist() == list(best)
 
 
@@ -83,8 +83,8 @@ def test_beams(beam: int, share: float) -> None:
     for words, _, _ in SENTENCES:
         atoms = model.parts.encode(words, ())
         wanted = slow.by_beam(atoms.tolist(), weights, allowed_labels(model.parts, atoms), model.scale, beam, share)
-        for found, chances in zip(by_token(model, atoms, beam, share), wanted, strict=True):
-            assert found == pytest.approx(chances, rel=1e-9)
+        for found, probs in zip(by_token(model, atoms, beam, share), wanted, strict=True):
+            assert found == pytest.approx(probs, rel=1e-9)
         path = run(model, atoms, beam, share)[2].tolist()
         assert all(label in allowed for label, allowed in zip(path, allowed_labels(model.parts, atoms), strict=True))
 
@@ -107,15 +107,15 @@ def test_multitags(beta: float) -> None:
         marginals, ends, _ = run(model, atoms, EVERYTHING, 0.0)
         marginals[: ends[0]] = marginals[0]  # all equal: in the order of their numbers
         wanted = [
-            slow.offered(dict(zip(labels, marginals[start:end].tolist(), strict=True)), beta)
+            slow.labels_within_beta(dict(zip(labels, marginals[start:end].tolist(), strict=True)), beta)
             for labels, start, end in zip(allowed_labels(parts, atoms), [0, *ends], ends, strict=False)
         ]
-        labels, chances, until = np.zeros(len(marginals), np.int32), np.zeros(len(marginals)), np.zeros_like(ends)
-        count = select_labels(atoms, parts.allowed_from, parts.allowed, marginals, beta, labels, chances, until)
+        labels, probs, until = np.zeros(len(marginals), np.int32), np.zeros(len(marginals)), np.zeros_like(ends)
+        count = select_labels(atoms, parts.allowed_from, parts.allowed, marginals, beta, labels, probs, until)
         assert count == until[-1] == sum(map(len, wanted))
         assert labels[:count].tolist() == [label for offer in wanted for label in offer]
         for start, end in zip([0, *until], until, strict=False):
-            assert (np.diff(chances[start:end]) <= 0).all()
+            assert (np.diff(probs[start:end]) <= 0).all()
 
 
 def test_pairs_are_packed() -> None:
@@ -127,9 +127,9 @@ def test_pairs_are_packed() -> None:
 
 def test_without_weights_all_labels_are_alike_and_the_first_wins() -> None:
     model = random_tagger(0)
-    bare = model.tables._replace(pairs=model.tables.pairs & 0xFFFF)
+    no_pairs = model.tables._replace(pairs=model.tables.pairs & 0xFFFF)
     atoms = model.parts.encode(("Unheard", "of"), ("XX", "YY"))
     n = len(model.parts.labels)
     marginals, ends, path = np.zeros(2 * n), np.zeros(2, np.int64), np.zeros(2, np.int32)
-    tag_sentence(atoms, bare, n, 4, 0.0, marginals, ends, path)
+    tag_sentence(atoms, no_pairs, n, 4, 0.0, marginals, ends, path)
     assert marginals == pytest.approx(np.full(2 * n, 1 / n)) and path.tolist() == [0, 0]

@@ -113,7 +113,7 @@ def derivations(toy: Toy, classes, symbol: int, most_unary: int) -> list[tuple[f
 def tables(toy: Toy, classes, given=None):
     """Viterbi and inside tables by plain loops, chains summed until nothing changes: (i, j, symbol) -> probability.
 
-    `given` (cells, S): what may stand below and above a cell's chains of unary rules; None: all.
+    `given` (cells, S): symbols allowed below and above a cell's chains of unary rules; None: all.
     """
     n = len(classes)
     best: dict = defaultdict(float)
@@ -209,8 +209,8 @@ def cell_items(toy: Toy, classes, best) -> dict[tuple[int, int], list[int]]:
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("unary", ["none", "root"])
 def test_every_rule_that_is_tried_is_counted(seed, unary):
-    """Binary rules of a left child, for every split that has a right one; unary ones of every item, each once where
-    they make nothing that other unary rules apply to."""
+    """Binary rules of a left child, for every split with a right child; unary rules of every item, once each if no
+    other unary rules apply to their results."""
     toy = Toy(seed, unary=unary)
     classes = toy.sentence(seed, 3 if SLOW else 6)
     items = cell_items(toy, classes, tables(toy, classes)[0])
@@ -270,7 +270,7 @@ def test_inside_sums_cycles(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_posteriors_are_shares_of_derivations(seed):
+def test_posteriors_are_fractions_of_derivations(seed):
     toy = Toy(seed, n_symbols=3, unary="acyclic")
     n = 3
     classes = toy.sentence(seed, n)
@@ -323,7 +323,7 @@ def test_a_chart_that_allows_everything_is_the_whole_chart(seed):
     assert items.tobytes() == same.items.tobytes() and cells.tobytes() == same.cells.tobytes()
 
 
-def test_only_what_is_allowed_is_in_the_chart():
+def test_only_allowed_symbols_are_in_the_chart():
     toy = Toy(3)
     classes = toy.sentence(3, 5)
     allowed = (np.random.default_rng(0).random((15, toy.n_symbols)) < 0.6).astype(np.uint8)
@@ -335,7 +335,7 @@ def test_only_what_is_allowed_is_in_the_chart():
 
 
 def test_groups_of_fine_symbols():
-    """A coarse symbol lets in all symbols of its group, and only those."""
+    """A coarse symbol admits all symbols of its group, and only these."""
     toy = Toy(5)
     classes = toy.sentence(5, 3)
     groups = np.array([0, 2, 5], dtype=np.int32)
@@ -347,7 +347,7 @@ def test_groups_of_fine_symbols():
         assert set(chart.items[low:high]["symbol"].tolist()) <= (set(range(2)) if cell == 3 else set(range(5)))
 
 
-def test_room_is_made_in_the_middle_of_a_sentence():
+def test_the_workspace_grows_in_the_middle_of_a_sentence():
     toy = Toy(2)
     classes = toy.sentence(2, 4 if SLOW else 12)
     whole = toy.fill(classes)
@@ -403,8 +403,8 @@ def test_a_sentence_without_a_tree():
     assert chart.score(0, 3, 0) == -np.inf and not len(chart.derivation(0, 3, 0))
 
 
-def test_a_chain_longer_than_the_room_for_a_derivation():
-    """One word, and each symbol over the next: the room doubles until all steps are read."""
+def test_a_chain_longer_than_the_workspace_for_a_derivation():
+    """One word, and each symbol over the next: the workspace doubles until all steps fit."""
     toy, n = Toy(0, unary="none"), 150
     numbers = np.arange(n, dtype=np.int32)
     toy.grammar = PcfgGrammar(

@@ -74,18 +74,18 @@ def test_viterbi_finds_the_best_tree_and_annotation(n, seed):
     ]
     if n == 4:  # of many trees only the likely ones: no annotation is more probable than all together
         every = sorted(every, key=lambda tree: -probability(part, words, tree))[:60]
-    chances = [best_annotated(part, words, tree) for tree in every]
-    at = int(np.argmax(chances))
+    probs = [best_annotated(part, words, tree) for tree in every]
+    at = int(np.argmax(probs))
     found = viterbi(part.kernel, words, everything(n), 0)
-    assert found is not None and found.score == pytest.approx(math.log(chances[at]), rel=1e-12)
+    assert found is not None and found.score == pytest.approx(math.log(probs[at]), rel=1e-12)
     assert spans(found.steps) == spans_of(every[at])
     if n == 4:
-        assert chances[at] > probability(part, words, every[-1])
+        assert probs[at] > probability(part, words, every[-1])
     assert viterbi(part.kernel, words, np.zeros_like(everything(n)), 0) is None
 
 
-def test_room_that_just_fits_a_viterbi_tree():
-    """A node for each node of the tree, and a stack for those that wait, of which two at a time are added."""
+def test_a_workspace_that_just_fits_a_viterbi_tree():
+    """One entry per node of the tree, and a stack of waiting nodes, to which two are added at a time."""
     part = random_part(0, 2)
     for n in LENGTHS:
         words, allowed = leaves_of(vectors(part, n, 0)), everything(n)
@@ -222,8 +222,8 @@ def plain(part: LatentPart, words) -> tuple[PcfgGrammar, tuple[np.ndarray, np.nd
 
 @pytest.mark.parametrize("n", LENGTHS)
 @pytest.mark.parametrize("seeds", [(0,), (4, 5)])
-def test_reranking_goes_by_the_sum_over_all_annotations(n, seeds):
-    """Candidates of a grammar with two symbols for each coarse phrase; every list position against the brute sums."""
+def test_reranking_uses_the_sum_over_all_annotations(n, seeds):
+    """Candidates of a grammar with two symbols for each coarse phrase; every list position against brute-force sums."""
     own = random_part(9, 1)
     parts = [random_part(seed) for seed in seeds]
     words = [vectors(part, n, seed) for part, seed in zip(parts, seeds, strict=True)]
@@ -266,7 +266,7 @@ def test_candidates_of_no_probability_come_last():
 
 
 def test_derivations_of_one_tree_count_once():
-    """Of two derivations that differ in a part alone the first is kept."""
+    """Two derivations that differ only in a part are one tree; the first one stays in the list."""
     grammar, _ = plain(random_part(9, 1), vectors(random_part(9, 1), 1, 0))
     parts = PcfgGrammar(
         grammar.names, np.array([PHRASE, PART, PART, TAG, TAG], dtype=np.int8), grammar.base, grammar.coarse,

@@ -1,4 +1,4 @@
-"""Inside and outside probabilities of the symbols that may stand in a cell, against plain loops and enumeration."""
+"""Inside and outside probabilities of the symbols allowed in a cell, against plain loops and enumeration."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SPARE = (0, 2 * FEW, 6 * FEW)
 
 
 def some_cells(toy: Toy, seed: int, n: int) -> np.ndarray:
-    """What may stand in the cells of n words: most symbols, in some cells none, the root over them all."""
+    """The symbols allowed in the cells of n words: most symbols, in some cells none, the root over all words."""
     rng = np.random.default_rng(seed)
     given = (rng.random((n * (n + 1) // 2, toy.n_symbols)) < 0.7).astype(np.uint8)
     given[rng.random(len(given)) < 0.1] = 0
@@ -33,7 +33,7 @@ def some_cells(toy: Toy, seed: int, n: int) -> np.ndarray:
 @pytest.mark.parametrize("n_spare", SPARE)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_inside_of_given_symbols_is_that_of_the_plain_loops(seed, n_spare):
-    """Every cell, those that nothing may stand in too."""
+    """Every cell, including those with no allowed symbol."""
     toy, found = Toy(seed, n_spare=n_spare), 0
     n, s = 3 if SLOW else 6, toy.n_symbols
     classes, given = toy.sentence(seed, n), some_cells(toy, seed, n)
@@ -74,7 +74,7 @@ def symbols_of(top: tuple) -> set[tuple[int, int, int]]:
 @pytest.mark.parametrize("n_spare", SPARE)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_posteriors_of_given_symbols(seed, n_spare):
-    """All derivations of given symbols are left, nothing else is let in, and without chains nothing else counts."""
+    """All derivations of the given symbols remain, no others are admitted, and without chains nothing else counts."""
     n = 3
     for unary in ("none", "acyclic"):
         toy = Toy(seed, n_symbols=3, unary=unary, n_spare=n_spare)
@@ -97,9 +97,9 @@ def test_posteriors_of_given_symbols(seed, n_spare):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_threshold_is_of_the_share_of_all_derivations(seed):
-    """What is below it is not followed, so what is below that counts less."""
-    n, told = 3, [0, 0]
+def test_the_threshold_is_a_fraction_of_all_derivations(seed):
+    """Symbols below the threshold are not expanded, so the symbols under them have smaller sums."""
+    n, checked = 3, [0, 0]
     toy = Toy(seed, n_symbols=3, unary="none")
     for draw in range(4):
         classes = toy.sentence(10 * seed + draw, n)
@@ -122,11 +122,11 @@ def test_a_threshold_is_of_the_share_of_all_derivations(seed):
                 there = allowed[j * (j - 1) // 2 + i, symbol]
                 if share < threshold * (1 - 1e-9):
                     assert not there
-                    told[0] += 1
+                    checked[0] += 1
                 elif followed[i, j, symbol] > threshold * (1 + 1e-9):
                     assert there
-                    told[1] += 1
-    assert min(told) > 0
+                    checked[1] += 1
+    assert min(checked) > 0
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -154,7 +154,7 @@ def test_given_everything_is_not_given_anything(seed):
 
 
 def test_scales():
-    """The largest number comes into [1/2, 1), the number that is meant stays; of nothing the scale is EMPTY."""
+    """The largest number is scaled into [1/2, 1), represented values stay the same; the scale of nothing is EMPTY."""
     row = np.array([0.0, 3.0, 0.75, 1e-3])
     scale = normalise(row, np.arange(4), 5)
     assert 0.5 <= row.max() < 1.0 and (row * 2.0**scale == np.array([0.0, 3.0, 0.75, 1e-3]) * 2.0**5).all()
@@ -196,7 +196,7 @@ def test_pairs_are_listed_while_they_are_few(n):
 
 
 def test_a_full_list_is_a_list_still():
-    """All symbols are listed, each met alone: one more cell with few of them needs no whole row."""
+    """All symbols are listed, each met by itself: one more cell with few of them needs no whole row."""
     n = 2 * FEW
     joins = np.ones((n, n), dtype=np.uint8)
     pairs, met, rights = np.zeros((n, n)), np.zeros(n, dtype=np.int32), np.zeros((n, n), dtype=np.int32)

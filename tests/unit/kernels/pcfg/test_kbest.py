@@ -91,7 +91,7 @@ def test_a_chart_without_a_tree_has_no_list():
     assert plain_expected_counts(grammar, leaves, nothing, 0) is None
 
 
-def test_a_cycle_of_unary_rules_goes_around_as_often_as_is_asked():
+def test_a_cycle_of_unary_rules_repeats_as_often_as_the_list_needs():
     """A -> B (0.5), B -> A (0.5), B -> word (0.5), A -> word (0.25), two items of one cell."""
     half = math.log(0.5)
     edges = {"A": [(half, "B"), (2 * half, None)], "B": [(half, None), (half, "A")]}
@@ -120,7 +120,7 @@ def test_a_cycle_of_unary_rules_goes_around_as_often_as_is_asked():
 
 def test_a_grammar_with_a_cycle():
     """Root -> A, A -> B (0.4), B -> A (0.3), A -> word (0.6), B -> word (0.7): sums over the turns (chains have up to
-    six rules, so not quite over all), and the shares of q from expected numbers of visits."""
+    six rules, so not quite over all), and the fractions of q from expected numbers of visits."""
     rules = np.array([(0, 1, -1), (1, 2, -1), (2, 1, -1)], dtype=np.int32)
     nothing = np.zeros(0, dtype=np.int32)
     emissions = Emissions(np.array([0, 0], dtype=OFFSET), nothing, np.zeros(0), np.full(3, -1.0))
@@ -129,7 +129,9 @@ def test_a_grammar_with_a_cycle():
     turn = 0.4 * 0.3
     anchors, log = posteriors(part.kernel, words, allowed, 0, 1e-12)
     assert math.exp(log) == pytest.approx((0.6 + 0.4 * 0.7) / (1.0 - turn), rel=1e-2)
-    found = {(int(a["split"]), int(a["rule"])): math.exp(a["posterior"]) for a in expansion_probs(part.kernel, anchors, 3)}
+    found = {
+        (int(a["split"]), int(a["rule"])): math.exp(a["posterior"]) for a in expansion_probs(part.kernel, anchors, 3)
+    }
     number = {(0, 1): 0, (1, 2): 1, (2, 1): 2}
     k = part.kernel
     at = {number[int(p), int(c)]: n for n, (p, c) in enumerate(zip(k.parent, k.left, strict=True))}
@@ -149,7 +151,7 @@ def test_a_grammar_with_a_cycle():
 
 @pytest.mark.parametrize("prefix", [1.0, 0.5])
 def test_free_cycles_end(prefix):
-    """Rules of probability 1 around a cycle: the list is as long as is asked for, the first tree has no cycle."""
+    """Rules of probability 1 around a cycle: the list has the requested length, the first tree has no cycle."""
     values = {"A": [(0.0, "B"), (math.log(prefix), None)], "B": [(0.0, "A"), (math.log(prefix) - 1.0, None)]}
 
     def of(item):

@@ -39,7 +39,7 @@ TAGS = (3, 4)
 
 
 def decode(*given, **options):
-    """The best tree of a forest, None where there is none."""
+    """The best tree of a forest, None if there is none."""
     found = forest(*given, **options)
     return None if found is None else best(found)
 
@@ -129,7 +129,7 @@ LENGTHS = (1, 2, 3) if SLOW else (1, 2, 3, 4)
 
 @pytest.mark.parametrize("n", LENGTHS)
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_posteriors_are_shares_of_all_trees(n, seed):
+def test_posteriors_are_fractions_of_all_trees(n, seed):
     part = random_part(seed)
     words = vectors(part, n, seed)
     every = [(tree, probability(part, words, tree)) for tree in trees(0, 0, n)]
@@ -181,7 +181,7 @@ def test_the_best_tree_has_the_greatest_product_of_posteriors(n, seeds):
     assert sum(step.posterior for step in found.steps) == pytest.approx(found.score)
 
 
-def test_what_is_not_allowed_is_in_no_tree():
+def test_disallowed_symbols_are_in_no_tree():
     part = random_part(1)
     words = vectors(part, 3, 1)
     allowed = everything(3)
@@ -194,7 +194,7 @@ def test_what_is_not_allowed_is_in_no_tree():
     assert posteriors(part.kernel, words, np.zeros_like(allowed), 0) is None
 
 
-def test_narrowing_keeps_what_has_a_posterior():
+def test_narrowing_keeps_symbols_with_a_posterior():
     """The posterior of a symbol in a cell is the sum over the rules that expand it there."""
     part = random_part(4)
     words = vectors(part, 3, 4)
@@ -262,8 +262,8 @@ def walked(found: Forest, top: int) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("seed", range(3 if SLOW else 8))
-def test_the_best_tree_is_read_step_by_step(seed):
-    """With room for its steps and the one that waits on the way; told where that is too little."""
+def test_steps_of_the_best_tree(seed):
+    """With space for its steps and the one that waits meanwhile; too little space is reported."""
     part = random_part(seed)
     for n in range(1, 4 if SLOW else 8):
         found = forest([(part.kernel, vectors(part, n, seed))], np.ones((n * (n + 1) // 2, 5), np.uint8), 0)
@@ -285,16 +285,16 @@ def test_leaves_of_a_sentence_are_those_of_its_words():
     words = [[], *vectors(part, 3, 1)]
     found = join([pack(word) for word in words])
     assert isinstance(found, Leaves) and found.n_words == 4 and found.leaf_from.tolist() == [0, 0, 1, 3, 5]
-    told = [
+    by_word = [
         [(int(symbol), found.emissions[at : at + part.sizes[symbol]].tolist()) for symbol, at in found.leaves[low:high]]
         for low, high in itertools.pairwise(found.leaf_from.tolist())
     ]
-    assert told == [[(symbol, vector.tolist()) for symbol, vector in word] for word in words]
+    assert by_word == [[(symbol, vector.tolist()) for symbol, vector in word] for word in words]
     for own, other in zip(found, flatten(words), strict=True):
         assert np.array_equal(own, other)
 
 
-def test_a_chain_longer_than_the_room_that_is_made_for_it():
+def test_a_chain_longer_than_the_allocated_workspace():
     n_symbols = 90  # over one word, each over the next
     parent = np.arange(n_symbols - 1, dtype=np.int32)
     left, right = parent + 1, np.full_like(parent, -1)
@@ -307,8 +307,8 @@ def test_a_chain_longer_than_the_room_that_is_made_for_it():
     assert [(step.start, step.end, step.symbol) for step in found.steps] == [(0, 1, at) for at in range(n_symbols)]
 
 
-def test_vectors_stand_one_behind_the_other():
-    """Those of the allowed symbols, cell by cell, from the first place on, without gaps."""
+def test_vectors_are_stored_without_gaps():
+    """Vectors of the allowed symbols, cell by cell, from position 0, without gaps."""
     part = random_part(3)
     allowed = (np.random.default_rng(1).random((6, 5)) < 0.6).astype(np.uint8)
     allowed[2] = 0
@@ -322,18 +322,20 @@ def test_vectors_stand_one_behind_the_other():
         assert own.tolist() == np.flatnonzero(row).tolist()
 
 
-def shares_of(part: LatentPart, words, every) -> dict[tuple[int, int, int, int], float]:
-    """The posterior of every rule at its place, from a list of trees."""
-    chances = [probability(part, words, tree) for tree in every]
+def expected_posteriors(part: LatentPart, words, every) -> dict[tuple[int, int, int, int], float]:
+    """The posterior of every rule at its position, from a list of trees."""
+    probs = [probability(part, words, tree) for tree in every]
     found: dict[tuple[int, int, int, int], float] = {}
-    for tree, p in zip(every, chances, strict=True):
+    for tree, p in zip(every, probs, strict=True):
         for anchor in tree:
-            found[anchor] = found.get(anchor, 0.0) + p / sum(chances)
+            found[anchor] = found.get(anchor, 0.0) + p / sum(probs)
     return found
 
 
-def found_shares(part: LatentPart, words, allowed: np.ndarray, least: float) -> dict[tuple[int, int, int, int], float]:
-    """Those that the kernels find, under the same names."""
+def kernel_posteriors(
+    part: LatentPart, words, allowed: np.ndarray, least: float
+) -> dict[tuple[int, int, int, int], float]:
+    """The posteriors that the kernels compute, with the same keys."""
     n = len(words)
     found = posteriors(part.kernel, words, allowed, 0, least)
     assert found is not None
@@ -345,8 +347,8 @@ def found_shares(part: LatentPart, words, allowed: np.ndarray, least: float) -> 
 
 
 @pytest.mark.parametrize("seed", [0, 2])
-def test_a_symbol_that_may_not_stand_in_a_cell_only_takes_trees_away(seed):
-    """All else is as it is without those trees, for every symbol of every cell, those of words too."""
+def test_disallowing_a_symbol_in_a_cell_only_removes_trees(seed):
+    """Everything else is as without those trees, for every symbol of every cell, including words."""
     part = random_part(seed)
     words, cells, every = vectors(part, 3, seed), spans_of_cells(3).tolist(), list(trees(0, 0, 3))
     some = 0
@@ -356,23 +358,23 @@ def test_a_symbol_that_may_not_stand_in_a_cell_only_takes_trees_away(seed):
         closed = [(*cells[cell], one) for one in np.arange(5)[symbol].ravel().tolist()]
         left = [t for t in every if not any((i, j, rule[0]) in closed for i, j, _, rule in anchored(t))]
         if left:
-            wanted = shares_of(part, words, left)
-            assert found_shares(part, words, allowed, 1e-12) == pytest.approx(wanted, rel=1e-9)
+            wanted = expected_posteriors(part, words, left)
+            assert kernel_posteriors(part, words, allowed, 1e-12) == pytest.approx(wanted, rel=1e-9)
             some += len(left) < len(every)
     assert some > 5
 
 
 @pytest.mark.parametrize("least", [0.1, 0.2])
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_what_is_improbable_is_not_followed(seed, least):
-    """Rules below it lose what trees with it have, and nothing more."""
+def test_improbable_symbols_are_not_expanded(seed, least):
+    """Rules below such a symbol lose the probability of trees with it, and nothing more."""
     part = random_part(seed)
     words, every = vectors(part, 3, seed), list(trees(0, 0, 3))
-    wanted, found = shares_of(part, words, every), found_shares(part, words, everything(3), least)
+    wanted, found = expected_posteriors(part, words, every), kernel_posteriors(part, words, everything(3), least)
     kept = {(i, j, rule[0]) for i, j, _, rule in anchored(list(found))}
-    chances = [probability(part, words, tree) for tree in every]
+    probs = [probability(part, words, tree) for tree in every]
     cut = [any((i, j, rule[0]) not in kept for i, j, _, rule in anchored(tree)) for tree in every]
-    lost = sum(p for p, gone in zip(chances, cut, strict=True) if gone) / sum(chances)
+    lost = sum(p for p, gone in zip(probs, cut, strict=True) if gone) / sum(probs)
     assert 0.0 < lost < 0.9 and len(found) < len(wanted)
     for anchor, p in wanted.items():
         if anchor in found:
@@ -383,7 +385,7 @@ def test_what_is_improbable_is_not_followed(seed, least):
 
 
 @pytest.mark.parametrize("n", [3, 4])
-def test_cells_in_which_nothing_may_stand_only_take_trees_away(n):
+def test_cells_without_allowed_symbols_only_remove_trees(n):
     part = random_part(0)
     words, cells = vectors(part, n, 0), spans_of_cells(n).tolist()
     for closed in range(n * (n + 1) // 2):

@@ -1,4 +1,4 @@
-"""Which cells of a chart spines leave: the kernel against enumerated constituents, masks against binarised trees."""
+"""Cells of a chart that spines allow: the kernel against enumerated constituents, masks against binarised trees."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ def test_cells_are_those_of_all_constituents_that_spines_can_head(kind, with_roo
     left = 0
     for n in range(1, 5 if SLOW else 8):
         for _ in range(3 if SLOW else 40):
-            offered = [[random_spine(rng, kind) for _ in range(rng.randint(1, 3))] for _ in range(n)]
-            flat = reader.spines([[(text_of(spine), 1.0) for spine in word] for word in offered], 1.0)
-            assert flat is not None and len(flat.ends) == sum(map(len, offered))
+            candidates = [[random_spine(rng, kind) for _ in range(rng.randint(1, 3))] for _ in range(n)]
+            flat = reader.spines([[(text_of(spine), 1.0) for spine in word] for word in candidates], 1.0)
+            assert flat is not None and len(flat.ends) == sum(map(len, candidates))
             n_cells = n * (n + 1) // 2
             opens, closes = np.zeros((2, n), np.uint8)
             phrases, parts = np.zeros((n_cells, len(LABELS)), np.uint8), np.zeros((2, n_cells), np.uint8)
             spine_cells(*flat[:5], with_root, opens, closes, phrases, *parts)
             spans = [(i, j) for j in range(1, n + 1) for i in range(j)]
-            expected = cells(offered, with_root)
+            expected = cells(candidates, with_root)
             assert set(np.flatnonzero(opens).tolist()) == expected.opens
             assert set(np.flatnonzero(closes).tolist()) == expected.closes
             found = {(*spans[cell], LABELS[label]) for cell, label in np.argwhere(phrases).tolist()}
@@ -105,14 +105,14 @@ def name(symbol: Symbol) -> str:
     return f"{symbol}.tag" if symbol.kind == "tag" else str(symbol)
 
 
-def offers(tree: Tree, kind: str) -> SupertagCandidates:
+def supertags_of(tree: Tree, kind: str) -> SupertagCandidates:
     return [[(text, 1.0)] for text in KINDS[kind](tree)]
 
 
 @pytest.mark.parametrize("binarisation", BINARISATIONS)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("source", ["random", "sample"])
-def test_a_trees_own_categories_leave_all_its_nodes(source, kind, binarisation):
+def test_categories_of_a_tree_leave_all_its_nodes(source, kind, binarisation):
     """Every constituent, part and tag of the binarised tree over its cell; and not everything over all cells."""
     if source == "random":
         trees = forest()
@@ -125,7 +125,7 @@ def test_a_trees_own_categories_leave_all_its_nodes(source, kind, binarisation):
     is_part = model.coarse.kind == PART
     phrases_left_out = parts_left_out = n_parts = 0
     for tree in trees:
-        mask = masks.mask(offers(tree, kind), 1.0)
+        mask = masks.mask(supertags_of(tree, kind), 1.0)
         assert mask is not None and mask.n_supertags == len(tree.words)
         binary = binarise(tree, markov)
         for symbol, (i, j) in zip(binary.symbols, node_spans(binary), strict=True):
@@ -142,7 +142,7 @@ def test_lower_betas_and_weaker_categories_leave_more():
     for tree in forest():
         own = [(text, 1.0) for text in KINDS["sided"](tree)]
         more = [[one, (text_of(random_spine(rng, "sided")), 0.1)] for one in own]
-        narrow, wide, plain = masks.mask(more, 0.5), masks.mask(more, 0.1), masks.mask(offers(tree, "plain"), 1.0)
+        narrow, wide, plain = masks.mask(more, 0.5), masks.mask(more, 0.1), masks.mask(supertags_of(tree, "plain"), 1.0)
         assert narrow is not None and wide is not None and plain is not None
         assert (narrow.n_supertags, wide.n_supertags) == (len(own), 2 * len(own))
         assert np.all(narrow.allowed <= wide.allowed) and np.all(narrow.allowed <= plain.allowed)
@@ -150,8 +150,8 @@ def test_lower_betas_and_weaker_categories_leave_more():
     assert wider
 
 
-def test_only_the_root_stands_as_the_root():
-    """Over the whole sentence, whatever is offered."""
+def test_only_the_root_label_is_the_root():
+    """The root covers the whole sentence, whatever the supertags."""
     model = trained(forest())
     masks, root = SpineMasks(model), model.root(model.coarse)
     for text in ("TOP", "(-", "-", ".NP"):
@@ -162,7 +162,7 @@ def test_only_the_root_stands_as_the_root():
             assert mask is not None and np.flatnonzero(mask.allowed[:, root]).tolist() == [3]
 
 
-def test_parts_whose_names_are_unclear_are_left_alone():
+def test_parts_with_ambiguous_names_are_not_pruned():
     for label in ("NP", "@A|left<>", "a|b", "|right", "left", "X|left<NP>|right<>"):
         for side in ("left", "right"):
             for memory in ((), ("NP", label)):

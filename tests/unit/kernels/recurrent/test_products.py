@@ -1,4 +1,4 @@
-"""Matrix products against numpy: sizes on either side of a block's, and the same bits in any company."""
+"""Matrix products against numpy: sizes below and above a block's, and the same bits in any batch."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def test_nothing_to_sum_gives_zero() -> None:
 
 
 def test_rows_of_other_arrays() -> None:
-    """Views of whole rows of larger arrays, as a kernel hands them over."""
+    """Views of whole rows of larger arrays, as a kernel passes them."""
     left, right = numbers(9, 5, 1), numbers(7, 40, 2)
     assert np.array_equal(product(left[2:9], right[1:6]), product(left[2:9].copy(), right[1:6].copy()))
 
 
-def test_a_number_has_the_same_bits_in_any_company() -> None:
+def test_a_result_has_the_same_bits_in_any_batch() -> None:
     left, right = numbers(2 * _ROWS + 1, 57, 3), numbers(57, 2 * _COLUMNS + 3, 4)
     whole = product(left, right)
     for rows in (slice(0, 1), slice(3, 5), slice(1, 1 + _ROWS), slice(4, None)):

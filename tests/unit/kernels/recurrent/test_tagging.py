@@ -15,9 +15,9 @@ pytestmark = KERNEL_MARKS
 
 
 def scored(network, encoded: list[np.ndarray], together: int = 400) -> tuple[np.ndarray, np.ndarray]:
-    firsts = np.cumsum([0, *map(len, encoded)]).astype(np.int32)
-    best, starts = np.full(firsts[-1], -7, np.int32), np.full(firsts[-1], np.nan, np.float32)
-    score_tags(network, np.concatenate(encoded), firsts, together, best, starts)
+    offsets = np.cumsum([0, *map(len, encoded)]).astype(np.int32)
+    best, starts = np.full(offsets[-1], -7, np.int32), np.full(offsets[-1], np.nan, np.float32)
+    score_tags(network, np.concatenate(encoded), offsets, together, best, starts)
     return best, starts
 
 
@@ -29,14 +29,14 @@ def test_scores_are_those_of_numpy(sizes: dict[str, int]) -> None:
     scores = x @ network.outputs + network.output_bias
     best, starts = scored(network, [numbers])
     margin = np.sort(scores[:, :-1], axis=1)
-    sure = margin[:, -1] - margin[:, -2] > 1e-2
-    assert sure.sum() > 10 and np.array_equal(best[sure], scores[sure, :-1].argmax(axis=1))
+    clear = margin[:, -1] - margin[:, -2] > 1e-2
+    assert clear.sum() > 10 and np.array_equal(best[clear], scores[clear, :-1].argmax(axis=1))
     assert len(set(best.tolist())) > 1 and best.max() < len(TAGS)
     assert np.allclose(starts, scores[:, -1], atol=5e-3)
 
 
 @pytest.mark.parametrize("width", [6, 48])
-def test_a_stored_table_is_read_like_one_in_float32(width: int) -> None:
+def test_a_packed_table_scores_like_one_in_float32(width: int) -> None:
     model = random_model(2, width=width)
     network, encoded = model.network, [model.parts.encode(TEXTS[0])]
     assert network.table.dtype == np.int8
@@ -52,14 +52,14 @@ def test_of_equal_scores_the_first_tag_is_taken() -> None:
     assert not best.any() and not starts.any()
 
 
-def test_texts_are_read_alike_in_any_company() -> None:
+def test_texts_are_scored_alike_in_any_batch() -> None:
     model = random_model(1)
     encoded = [model.parts.encode(text) for text in (*TEXTS, *TEXTS[::-1])]
     best, starts = scored(model.network, encoded)
     at = 0
     for numbers in encoded:
-        alone = scored(model.network, [numbers])
+        single = scored(model.network, [numbers])
         here = slice(at, at + len(numbers))
-        assert np.array_equal(best[here], alone[0]) and np.array_equal(starts[here], alone[1])
+        assert np.array_equal(best[here], single[0]) and np.array_equal(starts[here], single[1])
         at = here.stop
     assert at == len(best)

@@ -19,7 +19,7 @@ def test_the_logistic_function_is_close_and_bounded() -> None:
 
 
 @pytest.mark.parametrize("rows", [3, 4])
-def test_units_read_in_both_directions(rows: int) -> None:
+def test_units_run_in_both_directions(rows: int) -> None:
     rng = np.random.default_rng(rows)
     n, d = 5, 3
     numbers = rng.standard_normal((n, 2, rows, d)).astype(np.float32)
@@ -37,16 +37,16 @@ def test_units_read_in_both_directions(rows: int) -> None:
     assert np.array_equal(flat.reshape(n, 2, rows, d)[:, :, CANDIDATE], numbers[:, :, CANDIDATE])
 
 
-def test_a_sentence_of_several_is_read_alone() -> None:
+def test_each_sentence_of_a_batch_is_encoded_by_itself() -> None:
     rng = np.random.default_rng(0)
     numbers = rng.standard_normal((6, 12)).astype(np.float32)
     inputs = rng.standard_normal((6, 4)).astype(np.float32)
     recurrent, bias = (rng.standard_normal((2, 2, 2)).astype(np.float32) for _ in range(2))
     states, outputs = (np.zeros((6, 4), dtype=np.float32) for _ in range(2))
     run_units(numbers.copy(), inputs, 2, 5, recurrent, bias, states, outputs)
-    alone_states, alone_outputs = (np.zeros((3, 4), dtype=np.float32) for _ in range(2))
-    run_units(numbers[2:5].copy(), inputs[2:5].copy(), 0, 3, recurrent, bias, alone_states, alone_outputs)
-    assert np.array_equal(outputs[2:5], alone_outputs)
+    single_states, single_outputs = (np.zeros((3, 4), dtype=np.float32) for _ in range(2))
+    run_units(numbers[2:5].copy(), inputs[2:5].copy(), 0, 3, recurrent, bias, single_states, single_outputs)
+    assert np.array_equal(outputs[2:5], single_outputs)
     assert not outputs[:2].any() and not outputs[5:].any(), "other tokens are left alone"
 
 

@@ -1,4 +1,4 @@
-"""A batch is parsed as each of its sentences is: the same bits, whatever is read together and however much fits."""
+"""A batch gives the same bits as each of its sentences, for any number encoded together and any workspace size."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spacy_dtparse.parsers.span import SpanParser, SpanSettings, attach, single_
 from spacy_dtparse.parsers.span import parser as span_parser
 from spacy_dtparse.parsers.span.attach import PIECE
 from spacy_dtparse.parsers.span.kbest import CANDIDATE
-from tests.span_models import CHAINS, SENTENCES, random_model, with_bare
+from tests.span_models import CHAINS, SENTENCES, random_model, with_attach_table
 from tests.unit.kernels.harness import KERNEL_MARKS
 
 pytestmark = KERNEL_MARKS
@@ -27,17 +27,17 @@ def chart_of(parser: SpanParser) -> Chart:
 
 def batch_of(parser: SpanParser, sentences, together: int, room: int) -> Batch:
     words, m = parser.model.words, parser._weights.shape[1]
-    numbers, firsts = words.encode_all(sentences)
-    most = max(together, np.diff(firsts).max())
+    numbers, offsets = words.encode_all(sentences)
+    most = max(together, np.diff(offsets).max())
     return Batch(
-        numbers, firsts, words.tags_of(numbers), np.zeros(2, np.int64), np.empty(4 * m * most, np.float32),
+        numbers, offsets, words.tags_of(numbers), np.zeros(2, np.int64), np.empty(4 * m * most, np.float32),
         np.empty(most, np.float32), np.full((room, 3), -9, np.int32), np.full(room, np.nan),
         np.zeros(len(sentences) + 1, np.int64), np.zeros(len(sentences), np.int64),
     )  # fmt: skip
 
 
-def alone(parser: SpanParser, words, tags):
-    """(items, costs, spans that were labelled) of a sentence, by the kernels of one."""
+def parse_one(parser: SpanParser, words, tags):
+    """(items, costs, spans that were labelled) of a sentence, by the kernels for one sentence."""
     n, m, numbers = len(words), parser._weights.shape[1], parser.model.words.encode(words, tags)
     gaps, own = np.empty(4 * m * (n + 1), np.float32), np.empty(n + 1, np.float32)
     encode_gaps(parser._networks[0], numbers, np.array([0, n + 2], np.int32), gaps, own)
@@ -70,21 +70,31 @@ def test_a_batch_is_its_sentences(together: int, room: int) -> None:
     for s, (words, tags) in enumerate(SHORTER):
         here = slice(ends[s], ends[s + 1])
         found.append(batch.items[here].tolist())
-        assert (found[-1], batch.costs[here].tolist(), batch.tried[s]) == alone(parser, words, tags)
+        assert (found[-1], batch.costs[here].tolist(), batch.tried[s]) == parse_one(parser, words, tags)
     assert sum(map(len, found)) > len(SHORTER), "there are trees"
 
 
 @pytest.mark.parametrize("one_root", [False, True])
-def test_it_ends_after_a_sentence_with_bare_tokens(one_root: bool) -> None:
-    """If it is too long for these to be taken up at once, as all are here; what was read of it is still there, so it
-    need not be read again."""
-    parser = SpanParser(with_bare(random_model(1, seed=4), share=0.3, one_root=one_root), SpanSettings(attach_unattached=False))
+def test_it_stops_after_a_sentence_with_unattached_tokens(one_root: bool) -> None:
+    """It stops if the sentence is too long to attach them in the same pass, as all are here; its encoding is still
+    stored and need not be computed again."""
+    parser = SpanParser(
+        with_attach_table(random_model(1, seed=4), share=0.3, one_root=one_root), SpanSettings(attach_unattached=False)
+    )
     whole = SpanParser(parser.model)
-    m, bare, seen = parser._weights.shape[1], whole._attach_tables, []
+    m, attach_tables, seen = parser._weights.shape[1], whole._attach_tables, []
     batch, done, why = batch_of(parser, SHORTER, 17, 4000), 0, -1
     while why != DONE:
         done, why = parse_from(
-            parser._networks[0], parser._weights, parser._bias, batch, 17, done, chart_of(parser), *bare, 3 * SIZE
+            parser._networks[0],
+            parser._weights,
+            parser._bias,
+            batch,
+            17,
+            done,
+            chart_of(parser),
+            *attach_tables,
+            3 * SIZE,
         )
         if why == UNATTACHED:
             s, (words, tags) = done - 1, SHORTER[done - 1]
@@ -95,22 +105,22 @@ def test_it_ends_after_a_sentence_with_bare_tokens(one_root: bool) -> None:
             assert np.array_equal(batch.gaps[4 * m * gap : 4 * m * (gap + len(words) + 1)], gaps.reshape(-1))
     hangs = []
     for words, tags in SHORTER:
-        items, *_ = alone(parser, words, tags)
+        items, *_ = parse_one(parser, words, tags)
         room = whole._workspace(len(words))
         room[0][: len(items)] = np.array(items, np.int32).reshape(-1, 3)
         kinds = parser.model.words.tag_ids(tags)
-        hangs.append(whole._is_fully_attached(len(items), len(words), kinds, bare))
+        hangs.append(whole._is_fully_attached(len(items), len(words), kinds, attach_tables))
     assert seen == [s for s, fine in enumerate(hangs) if not fine] and 0 < len(seen) < len(SHORTER)
 
 
 @pytest.mark.parametrize("share", [0.3, 0.6])
 @pytest.mark.parametrize("piece", [3, PIECE])
 def test_parses_are_those_of_the_long_way(share: float, piece: int, monkeypatch) -> None:
-    """Sentence by sentence, each read by itself, as several networks do it; tokens are taken up at once or later."""
+    """Compare with parsing each sentence by itself, as with several networks; tokens are attached at once or later."""
     for module in (attach, single_network):
         monkeypatch.setattr(module, "PIECE", piece)
     monkeypatch.setattr(span_parser, "PIECE", piece)
-    parser = SpanParser(with_bare(random_model(1, seed=4), share))
+    parser = SpanParser(with_attach_table(random_model(1, seed=4), share))
     found = parser.parse_batch(SHORTER)
     for (words, tags), result in zip(SHORTER, found, strict=True):
         numbers = parser.model.words.encode(words, tags)

@@ -29,7 +29,7 @@ CHAIN_LABELS = np.array([NAMES.index(label) for chain in CHAINS for label in cha
 
 
 def read(model, sentence: int = 0):
-    """(gaps, own, label weights, label bias) of one of SENTENCES, and what numpy says of each network."""
+    """(gaps, own, label weights, label bias) of one of SENTENCES, and the results of numpy for each network."""
     words, tags = SENTENCES[sentence]
     numbers, n = model.words.encode(words, tags), len(words)
     networks = model.networks
@@ -41,45 +41,45 @@ def read(model, sentence: int = 0):
     return parts, [reference.read(network, numbers) for network in networks]
 
 
-def test_sentences_are_read_alike_in_any_company() -> None:
+def test_sentences_are_encoded_alike_in_any_batch() -> None:
     model = random_model(1)
     (network,), m = model.networks, len(model.networks[0].from_left)
     short = [(words[:n], tags[:n]) for n in (1, 2, 3) for words, tags in SENTENCES[:1]]
     encoded = [model.words.encode(*sentence) for sentence in (*short, *SENTENCES)]
-    firsts = np.cumsum([0, *map(len, encoded)]).astype(np.int32)
-    size = firsts[-1] - len(encoded)
+    offsets = np.cumsum([0, *map(len, encoded)]).astype(np.int32)
+    size = offsets[-1] - len(encoded)
     gaps, own = np.zeros(4 * m * size, dtype=np.float32), np.zeros(size, dtype=np.float32)
-    encode_gaps(network, np.concatenate(encoded), firsts, gaps, own)
+    encode_gaps(network, np.concatenate(encoded), offsets, gaps, own)
     at = 0
     for numbers in encoded:
         here = len(numbers) - 1
-        alone, own_alone = np.zeros(4 * m * here, dtype=np.float32), np.zeros(here, dtype=np.float32)
-        encode_gaps(network, numbers, np.array([0, here + 1], dtype=np.int32), alone, own_alone)
-        assert np.array_equal(gaps[4 * m * at : 4 * m * (at + here)], alone) and alone.any()
-        assert np.array_equal(own[at : at + here], own_alone)
+        single, own_single = np.zeros(4 * m * here, dtype=np.float32), np.zeros(here, dtype=np.float32)
+        encode_gaps(network, numbers, np.array([0, here + 1], dtype=np.int32), single, own_single)
+        assert np.array_equal(gaps[4 * m * at : 4 * m * (at + here)], single) and single.any()
+        assert np.array_equal(own[at : at + here], own_single)
         at += here
     assert at == size
 
 
 @pytest.mark.parametrize("n_chains", [2, 3, 4, 9])
-def test_beliefs_have_the_two_likeliest_chains(n_chains: int) -> None:
-    """-1 where there is one only; spans that are likelier to be no constituent than `least` allows are left out."""
+def test_marginals_have_the_two_likeliest_chains(n_chains: int) -> None:
+    """-1 if there is only one; spans whose probability of being a constituent is below `least` are left out."""
     rng, c = np.random.default_rng(n_chains), 60
     spans = rng.integers(0, 9, (c, 2)).astype(np.int32)
-    posteriors, chances = rng.random(c), rng.dirichlet(np.full(n_chains, 0.5), c)
-    logs = np.log(chances + 1e-12).astype(np.float32)
-    kept, masses = np.zeros((c, 2), np.int32), np.zeros(c)
-    chains, told = np.zeros((c, 2), np.int32), np.zeros((c, 2))
-    count = constituent_marginals(spans, posteriors, logs, 0.1, kept, masses, chains, told)
-    mass = posteriors * (1 - np.exp(logs[:, 0].astype(float)))
-    rows = np.flatnonzero(mass >= 0.1)
+    posteriors, chain_probs = rng.random(c), rng.dirichlet(np.full(n_chains, 0.5), c)
+    logs = np.log(chain_probs + 1e-12).astype(np.float32)
+    kept, span_probs = np.zeros((c, 2), np.int32), np.zeros(c)
+    chains, two_best = np.zeros((c, 2), np.int32), np.zeros((c, 2))
+    count = constituent_marginals(spans, posteriors, logs, 0.1, kept, span_probs, chains, two_best)
+    span_prob = posteriors * (1 - np.exp(logs[:, 0].astype(float)))
+    rows = np.flatnonzero(span_prob >= 0.1)
     assert count == len(rows) and 0 < count < c
-    assert np.array_equal(kept[:count], spans[rows]) and np.allclose(masses[:count], mass[rows], atol=1e-6)
+    assert np.array_equal(kept[:count], spans[rows]) and np.allclose(span_probs[:count], span_prob[rows], atol=1e-6)
     for place, row in enumerate(rows):
         best = sorted(range(1, n_chains), key=lambda chain: -logs[row, chain])[:2]
         assert chains[place].tolist() == [*best, -1][:2]
-        wanted = [posteriors[row] * chances[row, chain] for chain in best] + [0.0]
-        assert told[place] == pytest.approx(wanted[:2], abs=1e-6)
+        wanted = [posteriors[row] * chain_probs[row, chain] for chain in best] + [0.0]
+        assert two_best[place] == pytest.approx(wanted[:2], abs=1e-6)
 
 
 @pytest.mark.parametrize("sizes", [{}, {"width": 8}, {"layers": 1}, {"layers": 3, "projection": 4}])
@@ -175,8 +175,8 @@ def test_spans_of_a_sentence_without_some_gaps() -> None:
     (gaps, own, weights, bias), _ = read(random_model(2))
     n = gaps.shape[2] - 1
     whole = probable_spans(gaps, own, 0, n, 0.05)
-    told = span_probabilities(gaps, own, weights, bias, 0, n, 0.05)
-    assert all(np.array_equal(a, b) for a, b in zip(whole, told, strict=False))
+    two_best = span_probabilities(gaps, own, weights, bias, 0, n, 0.05)
+    assert all(np.array_equal(a, b) for a, b in zip(whole, two_best, strict=False))
     ends = np.array([0, 1, 3, 4, n])
     part = np.ascontiguousarray(gaps[:, :2][:, :, ends]), np.ascontiguousarray(own[:, ends])
     scores = np.empty((n + 1, n + 1), dtype=np.float32)

@@ -1,4 +1,4 @@
-"""The agenda's arrays: the places where a search stands, and the table of states met."""
+"""The agenda's arrays: the slots of stored states, and the table of states met."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ POSITIONS = (
 )
 
 
-def test_what_a_search_keeps_has_a_place_of_its_own():
+def test_each_stored_state_has_a_slot():
     places = [getattr(agenda, name) for name in POSITIONS.split()]
     assert sorted(places) == [*range(agenda._N_MARKS)]
 
 
-def test_a_larger_table_has_all_states_met():
+def test_a_larger_table_keeps_all_states():
     full, bigger = np.zeros(8, dtype=agenda.VISITED), np.zeros(32, dtype=agenda.VISITED)
     full["key"], full["cost"] = (np.arange(1, 9, dtype=np.uint64) << np.uint64(40)) + np.uint64(1), range(8)
     agenda._rehash(full, bigger)
@@ -37,8 +37,8 @@ def lengths(rooms) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("name", NEEDS)
-def test_only_what_is_too_short_grows(name):
-    """What just fits stays the very same array; what lacks one place is replaced, with all that it held."""
+def test_only_arrays_that_are_too_short_grow(name):
+    """An array that just fits stays the same object; one that lacks one slot is replaced, with all its contents."""
     some, cache = agenda.make_agenda(5, 50, True, True), make_cache(64, 3)
     before = lengths((some, cache))
     some.states["cost"] = np.arange(len(some.states))

@@ -40,7 +40,7 @@ def is_there(node, start, end, label) -> bool:
 
 
 def window_may_be(rows, items, i, j) -> bool:
-    """What the module's docstring says of windows."""
+    """Whether a window is allowed, as the module's docstring defines it."""
     start, end = items[i].start, items[j - 1].end
     for first, last, label, wanted in rows:
         if not wanted or last <= start or end <= first:
@@ -58,7 +58,7 @@ def window_may_be(rows, items, i, j) -> bool:
 
 
 def label_fits(rows, items, i, j, label) -> bool:
-    """And of labels."""
+    """Whether a label is allowed, likewise."""
     start, end = items[i].start, items[j - 1].end
     own = [(one, wanted) for first, last, one, wanted in rows if (first, last) == (start, end)]
     if label != TOP and any(not wanted and one in (ANY, label) for one, wanted in own):
@@ -69,7 +69,7 @@ def label_fits(rows, items, i, j, label) -> bool:
 
 
 def waits(rows, items, cursor) -> bool:
-    """And of shifts: of the leftmost item of the stack."""
+    """Whether a shift must wait for the leftmost item of the stack, likewise."""
     if cursor >= len(items):
         return False
     item = items[cursor]
@@ -143,7 +143,7 @@ def test_windows_labels_and_shifts(strategy):
     assert min(met) > 5, met
 
 
-def test_without_constraints_everything_may_be():
+def test_without_constraints_everything_is_allowed():
     rows = no_constraints()
     assert rows.shape == (0, 4)
     kernel = KernelState.start(Rules("shift_reduce", LABELS, COLLINS), small_lexicon(LABELS), ("a", "b"), ("DT", "NN"))

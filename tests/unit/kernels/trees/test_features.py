@@ -1,4 +1,4 @@
-"""The feature kernel against a reader of the template table by name, on every state that replay meets."""
+"""The feature kernel against a reference that reads the template table by name, on every state of a replay."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from spacy_dtparse.kernels.trees import features as k
 from spacy_dtparse.kernels.trees.atoms import lookup
 from spacy_dtparse.model.trees.model import compose, hash_table
 from spacy_dtparse.trees.heads import COLLINS
-from tests.reference.features import Reader
+from tests.reference.features import AtomReader
 from tests.reference.states import SHIFT, Rules
 from tests.unit.kernels.harness import (
     EVERY_KIND,
@@ -25,10 +25,10 @@ from tests.unit.kernels.harness import (
     SEQUENCES,
     SLOW,
     STRATEGIES,
+    atom_reader,
     collecting,
     gold,
     gold_trees,
-    reader,
     replayer,
     small_lexicon,
     templates,
@@ -76,7 +76,7 @@ def test_atoms_are_those_of_the_table(name, strategy):
         indptr, flat, _, numbers, _ = (a.copy() for a in runner.run(derivation))
         rows = replayed(rules, lexicon, tree, derivation.actions)
         names = named(lexicon, table, atoms, parts)
-        read = reader(rules, lexicon, table, tree.words, tree.tags)
+        read = atom_reader(rules, lexicon, table, tree.words, tree.tags)
         assert len(indptr) == len(rows) + 1 and numbers.tolist() == [row[0] for row in rows]
         for row, (_, state, i, j, shift) in enumerate(rows):
             got = [names[atom] for atom in flat[indptr[row] : indptr[row + 1]].tolist()]
@@ -90,7 +90,7 @@ def test_atoms_are_those_of_the_table(name, strategy):
     assert all(names) and not any(name.startswith("hashed atom") for name in names)
 
 
-def test_replay_writes_which_inference_is_right_and_where_top_may_stand():
+def test_replay_records_the_right_inference_and_where_top_is_allowed():
     lexicon = small_lexicon()
     table = templates("every_kind")
     rng = random.Random(1)
@@ -127,13 +127,13 @@ def test_buffers_that_just_fit_do_not_grow(strategy):
     derivation = gold(lexicon, tree, strategy)
     runner = replayer(Rules(strategy, lexicon.labels.strings, COLLINS, 3), lexicon, table, *collecting(table, lexicon))
     indptr = runner.run(derivation)[0].copy()
-    room = [len(indptr) - 1, int(indptr[-1])]
+    capacity = [len(indptr) - 1, int(indptr[-1])]
     for less in ([0, 0], [1, 0], [0, 1]):
-        runner._allocate(room[0] - less[0], room[1] - less[1])
+        runner._allocate(capacity[0] - less[0], capacity[1] - less[1])
         assert np.array_equal(runner.run(derivation)[0], indptr)
-        assert (runner._room.tolist() == room) == (less == [0, 0])
-    for end in indptr[1:].tolist():  # room that ends within any row, that of a window or a shift
-        runner._allocate(room[0], end - 1)
+        assert (runner._capacity.tolist() == capacity) == (less == [0, 0])
+    for end in indptr[1:].tolist():  # a capacity that ends within any row, of a window or a shift
+        runner._allocate(capacity[0], end - 1)
         assert np.array_equal(runner.run(derivation)[0], indptr)
 
 
@@ -145,17 +145,17 @@ def test_replay_grows_its_buffers_and_repeats_itself():
     atoms, parts = collecting(table, lexicon)
     runner = replayer(rules, lexicon, table, atoms, parts)
     plenty = [a.copy() for a in runner.run(derivation)]
-    for room in ((2, 1 << 12), (4096, 8), (1, 1)):
-        runner._allocate(*room)
+    for capacity in ((2, 1 << 12), (4096, 8), (1, 1)):
+        runner._allocate(*capacity)
         again = runner.run(derivation)
-        assert runner._room[0] > 1 and all(np.array_equal(a, b) for a, b in zip(again, plenty, strict=True))
+        assert runner._capacity[0] > 1 and all(np.array_equal(a, b) for a, b in zip(again, plenty, strict=True))
     runner.scratch.mark[0] = 2**31 - 3  # the stamps start anew before the marks run out
     assert all(np.array_equal(a, b) for a, b in zip(runner.run(derivation), plenty, strict=True))
     assert runner.scratch.mark[0] < 2**20
 
 
 def test_unknown_atoms_are_left_out():
-    """With a map of only some atoms, a row has those of them that it has with a full map."""
+    """With a map of only some atoms, a row has those of its atoms that are in the map."""
     lexicon, table = small_lexicon(), templates("every_kind")
     rules = Rules("shift_reduce", lexicon.labels.strings, COLLINS, 3)
     trees = gold_trees(random.Random(4), lexicon, (3, 4, 5), 3)
@@ -196,7 +196,7 @@ def test_hash_table_finds_all_keys_and_no_other():
     assert full == len(keys) and 2 * full <= len(table_keys)
 
 
-def test_a_missing_place_is_a_value_and_an_empty_group_is_not():
+def test_a_missing_item_is_a_value_and_an_empty_group_is_not():
     table = Templates(
         "t",
         unary=((("item", "left", 0), "label"), (("child", "first", ("item", "start", 0)), "label")),
@@ -240,8 +240,8 @@ def test_names_of_other_group_forms_and_of_atoms_without_parts():
     assert unnamed[n_direct:] == tuple(f"hashed atom {n}" for n in range(n_direct, len(names)))
 
 
-def test_the_reference_reads_a_window_as_a_person_would():
-    """Pins the twin itself on one window written out by hand."""
+def test_the_reference_on_a_window_by_hand():
+    """Check the reference itself on one window written out by hand."""
     rules = Rules("bottom_up", ("NP", "VP", "TOP"), COLLINS, 5)
     table = templates("every_kind")
     columns = {
@@ -249,7 +249,7 @@ def test_the_reference_reads_a_window_as_a_person_would():
         "class": ["D", "N", "V", "N"], "shape": ["Capital", "lower", "lower", "number-mix"],
     }  # fmt: skip
     state = rules.apply(rules.start(tuple(columns["tag"])), 0, 2, "NP")  # [NP the cat] saw X9
-    got = Reader(table, rules, columns).atoms(state, 1, 3)
+    got = AtomReader(table, rules, columns).atoms(state, 1, 3)
     assert got[:9] == [
         "left item 1 label = nothing",
         "first child of left item 0 tag = DT",

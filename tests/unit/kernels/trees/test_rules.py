@@ -33,7 +33,7 @@ def same_bits(a, b) -> bool:
 
 
 def label_trees(rng: random.Random, n_atoms: int) -> list[list]:
-    """Labels without trees, with bare leaves, any shape, lists, lists of present atoms, and over 64 rules."""
+    """Labels without trees, with single leaves, any shape, lists, lists of present atoms, and over 64 rules."""
     return [
         [],
         [5, -5, 70_000],
@@ -57,7 +57,7 @@ def test_every_set_of_atoms_scores_as_the_trees(seed, dense_fraction):
     scratch = make_scratch(rules)
     for active in subsets(n_atoms):
         expected = [score(trees, set(active)) * GRID for trees in labels]
-        assert same_bits(alone(rules, scratch, active, len(labels)), expected)
+        assert same_bits(score_one(rules, scratch, active, len(labels)), expected)
 
 
 def batch_scores(rules, scratch, context, candidates, n_labels) -> np.ndarray:
@@ -71,13 +71,13 @@ def batch_scores(rules, scratch, context, candidates, n_labels) -> np.ndarray:
     return scores[::-1]
 
 
-def alone(rules, scratch, atoms, n_labels) -> np.ndarray:
+def score_one(rules, scratch, atoms, n_labels) -> np.ndarray:
     """Scores (labels,) of one candidate without a state."""
     return batch_scores(rules, scratch, [], [atoms], n_labels)[0]
 
 
 @pytest.mark.parametrize("dense_fraction", [0.0, 0.3, 1.0])
-def test_candidates_of_one_state_score_as_each_alone(dense_fraction):
+def test_candidates_of_one_state_score_as_each_by_itself(dense_fraction):
     """Any division into the state's and the candidates' atoms, with repeats in both, scores as the union."""
     rng, n_atoms = random.Random(7), 12
     labels = label_trees(rng, n_atoms)
@@ -91,12 +91,12 @@ def test_candidates_of_one_state_score_as_each_alone(dense_fraction):
         trailing += size > 1 and bool(set(many[-1]) & set(many[-2]))
         for own, got in zip(many, batch_scores(rules, scratch, context, many, len(labels)), strict=True):
             assert same_bits(got, [score(trees, {*context, *own}) * GRID for trees in labels])
-            assert same_bits(got, alone(rules, scratch, [*context, *own], len(labels)))
+            assert same_bits(got, score_one(rules, scratch, [*context, *own], len(labels)))
     assert in_both > 5 and trailing > 3
 
 
 @pytest.mark.parametrize("dense_fraction", [0.0, 0.3, 1.0])
-def test_labels_that_are_wanted_score_as_before_the_others_nothing(dense_fraction):
+def test_wanted_labels_score_as_before_and_others_zero(dense_fraction):
     rng, n_atoms = random.Random(9), 12
     labels = label_trees(rng, n_atoms)
     rules = compile_rules([flatten(trees) for trees in labels], n_atoms, dense_fraction=dense_fraction)
@@ -142,7 +142,7 @@ def test_rules_with_several_present_atoms_need_all_of_them():
     rules = compile_rules([flatten([both])], 3)
     assert rules.layer.tolist() == [[1, 2, 3]]  # one word, and two of awaited bits
     scratch = make_scratch(rules)
-    got = {active: alone(rules, scratch, active, 1)[0] / GRID for active in subsets(3)}
+    got = {active: score_one(rules, scratch, active, 1)[0] / GRID for active in subsets(3)}
     assert {active for active, units in got.items() if units} == {(0, 1)}
     assert got[0, 1] == 8
 
@@ -163,7 +163,7 @@ def test_a_label_of_many_words():
     scratch, rng = make_scratch(rules), random.Random(1)
     for _ in range(20):
         active = rng.sample(range(300), 80)
-        out = alone(rules, scratch, active, 3)
+        out = score_one(rules, scratch, active, 3)
         assert same_bits(out, [0.0, score(trees, set(active)) * GRID, score(trees[:64], set(active)) * GRID])
 
 
@@ -172,7 +172,7 @@ def test_no_labels_and_no_rules():
         rules = compile_rules(ensembles, 4)
         assert len(rules.fresh) == 0 and not (rules.atom_map >= 0).any()
         scratch = make_scratch(rules)
-        out = alone(rules, scratch, [], len(ensembles))
+        out = score_one(rules, scratch, [], len(ensembles))
         assert same_bits(out, [0.0, 3 * GRID][: len(ensembles)])
         got = batch_scores(rules, scratch, [1], [[2], []], len(ensembles))
         assert same_bits(got, [out, out])
@@ -186,4 +186,4 @@ def test_values_beyond_int32_stay_exact():
     assert 40 * top > 2**31 and rules.label_word.tolist() == [0, 1]
     scratch = make_scratch(rules)
     for active in subsets(2):
-        assert alone(rules, scratch, active, 1)[0] == score(trees, set(active)) * GRID
+        assert score_one(rules, scratch, active, 1)[0] == score(trees, set(active)) * GRID

@@ -1,4 +1,4 @@
-"""A cache of scores: what it takes for the same window, and that it keeps what it has when it grows."""
+"""A cache of scores: which windows count as the same, and that entries survive when it grows."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def test_a_grown_cache_has_the_same_content(used):
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_windows_are_the_same_where_nothing_differs_that_templates_see(strategy):
-    """Of two states that differ in one item, by how far templates look to the left and to the right. Under shift_reduce
-    all that is on the left are tokens, which are where they are."""
+    """Two states that differ in one item, for the distances that templates look to the left and right. Under
+    shift_reduce everything to the left is determined by the tokens."""
     lexicon, key = small_lexicon(), callable_from_python(score._window_key)
     n, i, j = 10, 4, 6
     rules = Rules("r2l", lexicon.labels.strings, COLLINS, 3)

@@ -138,7 +138,7 @@ def test_a_batch_has_the_parses_of_its_sentences(strategy):
     lengths = (1, 3, 2) if SLOW else (1, 7, 2, 30, 3, 12, 1, 40, 5)
     parser = parser_of(made, 200 if SLOW else 20_000).with_settings(max_tokens=25)  # longer ones are parsed greedily
     work = [sentence(rng, n) for n in lengths]
-    wanted = [parser.with_settings(max_tokens=25).parse(*one) for one in work]  # each with arrays of its own
+    wanted = [parser.with_settings(max_tokens=25).parse(*one) for one in work]  # each with separate arrays
     assert parser.parse_batch(work) == wanted == parser.parse_batch(work[::-1])[::-1]
     if not SLOW:
         assert {"greedy"} < {result.status for result in wanted}
@@ -170,8 +170,8 @@ def test_shipped_tables(strategy, name):
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_scores_that_are_kept_are_those_of_their_windows(strategy):
-    """With templates that see a few items around a window, most windows of a search were scored in another state."""
+def test_cached_scores_are_those_of_their_windows(strategy):
+    """With templates that use a few items around a window, most windows of a search were scored in another state."""
     for seed in range(2 if SLOW else 6):
         made = hand_made(strategy, ("NP", "VP", "TOP"), seed, table="near_left")
         words, tags = sentence(random.Random(seed), 4 if SLOW else 6)
@@ -225,7 +225,7 @@ def test_unary_chains_of_other_orders_are_other_states():
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_the_budget_is_a_knob(strategy):
+def test_a_larger_budget_costs_more_work_and_finds_better_trees(strategy):
     made = hand_made(strategy, ("NP", "VP", "TOP"), 3)
     words, tags = sentence(random.Random(1), 3 if SLOW else 6)
     results = [
@@ -280,7 +280,7 @@ def test_an_untrained_model_prices_everything_at_one_half():
 
 
 def test_the_state_table_and_the_heap_grow():
-    """Thousands of queued states: more than the arrays begin with, the same as the plain agenda."""
+    """Thousands of queued states: more than the arrays initially hold, the same as the plain agenda."""
     if SLOW:
         pytest.skip("takes long without compiling")
     for strategy in ("bottom_up", "r2l"):
@@ -294,8 +294,8 @@ def test_the_state_table_and_the_heap_grow():
         assert (result.cost, result.n_scored, int(counts[3])) == (found.cost, found.scored, found.queued)
 
 
-def test_a_second_sentence_of_the_same_size_needs_no_more_room():
-    """The arrays that a search leaves behind are those of the next, and what has grown once is large enough."""
+def test_a_second_sentence_of_the_same_size_needs_no_more_workspace():
+    """The next search reuses the arrays of the last one, and arrays that have grown once are large enough."""
     for strategy, n in (("bottom_up", 3), ("shift_reduce", 4)) if SLOW else (("bottom_up", 8), ("shift_reduce", 12)):
         made = hand_made(strategy, ("NP", "VP", "TOP"), 2)
         words, tags = sentence(random.Random(3), n)
@@ -318,7 +318,7 @@ def test_a_second_sentence_of_the_same_size_needs_no_more_room():
 @pytest.mark.parametrize("table", ["every_kind", "near_left"])
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_arrays_that_are_too_short_for_anything_grow(strategy, table):
-    """A search that begins with the shortest arrays there can be finds what one with plenty of room finds."""
+    """A search that starts with the shortest possible arrays has the same result as one with large arrays."""
     made = hand_made(strategy, ("NP", "VP", "TOP"), 2, table=table)
     words, tags = sentence(random.Random(3), 3 if SLOW else 6)
     tokens = made.model.lexicon.encode(words, tags)
@@ -338,7 +338,7 @@ def test_arrays_that_are_too_short_for_anything_grow(strategy, table):
 
 
 def _arrays(part) -> list[np.ndarray]:
-    """The arrays of a part of a room, those of its own parts among them."""
+    """The arrays of a part of a workspace, including those of nested parts."""
     return [part] if isinstance(part, np.ndarray) else [array for below in part for array in _arrays(below)]
 
 

@@ -135,7 +135,7 @@ def test_derivations_of_random_trees_are_legal_and_replay_to_the_tree(strategy):
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_every_sample_tree_comes_out_of_its_derivation(strategy):
-    """Nodes of any arity too: an action that is not legal is still carried out."""
+    """Nodes of any arity too: an illegal action is still applied."""
     folder = Path(__file__).parents[4] / "assets" / "sample"
     sentences = [s for name in ("train", "dev") for s in read_treebank(folder / f"{name}.mrg")]
     trees = [training_tree(sentence, Recipe.PLAIN) for sentence in sentences]

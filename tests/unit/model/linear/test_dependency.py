@@ -1,4 +1,4 @@
-"""Dependency models: rounding, what is kept, the way to bytes and back, and damage that is noticed."""
+"""Dependency models: rounding, dropped weights, serialization, and detection of damage."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ BIN = np.uint64(3 << 56)
 KEYS = np.array([5, 6, 7, 8, 9, 5 | int(BIN), 7 | int(BIN), 9 | int(BIN)], np.uint64)
 
 
-def test_what_rounds_to_0_is_left_out_unless_a_feature_with_distance_needs_it() -> None:
+def test_weights_that_round_to_0_are_dropped_unless_a_feature_with_distance_needs_them() -> None:
     stage = pack_links(KEYS, np.array([0.0, 1.0, 0.0001, 0.0, -2.0, 0.5, 0.0001, 0.0]))
     assert stage.keys.tolist() == [5, 6, 9, 5 | int(BIN)], "7 with its distance rounds to 0, so 7 is not needed"
     assert (stage.weights * 2.0**-stage.grid).tolist() == [0.0, 1.0, -2.0, 0.5]
@@ -67,7 +67,7 @@ def test_of_labels_only_pairs_with_a_weight_are_kept() -> None:
 
 
 @pytest.mark.parametrize(("stages", "labels"), [(1, True), (2, False), (3, True)])
-def test_a_model_comes_back_from_its_bytes(stages: int, labels: bool) -> None:
+def test_models_round_trip_through_bytes(stages: int, labels: bool) -> None:
     model = random_model(stages, labels=labels, source="pos+tag", places=(0, 1), stem="first", decoder="spanning")
     data = write_model(model)
     again = read_model(data)[0]
@@ -86,7 +86,7 @@ def test_a_model_comes_back_from_its_bytes(stages: int, labels: bool) -> None:
     assert again.parts.encode(SENTENCES[0]).tolist() == model.parts.encode(SENTENCES[0]).tolist()
 
 
-def test_the_largest_keys_come_back() -> None:
+def test_the_largest_keys_round_trip() -> None:
     model = random_model(1, labels=False)
     keys = np.array([1, 2**40, 2**59 + 5, 2**60 - 1], np.uint64)
     stage = LinkStage(keys, np.array([1, -2, 32767, -32767], np.int16), -3)
@@ -96,7 +96,7 @@ def test_the_largest_keys_come_back() -> None:
     assert len(read_model(write_model(replace(model, stages=(empty,))))[0].stages[0].keys) == 0
 
 
-def test_weights_lie_at_the_places_of_their_keys() -> None:
+def test_weights_are_stored_at_the_positions_of_their_keys() -> None:
     model = random_model(2)
     for stage, (rows, weights) in zip(model.stages, model.tables, strict=True):
         table = make_families(stage.keys)
@@ -155,7 +155,7 @@ def test_a_fingerprint_is_of_all_that_decides() -> None:
         ({"parts": {}}, "data.parts lacks 'rules'"),
     ],
 )
-def test_damage_is_said(change: dict, message: str) -> None:
+def test_damage_is_reported(change: dict, message: str) -> None:
     refuses(read_model, write_model(random_model(1)), change, message)
 
 

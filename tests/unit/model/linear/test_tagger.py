@@ -1,4 +1,4 @@
-"""The data of a tagger: bytes and back, damage, and what does not fit together."""
+"""Serialization of a tagger's data, damage, and parts that do not fit together."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.unit.kernels.harness import KERNEL_MARKS
 pytestmark = KERNEL_MARKS
 
 
-def test_a_model_comes_back_from_its_bytes() -> None:
+def test_models_round_trip_through_bytes() -> None:
     model = random_tagger(1)
     data = write_model(model)
     again = read_model(data)[0]
@@ -70,7 +70,7 @@ def changed(**changes) -> bytes:
         ({"parts": {}}, "data.parts lacks 'n_plain'"),
     ],
 )
-def test_damage_is_said(change: dict, message: str) -> None:
+def test_damage_is_reported(change: dict, message: str) -> None:
     with pytest.raises(ModelFormatError, match=message):
         read_model(changed(**change))
 
@@ -87,7 +87,7 @@ def test_foreign_and_broken_bytes_are_refused() -> None:
 
 
 @pytest.mark.parametrize("place", [0, 1, 7, -2, -1])
-def test_places_and_labels_out_of_range_are_refused(place: int) -> None:
+def test_positions_and_labels_out_of_range_are_refused(place: int) -> None:
     model = random_tagger(1)
     parts, weights = model.parts, model.weights
     for name, value in (("allowed", 99), ("allowed", -1), ("allowed_from", 999), ("allowed_from", -1)):

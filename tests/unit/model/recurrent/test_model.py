@@ -1,4 +1,4 @@
-"""Recurrent taggers: the way to bytes and back, and damage that is noticed."""
+"""Recurrent taggers: serialization and detection of damage."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.recurrent_models import FORMS, TAGS, random_model
 from tests.unit.model.damage import GONE, refuses, refuses_broken_bytes
 
 
-def test_a_model_comes_back_from_its_bytes() -> None:
+def test_models_round_trip_through_bytes() -> None:
     model = random_model(2)
     data = write_model(model)
     again = read_model(data)[0]

@@ -1,4 +1,4 @@
-"""Span models: rounding, the way to bytes and back, and damage that is noticed."""
+"""Span models: rounding, serialization and detection of damage."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spacy_dtparse.errors import ModelFormatError
 from spacy_dtparse.features.span.wordparts import WordParts
 from spacy_dtparse.model.packing import table_of
 from spacy_dtparse.model.span.model import AttachTables, PackedNetwork, SpanModel, read_model, write_model
-from tests.span_models import CHAINS, random_model, random_network, with_bare
+from tests.span_models import CHAINS, random_model, random_network, with_attach_table
 from tests.unit.model.damage import GONE, refuses, refuses_broken_bytes
 
 
@@ -34,7 +34,7 @@ def test_rounding_is_small_and_done_once() -> None:
     assert all(np.array_equal(twice.arrays[k], v) for k, v in packed.arrays.items() if k != "factor")
 
 
-def test_a_model_comes_back_from_its_bytes() -> None:
+def test_models_round_trip_through_bytes() -> None:
     model = random_model(2)
     data = write_model(model)
     again = read_model(data)[0]
@@ -48,33 +48,35 @@ def test_a_model_comes_back_from_its_bytes() -> None:
 
 
 @pytest.mark.parametrize("one_root", [False, True])
-def test_what_is_never_bare_comes_back(one_root: bool) -> None:
+def test_attach_tables_round_trip(one_root: bool) -> None:
     plain = random_model(1)
-    model = with_bare(plain, one_root=one_root)
+    model = with_attach_table(plain, one_root=one_root)
     data = write_model(model)
     again = read_model(data)[0]
     assert model.attach_tables is not None and again.attach_tables is not None
-    assert again.attach_tables.never.dtype == np.bool_ and np.array_equal(again.attach_tables.never, model.attach_tables.never)
+    assert again.attach_tables.never.dtype == np.bool_ and np.array_equal(
+        again.attach_tables.never, model.attach_tables.never
+    )
     assert again.attach_tables.never.any() and not again.attach_tables.never.all()
     assert again.attach_tables.one_root is one_root
     assert write_model(again) == data and again.fingerprint() == model.fingerprint()
     older = read_model(write_model(plain))[0]
-    assert older.attach_tables is None and older.fingerprint() == plain.fingerprint(), "a model that does not know"
+    assert older.attach_tables is None and older.fingerprint() == plain.fingerprint(), "a model without the table"
 
 
-def test_what_is_never_bare_is_part_of_the_fingerprint() -> None:
-    model = with_bare(random_model(1))
+def test_attach_tables_are_part_of_the_fingerprint() -> None:
+    model = with_attach_table(random_model(1))
     assert model.attach_tables is not None
     never = model.attach_tables.never.copy()
     never[-1, 0, 1] ^= True
     others = [None, AttachTables(never, False), AttachTables(model.attach_tables.never, True)]
-    models = [model, *(replace(model, attach_tables=bare) for bare in others)]
+    models = [model, *(replace(model, attach_tables=tables) for tables in others)]
     assert len({one.fingerprint() for one in models}) == len(models)
     same = AttachTables(model.attach_tables.never.copy(order="F"), False)
     assert replace(model, attach_tables=same).fingerprint() == model.fingerprint(), "the order in memory is nothing"
 
 
-def test_tags_of_another_tag_set_come_back() -> None:
+def test_tags_of_another_tag_set_round_trip() -> None:
     model = random_model(1)
     known = replace(model, words=WordParts(model.words.tables, {"noun": "NN"}))
     again = read_model(write_model(known))[0]
@@ -85,8 +87,8 @@ def test_tags_of_another_tag_set_come_back() -> None:
     refuses(read_model, write_model(known), {"words": words}, "aliases.0. is 'a.*noun'; it must be a text, printable")
 
 
-def test_a_table_of_bare_tokens_fits_the_model() -> None:
-    model = with_bare(random_model(1))
+def test_a_table_of_unattached_tokens_fits_the_model() -> None:
+    model = with_attach_table(random_model(1))
     assert model.attach_tables is not None
     never = model.attach_tables.never
     for wrong in (never[:-1], never[:, :-1], never[:, :, :-1], never[0], np.repeat(never, 2, axis=2)):
@@ -119,7 +121,7 @@ def test_a_table_of_bare_tokens_fits_the_model() -> None:
         ({"network0.edges": np.zeros((8, 20), np.int8)}, "is int8 of 2 dimensions; it must be uint16 of 2"),
     ],
 )
-def test_damage_is_said(change: dict, message: str) -> None:
+def test_damage_is_reported(change: dict, message: str) -> None:
     refuses(read_model, write_model(random_model(1)), change, message)
 
 
@@ -142,7 +144,7 @@ def test_networks_of_different_width_do_not_multiply() -> None:
         replace(model, packed=())
 
 
-def test_tags_that_stand_for_others_come_back() -> None:
+def test_tag_mappings_round_trip() -> None:
     model = random_model(1)
     tags = model.words.tables[1].strings
     renamed = replace(model, words=WordParts(model.words.tables, {"noun": tags[0], "verb": tags[-1]}))

@@ -1,4 +1,4 @@
-"""Bundles: the same parses come back, and nothing damaged, foreign or changed is taken for a model."""
+"""Bundles: a loaded model gives the same parses, and damaged, foreign or changed files are refused."""
 
 from __future__ import annotations
 
@@ -91,22 +91,22 @@ def test_damaged_bytes_are_no_model(data):
         ({"direct_atom": np.array([0, 1], dtype=np.int32)}, r"has the shape \(2,\), where"),
     ],
 )
-def test_what_does_not_fit_is_refused(data, changes, message):
+def test_parts_that_do_not_fit_are_refused(data, changes, message):
     refuses(DtreeParser.from_bytes, data, changes, message)
 
 
-def test_a_wrong_proof_is_refused(data):
+def test_a_wrong_golden_parse_is_refused(data):
     meta, _ = container_from_bytes(data, KIND)
     assert len(meta["proofs"]) == 6
     for key, value in (("cost", meta["proofs"][1]["cost"] + 0.01), ("items", [[0, 9, 0]])):
-        proofs = [dict(proof) for proof in meta["proofs"]]
-        proofs[1][key] = value
-        refuses(DtreeParser.from_bytes, data, {"proofs": proofs}, "self-test 1 of the model scores")
+        golden_parses = [dict(golden_parse) for golden_parse in meta["proofs"]]
+        golden_parses[1][key] = value
+        refuses(DtreeParser.from_bytes, data, {"proofs": golden_parses}, "self-test 1 of the model scores")
     assert read_model(rewritten(data, {"proofs": []}))[1] == []
 
 
-def test_a_release_that_reads_words_otherwise_is_found_out(data):
-    """The fingerprint covers the tables; what the code makes of them is covered by the proofs."""
+def test_a_release_that_normalises_words_otherwise_is_detected(data):
+    """The fingerprint covers the tables; the golden parses cover the behaviour of the code."""
     with pytest.raises(ModelFormatError, match="has version 1; this release reads version 2"):
         replace(bundle.FORMAT, version=2).read(data)
 
@@ -117,8 +117,8 @@ def test_equal_models_give_equal_bytes(parser, data):
     assert write_model(other, parser.make_golden_parses()) != data and other.fingerprint() == parser.model.fingerprint()
 
 
-def test_the_digest_is_of_what_the_fingerprint_leaves_out(data):
-    """One number among thousands, which no sentence of the proofs need meet."""
+def test_the_digest_covers_parts_outside_the_fingerprint(data):
+    """One number among thousands, which may occur in no golden parse."""
     meta, arrays = container_from_bytes(data, KIND)
     for name in ("trees.units", "parts"):
         other = arrays[name].copy()

@@ -59,7 +59,7 @@ def test_labels_do_not_merge_with_one_another():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_conjunctions_mean_what_the_trees_mean(seed):
+def test_conjunctions_are_equivalent_to_the_trees(seed):
     rng, n_atoms = random.Random(seed), 5
     labels = [
         [random_tree(rng, n_atoms, rng.randint(0, 8)) for _ in range(10)],
@@ -118,7 +118,7 @@ def test_dense_rows_and_pairs_hold_the_same_masks():
     assert (np.diff(hit) <= 0).all()  # busiest first, so that dense rows are the first atoms
 
 
-def test_each_present_atom_of_a_rule_is_awaited_in_a_word_of_its_own():
+def test_each_present_atom_of_a_rule_has_a_separate_word():
     """One word of rules; its awaited words hold one bit for each present atom of each rule, and no more."""
     trees = [(0, (1, (2, 8, 0), 0), 0), (0, 1, 0), (1, (3, 3, 0), 0), (3, 0, 5)]
     rules = compile_rules([flatten(trees)], 4)

@@ -53,12 +53,12 @@ def test_sound_ensembles_pass(shuffled):
         ("value", 3, MAX_CONFIDENCE + 1, "too large at 3"),
     ],
 )
-def test_each_defect_is_named_with_its_place(field, at, value, message):
+def test_each_defect_is_reported_with_its_position(field, at, value, message):
     with pytest.raises(ModelFormatError, match=f"label NP: .*{message}"):
         validate(changed(field, at, value), 3, name="label NP")
 
 
-def test_circles_and_lost_nodes():
+def test_cycles_and_unreachable_nodes():
     circle = flatten([TREE, 5])
     circle.no[0], circle.no[4] = 6, 2  # 2 -> 4 -> 2, and the root no longer leads to them
     with pytest.raises(ModelFormatError, match="cycle of nodes at 2"):

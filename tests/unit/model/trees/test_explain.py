@@ -56,7 +56,7 @@ def test_a_rule_is_a_line_of_text():
     assert str(Rule((), (), 1.25)) == "+1.2500 always"
 
 
-def test_what_cannot_be_explained_says_so():
+def test_models_without_rules_refuse_to_explain():
     made = hand_made("r2l", ("NP", "VP", "TOP"), 1, edge_punctuation=False)
     parser = DtreeParser(made.model, SearchSettings(budget=0))
     words, tags = ("cat", ","), ("NN", ",")

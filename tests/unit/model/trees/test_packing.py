@@ -1,4 +1,4 @@
-"""Packed ensembles: the very same arrays come back, and arrays that lie are refused."""
+"""Packed ensembles: unpacking restores the same arrays, and inconsistent arrays are refused."""
 
 from __future__ import annotations
 

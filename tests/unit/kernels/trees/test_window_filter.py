@@ -1,4 +1,4 @@
-"""The gate against whole-number arithmetic over reference states, and the gated search against the plain agenda."""
+"""The window filter against integer arithmetic over reference states, and the filtered search against the agenda."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spacy_dtparse.kernels.jit import callable_from_python
 from spacy_dtparse.kernels.trees import replay, window_filter
 from spacy_dtparse.model.trees.window_filter import WindowFilter
 from spacy_dtparse.parsers.dtree import DtreeParser, SearchSettings
-from tests.reference import gate as reference
+from tests.reference import window_filter as reference
 from tests.reference.search import agenda
 from tests.reference.states import Rules, spans
 from tests.unit.kernels.harness import (
@@ -32,15 +32,18 @@ from tests.unit.kernels.harness import (
 )
 
 pytestmark = KERNEL_MARKS
-window_keys, filter_windows = callable_from_python(window_filter.window_keys), callable_from_python(window_filter.filter_windows)
+window_keys, filter_windows = (
+    callable_from_python(window_filter.window_keys),
+    callable_from_python(window_filter.filter_windows),
+)
 LABELS = ("NP", "VP", "TOP")
 
 
 SHARES = {-3.0: 0.001, -0.5: 0.002, 0.0: 0.01, 1.0: 0.02, 2.5: 0.05}
-"""Least margins in nats, and the settings that stand for them."""
+"""Minimum margins in nats, and the settings for them."""
 
 
-def random_gate(seed: int, bits: int = 8) -> WindowFilter:
+def random_filter(seed: int, bits: int = 8) -> WindowFilter:
     weights = np.random.default_rng(seed).integers(-200, 200, 1 << bits).astype(np.int16)
     return WindowFilter(weights, tuple(SHARES.values()), tuple(round(least * window_filter.UNIT) for least in SHARES))
 
@@ -72,18 +75,19 @@ def test_keys_are_those_of_the_reference(strategy):
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_gated_search_takes_the_steps_of_the_plain_agenda_over_the_windows_that_pass(strategy):
+def test_a_filtered_search_takes_the_steps_of_the_plain_agenda_over_the_windows_that_pass(strategy):
     fewer = statuses = 0
     for seed in range(2 if SLOW else 8):
-        made, used = hand_made(strategy, LABELS, seed), random_gate(seed)
+        made, used = hand_made(strategy, LABELS, seed), random_filter(seed)
         model = replace(made.model, window_filter=used)
         rng = random.Random(seed)
         for n, budget in ((1, 50), (3, 0), (4, 60), (6, 0), (5, 200)):
             words, tags = sentence(rng, n)
             least = rng.choice(list(SHARES))
-            rules = reference.GatedRules(
+            rules = reference.FilteredRules(
                 strategy, LABELS, made.rules.heads, made.rules.max_arity, made.rules.edge_punctuation,
-                tuple(used.weights.tolist()), round(least * window_filter.UNIT), model.lexicon, tuple(words), tuple(tags),
+                tuple(used.weights.tolist()), round(least * window_filter.UNIT), model.lexicon, tuple(words),
+                tuple(tags),
             )  # fmt: skip
             found = agenda(rules, tags, made.scorer(words, tags), budget)
             settings = SearchSettings(budget=budget, shift_threshold=math.inf, window_filter=SHARES[least])
@@ -99,17 +103,17 @@ def test_a_gated_search_takes_the_steps_of_the_plain_agenda_over_the_windows_tha
     assert fewer > 0 and statuses > 0
 
 
-def test_a_sure_window_saves_the_shift():
-    """With a gate that likes every window, a window above `shift_threshold` is taken without scoring the shift."""
+def test_a_confident_window_skips_scoring_the_shift():
+    """With a filter that passes every window, a window above `shift_threshold` is taken without scoring the shift."""
     rng, fewer = random.Random(2), 0
     for seed in range(4 if SLOW else 12):
         made = hand_made("shift_reduce", LABELS, seed)
         model = replace(made.model, window_filter=WindowFilter(np.full(4, 100, dtype=np.int16)))
         words, tags = sentence(rng, 5)
         all_scored = DtreeParser(model, SearchSettings(budget=0, shift_threshold=math.inf)).parse(words, tags)
-        sure = DtreeParser(model, SearchSettings(budget=0, shift_threshold=1e-9)).parse(words, tags)
-        assert sure.tree.words == all_scored.tree.words
-        fewer += sure.n_scored < all_scored.n_scored
+        confident = DtreeParser(model, SearchSettings(budget=0, shift_threshold=1e-9)).parse(words, tags)
+        assert confident.tree.words == all_scored.tree.words
+        fewer += confident.n_scored < all_scored.n_scored
     assert fewer > 0
 
 
@@ -130,20 +134,20 @@ def test_which_windows_pass():
 
 
 @pytest.mark.parametrize("length", [1, 3, 12])
-def test_a_gate_of_another_length_is_refused(length):
+def test_a_filter_of_another_length_is_refused(length):
     message = f"the window filter has {length} weights; it must be 0 or a power of two above 1"
     with pytest.raises(ConfigError, match=message):
         WindowFilter(np.zeros(length, dtype=np.int16))
 
 
 @pytest.mark.parametrize("value", [-0.1, 1, math.inf, math.nan, True, "low"])
-def test_a_setting_that_is_no_share_is_refused(value):
+def test_a_setting_that_is_no_fraction_is_refused(value):
     with pytest.raises(ConfigError, match=r"'window_filter' is .*it must be a number from 0 to below 1"):
         SearchSettings(window_filter=value)
 
 
-def test_what_is_learnt_from_are_the_windows_that_are_right_or_pass():
-    """Of a gate that lets all pass, or none; TOP's windows stay."""
+def test_training_uses_the_windows_that_are_right_or_pass():
+    """A filter that passes all windows, or none; TOP's windows stay."""
     hard, lexicon, rng = callable_from_python(replay._hard_windows), small_lexicon(LABELS), random.Random(2)
     met = {"right": 0, "wrong": 0}
     for n in (3, 5, 6):
@@ -151,18 +155,18 @@ def test_what_is_learnt_from_are_the_windows_that_are_right_or_pass():
         rules, example = Rules("shift_reduce", LABELS, COLLINS, 3), gold(lexicon, tree, "shift_reduce")
         kernel, no_steps = KernelState.start(rules, lexicon, tree.words, tree.tags), np.zeros((0, 3), np.int32)
         for step, (i, j, label) in enumerate(example.actions.tolist()):
-            room = np.zeros((2, 256), np.int32)
+            workspace = np.zeros((2, 256), np.int32)
             windows = [(a + kernel.low, b + kernel.low) for a, b in kernel.windows()]
             over = {(a + kernel.low, b + kernel.low) for a, b, name in kernel.candidates() if name == "TOP"}
             right = {(i, j)} & {*windows} if label < len(LABELS) else set()
             for least, expected in ((-(2**30), windows), (2**30, [w for w in windows if w in right | over])):
-                room[:, : len(windows)] = np.array(windows, np.int32).reshape(-1, 2).T
+                workspace[:, : len(windows)] = np.array(windows, np.int32).reshape(-1, 2).T
                 kept = hard(
                     kernel.grammar, np.zeros(256, np.int16), np.int64(least), kernel.tokens, kernel.nodes,
-                    kernel.frontier, kernel.low, kernel.size, example.actions, no_steps, step, *room, len(windows),
+                    kernel.frontier, kernel.low, kernel.size, example.actions, no_steps, step, *workspace, len(windows),
                     np.zeros(window_filter.N_KEYS + window_filter.N_VALUES, np.int64),
                 )  # fmt: skip
-                assert list(zip(*room[:, :kept].tolist(), strict=True)) == expected
+                assert list(zip(*workspace[:, :kept].tolist(), strict=True)) == expected
             met["right"] += len(right)
             met["wrong"] += len(windows) - len(right | over)
             name = LABELS[label] if label < len(LABELS) else SHIFT

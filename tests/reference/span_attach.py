@@ -1,4 +1,4 @@
-"""Slow and plain twin of the kernels that take up bare tokens: on trees of nodes and tokens instead of rows."""
+"""Reference implementation of the kernels that attach tokens: on trees of nodes and tokens instead of rows."""
 
 from __future__ import annotations
 
@@ -63,20 +63,20 @@ def path_to(root: Node, token: int) -> list[Node]:
     return path
 
 
-def is_bare(node: Node, tag: int, never: np.ndarray) -> bool:
-    """Whether the node never has a child of the tag, or not beside the constituents that it has."""
+def is_unattached(node: Node, tag: int, never: np.ndarray) -> bool:
+    """Whether the node never has a child of the tag, or never next to its constituents."""
     return any(never[node.label, beside, tag] for beside in (-1, *(child.label for child in node.constituents)))
 
 
 def first_unattached(items: Sequence[Item], n: int, tags: Sequence[int], never: np.ndarray, first: int = 0) -> int:
     """The first such token from `first` on, -1 if there is none."""
     root = nested(items, [0.0] * len(items), n, len(never) - 1)
-    return next((t for t in range(first, n) if is_bare(path_to(root, t)[-1], tags[t], never)), -1)
+    return next((t for t in range(first, n) if is_unattached(path_to(root, t)[-1], tags[t], never)), -1)
 
 
 def faults(node: Node, tags: Sequence[int], never: np.ndarray) -> int:
-    """How many tokens the node has bare that it never has."""
-    return sum(isinstance(child, int) and is_bare(node, tags[child], never) for child in node.children)
+    """The number of unattached tokens among the node's children."""
+    return sum(isinstance(child, int) and is_unattached(node, tags[child], never) for child in node.children)
 
 
 def after_putting(home: Node, start: int, end: int, chain: tuple[int, ...]) -> tuple[Node, Node]:
@@ -90,7 +90,7 @@ def after_putting(home: Node, start: int, end: int, chain: tuple[int, ...]) -> t
 
 
 def put_over(node: Node, start: int, end: int, chain: tuple[int, ...], cost: float) -> None:
-    """A chain of labels between a node and its children in [start, end)."""
+    """Insert a chain of labels between a node and its children in [start, end)."""
     inner, before, after = [], [], []
     for child in node.children:
         place = child.start if isinstance(child, Node) else child
@@ -104,11 +104,11 @@ def ends_of_children(node: Node) -> set[int]:
     return {node.start, *(child.end if isinstance(child, Node) else child + 1 for child in node.children)}
 
 
-def take_up(
+def attach(
     items: Sequence[Item], costs: Sequence[float], tags: Sequence[int], never: np.ndarray, one_root: bool,
     candidates: Sequence[Candidate],
 ) -> tuple[list[Item], list[float]]:  # fmt: skip
-    """(Items, costs) with the tokens taken up."""
+    """(Items, costs) after the tokens have been attached."""
     n = len(tags)
     root = nested(items, costs, n, len(never) - 1)
     if one_root and root.constituents and root.constituents[0].end - root.constituents[0].start < n:
@@ -120,12 +120,12 @@ def take_up(
     while token < n and added < n:
         tag, path = tags[token], path_to(root, token)
         home = path[-1]
-        if is_bare(home, tag, never):
+        if is_unattached(home, tag, never):
             held = {node.label for node in path if (node.start, node.end) == (home.start, home.end)}
             found = []
             for start, end, posterior, logs in candidates:
-                bare = [child for child in home.children if isinstance(child, int) and start <= child < end]
-                if not bare or not {start, end} <= ends_of_children(home):
+                unattached = [child for child in home.children if isinstance(child, int) and start <= child < end]
+                if not unattached or not {start, end} <= ends_of_children(home):
                     continue
                 for chain, log in logs.items():
                     value = math.log(posterior) + log
@@ -133,7 +133,7 @@ def take_up(
                         continue
                     above, bottom = after_putting(home, start, end, chain)
                     fewer = faults(above, tags, never) + faults(bottom, tags, never) < faults(home, tags, never)
-                    if fewer or (token in bare and not is_bare(bottom, tag, never)):
+                    if fewer or (token in unattached and not is_unattached(bottom, tag, never)):
                         found.append((fewer, value, start, end, chain))
             if found:
                 _, value, start, end, chain = max(found)

@@ -1,4 +1,4 @@
-"""The gate over reference states: its atoms as lists of what they join, hashed by arithmetic on whole numbers."""
+"""The window filter over reference states: its atoms as lists of their parts, hashed by integer arithmetic."""
 
 from __future__ import annotations
 
@@ -77,27 +77,28 @@ def keys(state: State, i: int, j: int, lexicon: Lexicon, words: Sequence[str], t
 
 
 @dataclass(frozen=True)
-class GatedRules(Rules):
-    """Rules whose windows go through a gate: `gate` whole numbers, `least` the sum a window needs."""
+class FilteredRules(Rules):
+    """Rules with a window filter: `weights` are integers, `least` the minimum sum of a window."""
 
-    gate: tuple[int, ...] = ()
+    weights: tuple[int, ...] = ()
     least: int = 0
     lexicon: Lexicon | None = None
     words: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
-    kept: dict = field(default_factory=dict, compare=False)
+    cache: dict = field(default_factory=dict, compare=False)
 
     def windows(self, state: State) -> list[tuple[int, int]]:
-        if state not in self.kept:
+        if state not in self.cache:
             assert self.lexicon is not None
             found = super().windows(state)
             passing = [
                 (i, j)
                 for i, j in found
                 if sum(
-                    self.gate[key] for key in keys(state, i, j, self.lexicon, self.words, self.tags, len(self.gate))
+                    self.weights[key]
+                    for key in keys(state, i, j, self.lexicon, self.words, self.tags, len(self.weights))
                 )
                 >= self.least
             ]
-            self.kept[state] = passing if passing or self.may_shift(state) else found
-        return self.kept[state]
+            self.cache[state] = passing if passing or self.may_shift(state) else found
+        return self.cache[state]

@@ -1,4 +1,4 @@
-"""What a reader believes: the matrix, the atoms, the windows and labels that it leaves, all against slow twins."""
+"""Span marginals: the matrix, the atoms, and pruned windows and labels, all against a reference implementation."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ from tests.unit.kernels.harness import (
     WORDS,
     KernelState,
     Rules,
+    atom_reader,
     collecting,
     gold,
     gold_trees,
-    reader,
     replayer,
     sentence,
     templates,
@@ -54,8 +54,8 @@ from .test_features import named, replayed
 pytestmark = KERNEL_MARKS
 
 NUMBERS = {
-    b.SPAN_PROB: "mass", b.CHAIN_PROB: "sure", b.CHAIN_PROB_2: "second sure", b.STARTING: "starting", b.ENDING: "ending",
-    b.CROSSING: "crossing",
+    b.SPAN_PROB: "mass", b.CHAIN_PROB: "sure", b.CHAIN_PROB_2: "second sure", b.STARTING: "starting",
+    b.ENDING: "ending", b.CROSSING: "crossing",
 }  # fmt: skip
 CHAINS = ("", "NP", "S VP", "VP", "PP NP")
 LABELS = ("NP", "VP", "PP", "TOP")
@@ -65,43 +65,43 @@ def lexicon(labels: tuple[str, ...] = LABELS) -> Lexicon:
     return Lexicon.build(labels, TAGS, WORDS, "XX", CHAINS)
 
 
-def random_beliefs(rng: random.Random, n: int, share: float = 0.6) -> slow.SpanMarginals:
-    """Beliefs in some of the spans, at times without a second chain."""
+def random_marginals(rng: random.Random, n: int, share: float = 0.6) -> slow.SpanMarginals:
+    """Marginals of some of the spans, some without a second chain."""
     found = {}
     for i in range(n):
         for j in range(i + 1, n + 1):
             if rng.random() < share:
-                mass = rng.choice([rng.random(), 0.999, 0.003])
+                span_prob = rng.choice([rng.random(), 0.999, 0.003])
                 names = tuple(rng.sample(CHAINS[1:], rng.choice([1, 2, 2])))
-                first = mass * rng.uniform(0.5, 1)
-                found[i, j] = mass, names, (first, mass - first if len(names) == 2 else 0.0)
+                first = span_prob * rng.uniform(0.5, 1)
+                found[i, j] = span_prob, names, (first, span_prob - first if len(names) == 2 else 0.0)
     return slow.SpanMarginals(found)
 
 
-def as_arrays(beliefs: slow.SpanMarginals) -> SpanMarginals:
-    rows = sorted(beliefs.spans.items())
+def as_arrays(marginals: slow.SpanMarginals) -> SpanMarginals:
+    rows = sorted(marginals.spans.items())
     numbers = [[CHAINS.index(name) for name in names] + [-1] * (2 - len(names)) for _, (_, names, _) in rows]
     return SpanMarginals(
         np.array([span for span, _ in rows], dtype=np.int32).reshape(-1, 2),
-        np.array([belief[0] for _, belief in rows], dtype=float),
+        np.array([marginal[0] for _, marginal in rows], dtype=float),
         np.array(numbers, dtype=np.int32).reshape(-1, 2),
-        np.array([belief[2] for _, belief in rows], dtype=float).reshape(-1, 2),
+        np.array([marginal[2] for _, marginal in rows], dtype=float).reshape(-1, 2),
     )
 
 
-def paid(beliefs: slow.SpanMarginals, span: tuple[int, int]) -> list[float]:
-    """What a constituent there costs, and none, and a label of the second chain, and another one; nats."""
-    mass, _, chances = beliefs.spans[span]
-    within = min(max(mass, 0.002), 0.998)
+def costs_of(marginals: slow.SpanMarginals, span: tuple[int, int]) -> list[float]:
+    """Costs in nats of a constituent there, of none, of a label of the second chain, and of any other label."""
+    span_prob, _, probs = marginals.spans[span]
+    within = min(max(span_prob, 0.002), 0.998)
     odds = math.log(within / (1 - within))
-    first, second, rest = (max(chance, 0.002) for chance in (*chances, mass - sum(chances)))
+    first, second, rest = (max(chance, 0.002) for chance in (*probs, span_prob - sum(probs)))
     return [max(-odds, 0), max(odds, 0), max(math.log(first / second), 0), max(math.log(first / rest), 0)]
 
 
-def decided(beliefs: slow.SpanMarginals, span: tuple[int, int], sure: float) -> int:
-    """1: the reader is sure of a constituent there and its labels, -1: of none, 0: neither."""
-    mass, _, chances = beliefs.spans[span]
-    return int(chances[0] >= sure) - int(mass <= 1 - sure)
+def decision(marginals: slow.SpanMarginals, span: tuple[int, int], threshold: float) -> int:
+    """1: a constituent and its labels are above the threshold, -1: no constituent is, 0: neither."""
+    span_prob, _, probs = marginals.spans[span]
+    return int(probs[0] >= threshold) - int(span_prob <= 1 - threshold)
 
 
 def bin_of(number: float) -> int:
@@ -109,28 +109,31 @@ def bin_of(number: float) -> int:
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 12])
-def test_the_matrix_has_tokens_and_what_is_believed_of_spans(n):
+def test_the_matrix_has_tokens_and_marginals_of_spans(n):
     rng = random.Random(n)
     words, tags = sentence(rng, n)
-    columns, beliefs = lexicon().encode(words, tags), random_beliefs(rng, n)
-    tokens = with_marginals(columns, as_arrays(beliefs), marginal_weight=0.5, commit_threshold=0.9)
-    spans = sorted(beliefs.spans)
+    columns, marginals = lexicon().encode(words, tags), random_marginals(rng, n)
+    tokens = with_marginals(columns, as_arrays(marginals), marginal_weight=0.5, commit_threshold=0.9)
+    spans = sorted(marginals.spans)
     assert tokens.dtype == np.int32 and tokens.shape == (n + len(spans), b.COLUMNS) and b.count_tokens(tokens) == n
     assert tokens[:n, : k.TOKEN_COLUMNS].tolist() == columns.tolist() and b.count_tokens(columns) == n
     for i in range(n):
         rows = range(tokens[i, b.FIRST_SPAN], tokens[i, b.LAST_SPAN])
         assert [(i, int(tokens[row, b.END])) for row in rows] == [span for span in spans if span[0] == i]
     for row, span in enumerate(spans, n):
-        names = [*beliefs.spans[span][1], None]
+        names = [*marginals.spans[span][1], None]
         for column, attribute in NUMBERS.items():
-            assert tokens[row, column] == bin_of(beliefs.number(attribute, span)), (span, attribute)
+            assert tokens[row, column] == bin_of(marginals.number(attribute, span)), (span, attribute)
         for column, name in ((b.CHAIN, names[0]), (b.CHAIN_2, names[1])):
             assert tokens[row, column] == (-1 if name is None else CHAINS.index(name))
-        costs = [cost / b.COST_UNIT for cost in tokens[row, [b.BUILD_COST, b.SKIP_COST, b.SECOND_COST, b.OTHER_COST]].tolist()]
-        assert costs == pytest.approx([0.5 * cost for cost in paid(beliefs, span)], abs=0.501 / b.COST_UNIT)
-        assert tokens[row, b.DECISION] == decided(beliefs, span, 0.9)
+        costs = [
+            cost / b.COST_UNIT
+            for cost in tokens[row, [b.BUILD_COST, b.SKIP_COST, b.SECOND_COST, b.OTHER_COST]].tolist()
+        ]
+        assert costs == pytest.approx([0.5 * cost for cost in costs_of(marginals, span)], abs=0.501 / b.COST_UNIT)
+        assert tokens[row, b.DECISION] == decision(marginals, span, 0.9)
     for i in range(n):
-        skipped = sum(paid(beliefs, span)[1] for span in spans if span[0] == i)
+        skipped = sum(costs_of(marginals, span)[1] for span in spans if span[0] == i)
         own = tokens[tokens[i, b.FIRST_SPAN] : tokens[i, b.LAST_SPAN], b.SKIP_COST]
         assert tokens[i, b.TOTAL_SKIP_COST] == own.sum()
         assert tokens[i, b.TOTAL_SKIP_COST] / b.COST_UNIT == pytest.approx(0.5 * skipped, abs=len(spans) / b.COST_UNIT)
@@ -139,32 +142,32 @@ def test_the_matrix_has_tokens_and_what_is_believed_of_spans(n):
 
 def test_a_batch_has_the_matrices_of_its_sentences():
     rng = random.Random("batch")
-    columns, beliefs = [], []
+    columns, marginals = [], []
     for n in (3, 1, 9, 2):
         columns.append(lexicon().encode(*sentence(rng, n)))
-        beliefs.append(as_arrays(random_beliefs(rng, n, share=0.0 if n == 2 else 0.6)))
-    firsts = np.cumsum([0, *map(len, columns)])
-    tokens, rows = batch_with_marginals(np.concatenate(columns), firsts, *concatenate_marginals(beliefs), 0.5, 0.9)
-    for s, (own, believed) in enumerate(zip(columns, beliefs, strict=True)):
-        assert tokens[rows[s] : rows[s + 1]].tolist() == with_marginals(own, believed, 0.5, 0.9).tolist()
+        marginals.append(as_arrays(random_marginals(rng, n, share=0.0 if n == 2 else 0.6)))
+    offsets = np.cumsum([0, *map(len, columns)])
+    tokens, rows = batch_with_marginals(np.concatenate(columns), offsets, *concatenate_marginals(marginals), 0.5, 0.9)
+    for s, (own, given) in enumerate(zip(columns, marginals, strict=True)):
+        assert tokens[rows[s] : rows[s + 1]].tolist() == with_marginals(own, given, 0.5, 0.9).tolist()
     assert rows[-1] == len(tokens)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_atoms_of_beliefs_are_those_of_the_table(strategy):
-    rng = random.Random(f"beliefs {strategy}")
+def test_atoms_of_marginals_are_those_of_the_table(strategy):
+    rng = random.Random(f"marginals {strategy}")
     table, words = templates("standard_read"), lexicon()
     rules = Rules(strategy, words.labels.strings, COLLINS, 4, True)
     atoms, parts = collecting(table, words, 16)
     runner = replayer(rules, words, table, atoms, parts)
     seen = set()
     for tree in gold_trees(rng, words, (1, 4) if SLOW else (1, 2, 5, 9), 5):
-        plain, beliefs = gold(words, tree, strategy), random_beliefs(rng, len(tree.words))
-        tokens = with_marginals(plain.tokens, as_arrays(beliefs))
+        plain, marginals = gold(words, tree, strategy), random_marginals(rng, len(tree.words))
+        tokens = with_marginals(plain.tokens, as_arrays(marginals))
         derivation = Derivation(tokens, plain.actions, ready=plain.ready)
         indptr, flat, right, numbers, flags = (a.copy() for a in runner.run(derivation))
-        read = reader(rules, words, table, tree.words, tree.tags)
-        read.beliefs = beliefs
+        read = atom_reader(rules, words, table, tree.words, tree.tags)
+        read.marginals = marginals
         names, at = named(words, table, atoms, parts), 0
         with_windows = set()
         for step, state, i, j, shift in replayed(rules, words, tree, derivation.actions):
@@ -179,14 +182,14 @@ def test_atoms_of_beliefs_are_those_of_the_table(strategy):
             if shift:
                 assert step not in with_windows, "a shift is left out only where it is all that is left"
                 continue
-            assert span not in beliefs.spans, "a window is left out only where nobody believes in it"
+            assert span not in marginals.spans, "a window is left out only if its span has no marginal"
         assert at == len(numbers), "each row has the atoms of one of the windows, in their order"
         assert (right[flags == 1] >= -1).all()
     assert {name.split(":")[1].split()[0] for name in seen} == {"window", "with", "of"}
 
 
-@pytest.mark.parametrize("sure", [1.0, 0.7])
-def test_a_reader_leaves_windows_and_labels(sure):
+@pytest.mark.parametrize("threshold", [1.0, 0.7])
+def test_marginals_prune_windows_and_labels(threshold):
     rng = random.Random(3)
     words, left = lexicon(), callable_from_python(pruning.prune_by_marginals)
     table = np.random.default_rng(3).integers(0, 16, (2, pruning.LEVELS, len(CHAINS) + 1)).astype(np.uint64)
@@ -200,21 +203,21 @@ def test_a_reader_leaves_windows_and_labels(sure):
     for turn in range(12 if SLOW else 80):
         n = rng.choice([1, 2, 4, 6])
         text, tags = sentence(rng, n)
-        beliefs = random_beliefs(rng, n)
+        marginals = random_marginals(rng, n)
         rules = Rules("shift_reduce", words.labels.strings, COLLINS, 4, True)
         state = KernelState.start(rules, words, text, tags, 4)
-        tokens = with_marginals(state.tokens, as_arrays(beliefs), commit_threshold=sure)
+        tokens = with_marginals(state.tokens, as_arrays(marginals), commit_threshold=threshold)
         for _ in range(turn % (2 * n)):
             options = [one for one in state.candidates() if one[2] != "TOP"]
             if options:
                 state.apply(*rng.choice(options))
-        room = np.zeros((2, 64), dtype=np.int32)
+        workspace = np.zeros((2, 64), dtype=np.int32)
         windows = state.windows()
         for at, (i, j) in enumerate(windows):
-            room[:, at] = i + state.low, j + state.low
+            workspace[:, at] = i + state.low, j + state.low
         labels = np.zeros(64, dtype=np.uint64)
         count, likely, taken = left(
-            state.grammar, table, tokens, state.nodes, state.frontier, state.low, state.size, *room, len(windows),
+            state.grammar, table, tokens, state.nodes, state.frontier, state.low, state.size, *workspace, len(windows),
             labels,
         )  # fmt: skip
         expected, wanted, seen_likely = [], False, False
@@ -222,18 +225,18 @@ def test_a_reader_leaves_windows_and_labels(sure):
         for i, j in windows:
             first, last = (state.nodes.item[state.frontier[state.low + at]] for at in (i, j - 1))
             span = int(first["start"]), int(last["end"])
-            belief = beliefs.spans.get(span)
+            marginal = marginals.spans.get(span)
             allowed = {name for a, c, name in legal if (a, c) == (i, j)}
             found, there = allowed & {"TOP"}, False
-            if belief is not None:
+            if marginal is not None:
                 unary = int(j - i == 1 and first["first"] >= 0)
-                names, chance = belief[1], belief[2][0]
+                names, chance = marginal[1], marginal[2][0]
                 chain = CHAINS.index(names[0])
                 level = (chance >= 0.5) + (chance >= 0.98)
                 bits = int(table[unary, level, chain])
                 if level < 2:
                     bits |= int(table[unary, 3, CHAINS.index(names[1]) if len(names) > 1 else len(CHAINS)])
-                says = 0 if sure == 1 else decided(beliefs, span, sure)
+                says = 0 if threshold == 1 else decision(marginals, span, threshold)
                 there = says == 1 and table[0, pruning.NAMED, chain] > 0
                 if there:
                     bits = int(table[unary, pruning.NAMED, chain])
@@ -242,34 +245,36 @@ def test_a_reader_leaves_windows_and_labels(sure):
                 found |= {name for at, name in enumerate(words.labels) if bits >> at & 1 and name != "TOP"} & allowed
             if found:
                 expected.append((i, j, found))
-                seen_likely |= belief is not None and belief[0] >= 0.5 and (j - i > 1 or first["first"] < 0)
+                seen_likely |= marginal is not None and marginal[0] >= 0.5 and (j - i > 1 or first["first"] < 0)
                 if there and len(expected) == len(found) == 1:
                     wanted = True
                     break
         got = [
             (int(i) - state.low, int(j) - state.low, {words.labels[at] for at in range(4) if int(bits) >> at & 1})
-            for i, j, bits in zip(*room[:, :count], labels[:count], strict=True)
+            for i, j, bits in zip(*workspace[:, :count], labels[:count], strict=True)
         ]
         assert (got, likely, taken) == (expected, seen_likely, wanted)
         verdicts.add((bool(taken), bool(got)))
         dropped += len(windows) - count
         kept_labels += sum(len(one[2]) for one in got)
     assert dropped and kept_labels
-    assert ((True, True) in verdicts) == (sure < 1) and {(False, True), (False, False)} <= verdicts
+    assert ((True, True) in verdicts) == (threshold < 1) and {(False, True), (False, False)} <= verdicts
 
 
-def test_what_the_search_pays():
-    """A tree's constituents that are less likely than not, what it lacks that is likelier, labels of other chains."""
+def test_costs_of_built_skipped_and_relabelled_constituents():
+    """Costs of constituents less likely than not, of likelier ones missing in the tree, of labels of other chains."""
     rng, words = random.Random(5), lexicon()
-    built, skipped, label = (callable_from_python(k) for k in (pruning.build_cost, pruning.skip_cost, pruning.label_cost))
+    built, skipped, label = (
+        callable_from_python(k) for k in (pruning.build_cost, pruning.skip_cost, pruning.label_cost)
+    )
     table = np.random.default_rng(5).integers(0, 16, (2, pruning.LEVELS, len(CHAINS) + 1)).astype(np.uint64)
     total = 0.0
     for n in (1, 3, 6, *(1, 2) * 6):
         text, tags = sentence(rng, n)
-        beliefs = random_beliefs(rng, n, 0.9)
+        marginals = random_marginals(rng, n, 0.9)
         rules = Rules("shift_reduce", words.labels.strings, COLLINS, 4, True)
         state = KernelState.start(rules, words, text, tags, 4)
-        tokens = with_marginals(state.tokens, as_arrays(beliefs), marginal_weight=1.0)
+        tokens = with_marginals(state.tokens, as_arrays(marginals), marginal_weight=1.0)
         has: set[tuple[int, int]] = set()
         for _ in range(4 * n):
             options = [one for one in state.candidates() if one[2] not in ("TOP",)]
@@ -283,19 +288,19 @@ def test_what_the_search_pays():
                 if state.cursor < state.size:
                     node = int(state.frontier[state.cursor])
                     start = int(state.nodes.item[node]["start"])
-                    lacks = sum(paid(beliefs, s)[1] for s in beliefs.spans if s[0] == start and s not in has)
+                    lacks = sum(costs_of(marginals, s)[1] for s in marginals.spans if s[0] == start and s not in has)
                     assert skipped(tokens, state.nodes, node) == pytest.approx(lacks, abs=0.02)
             else:
                 there = j - i == 1 and first["first"] >= 0
-                cost = math.log(0.998 / 0.002) if span not in beliefs.spans else paid(beliefs, span)[0]
+                cost = math.log(0.998 / 0.002) if span not in marginals.spans else costs_of(marginals, span)[0]
                 got = built(tokens, state.nodes, state.frontier, *at)
                 assert got == pytest.approx(0.0 if there else cost, abs=0.01)
                 number, extra = words.labels.id_of(name), 0.0
-                if span in beliefs.spans:
-                    main = [int(table[int(there), pruning.MAIN, CHAINS.index(c)]) for c in beliefs.spans[span][1]]
+                if span in marginals.spans:
+                    main = [int(table[int(there), pruning.MAIN, CHAINS.index(c)]) for c in marginals.spans[span][1]]
                     main += [int(table[int(there), pruning.MAIN, len(CHAINS)])] * (2 - len(main))
                     if not main[0] >> number & 1:
-                        extra = paid(beliefs, span)[2 if main[1] >> number & 1 else 3]
+                        extra = costs_of(marginals, span)[2 if main[1] >> number & 1 else 3]
                 assert label(table, tokens, state.nodes, state.frontier, *at, number) == pytest.approx(extra, abs=0.01)
                 total += extra + got
                 has.add(span)
@@ -303,7 +308,7 @@ def test_what_the_search_pays():
     assert total > 1
 
 
-def test_the_labels_that_trees_have_under_a_chain_are_left():
+def test_labels_that_trees_have_under_a_chain_are_not_pruned():
     words = lexicon()
     tree = Tree(["a", "b"], ["NN", "NN"], ["TOP", "VP", "NP"], [0, 0, 0], [2, 2, 2])
     one = lambda chance, chains: SpanMarginals(  # noqa: E731
@@ -315,8 +320,8 @@ def test_the_labels_that_trees_have_under_a_chain_are_left():
         words.labels[at] for at in range(4) if int(table[unary, level, chain]) >> at & 1
     }
     assert left(1, 2, 3) == {"VP"} and left(0, 2, 3) == {"VP", "NP"}, "VP is named by the chain, NP was seen below it"
-    assert left(0, 0, 4) == {"NP", "PP"} and left(0, 3, 4) == {"NP", "PP"}, "of what was not seen, what the name says"
-    assert not table[:, [pruning.NAMED, pruning.PASSED]].any(), "twice is too few to tell"
+    assert left(0, 0, 4) == {"NP", "PP"} and left(0, 3, 4) == {"NP", "PP"}, "an unseen chain has the labels of its name"
+    assert not table[:, [pruning.NAMED, pruning.PASSED]].any(), "twice is too few to decide"
     assert left(1, pruning.MAIN, 3) == {"VP"} and left(0, pruning.MAIN, 4) == {"NP", "PP"}
     unsure = label_table(words, [tree] * times, [one(0.3, (4, 3))] * times)
     assert int(unsure[1, 0, 4]) >> words.labels.id_of("VP") & 1
@@ -337,9 +342,13 @@ def test_the_labels_that_trees_have_under_a_chain_are_left():
         label_table(many, [], [])
 
 
-def test_what_is_scored_over_a_window():
-    """What the reader leaves it, and TOP where one item is left, of which either may be nothing."""
-    words, want, bit = lexicon(), callable_from_python(pruning.mark_wanted_labels), {name: 1 << at for at, name in enumerate(LABELS)}
+def test_labels_that_are_scored_for_a_window():
+    """Labels left by the marginals, and TOP where one item is left; either can be empty."""
+    words, want, bit = (
+        lexicon(),
+        callable_from_python(pruning.mark_wanted_labels),
+        {name: 1 << at for at, name in enumerate(LABELS)},
+    )
     table = np.zeros((2, pruning.LEVELS, len(CHAINS) + 1), np.uint64)
     table[0, :, 1], table[1, :, 1] = bit["NP"] | bit["PP"], bit["VP"]
     for n, span, label, labels in (
@@ -348,8 +357,8 @@ def test_what_is_scored_over_a_window():
     ):  # fmt: skip
         rules = Rules("shift_reduce", words.labels.strings, COLLINS, 4, True)
         state = KernelState.start(rules, words, ("cat",) * n, ("NN",) * n, 4)
-        believed = {(0, n): (0.9, ("NP", "VP"), (0.6, 0.3))} if label else {}
-        tokens = with_marginals(state.tokens, as_arrays(slow.SpanMarginals(believed)))
+        given = {(0, n): (0.9, ("NP", "VP"), (0.6, 0.3))} if label else {}
+        tokens = with_marginals(state.tokens, as_arrays(slow.SpanMarginals(given)))
         if label == "NP over NP":
             state.apply(0, 1, "*shift*")
             state.apply(0, 1, "NP")
@@ -359,8 +368,8 @@ def test_what_is_scored_over_a_window():
         assert {name for name, seen in zip(LABELS, wanted, strict=True) if seen} == labels
 
 
-def test_an_item_behind_the_first_is_one_item_too():
-    """The labels over a constituent that is there already are those of a chain, wherever it stands."""
+def test_a_single_item_after_the_first_has_unary_labels():
+    """The labels over an existing constituent are those of a chain, wherever it is."""
     words, want = lexicon(), callable_from_python(pruning.mark_wanted_labels)
     table = np.zeros((2, pruning.LEVELS, len(CHAINS) + 1), np.uint64)
     table[0, :, 1], table[1, :, 1] = 1, 2
@@ -377,16 +386,16 @@ def test_an_item_behind_the_first_is_one_item_too():
 
 
 def test_levels_of_probabilities():
-    """Unlikely below a half, all but certain from 0.98 on."""
+    """Unlikely below 0.5, nearly certain from 0.98."""
     level, bin_of_kernel = callable_from_python(pruning.confidence_level), callable_from_python(b.probability_bin)
     for probability, expected in ((0.0, 0), (0.49, 0), (0.5, 1), (0.96, 1), (0.979, 1), (0.98, 2), (0.999, 2)):
         assert level(bin_of_kernel(probability)) == expected
 
 
 @pytest.mark.parametrize("budget", [0, 200])
-def test_what_a_reader_is_sure_of_is_built_without_a_score(budget):
-    """A shift is taken where nothing else is left, a window where it is the only one and the reader sure of its label;
-    what is in doubt is scored."""
+def test_confident_constituents_are_built_without_a_score(budget):
+    """A shift is taken if nothing else is left, a window if it is the only one and its label is above the threshold;
+    everything else is scored."""
     words, n = lexicon(), 4
     table = np.full((2, pruning.LEVELS, len(CHAINS) + 1), 7, np.uint64)
     table[:, pruning.NAMED :] = 0
@@ -398,7 +407,9 @@ def test_what_a_reader_is_sure_of_is_built_without_a_score(budget):
     for doubtful in (None, *tree):
         spans = {span: (0.7 if span == doubtful else 0.999, ("NP",), (0.6, 0.0)) for span in tree}
         spans.update({span: (0.999, ("NP",), (0.999, 0.0)) for span in tree if span != doubtful})
-        tokens = with_marginals(words.encode(text, tags), as_arrays(slow.SpanMarginals(spans)), marginal_weight=1.0, commit_threshold=0.9)
+        tokens = with_marginals(
+            words.encode(text, tags), as_arrays(slow.SpanMarginals(spans)), marginal_weight=1.0, commit_threshold=0.9
+        )
         parses = parser._search_all(tokens, np.array([0, len(tokens)]), np.array([0, n]), [budget], parser.settings)
         assert STATUSES[parses.statuses[0]] != "fallback"
         if doubtful is None:
@@ -406,21 +417,25 @@ def test_what_a_reader_is_sure_of_is_built_without_a_score(budget):
         assert (parses.counts[0, 1] == 0) == (doubtful is None)
 
 
-def test_constraints_beside_beliefs():
-    """The search obeys them, and comes to an end, whatever the reader believes."""
+def test_constraints_hold_whatever_the_marginals():
+    """The search satisfies the constraints and terminates, whatever the marginals."""
     words, rng = lexicon(), random.Random(8)
     everything = np.full((2, pruning.LEVELS, len(CHAINS) + 1), 15, np.uint64)
     everything[:, pruning.NAMED :] = 0
     model = untrained_model(words, templates("every_kind"), COLLINS, "shift_reduce", 4, ())
     parser = DtreeParser(replace(model, labels=everything), SearchSettings(budget=0))
     cases = ((2, "0 2 NP"), (3, "1 3|0 3 !NP"), (4, "0 2 VP|2 4 PP|0 4 !NP"), (5, "1 4|2 4 PP"), (2, "1 2 NP"))
-    for (n, texts), mass in itertools.product(cases, (0.6, 0.01)):
+    for (n, texts), span_prob in itertools.product(cases, (0.6, 0.01)):
         text, tags = sentence(rng, n)
         wanted = Constraints(
             Constraint(int(i), int(j), *read_label(label[0] if label else ""))
             for i, j, *label in (one.split() for one in texts.split("|"))
         )
-        spans = {(i, j): (mass, ("NP", "VP"), (0.7 * mass, 0.1 * mass)) for i in range(n) for j in range(i + 1, n + 1)}
+        spans = {
+            (i, j): (span_prob, ("NP", "VP"), (0.7 * span_prob, 0.1 * span_prob))
+            for i in range(n)
+            for j in range(i + 1, n + 1)
+        }
         tokens = with_marginals(words.encode(text, tags), as_arrays(slow.SpanMarginals(spans)))
         ends, rows = (np.array([0, len(tokens)]), np.array([0, n])), constraint_rows(wanted, parser.labels)
         parses = parser._search_all(tokens, *ends, [0], parser.settings, constraints=rows)

@@ -1,4 +1,4 @@
-"""Bare tokens of long sentences: pieces are what the kernel takes up by itself, and nothing else is touched."""
+"""Attaching tokens in long sentences: each piece as by the kernel, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from spacy_dtparse.model.span.model import AttachTables
 from spacy_dtparse.parsers.span import attach
 from spacy_dtparse.parsers.span.attach import attach_in_pieces
 from tests.unit.kernels.harness import KERNEL_MARKS, SLOW
-from tests.unit.kernels.span import test_whole as kernel_cases
+from tests.unit.kernels.span import test_attach as kernel_cases
 
 pytestmark = KERNEL_MARKS
 
@@ -20,8 +20,8 @@ def pieces_of(items, costs, tags, never, one_root: bool, candidates):
     spans = np.array([candidate[:2] for candidate in candidates], dtype=np.int32).reshape(-1, 2)
     posteriors = np.array([candidate[2] for candidate in candidates], dtype=np.float64)
     logs = np.full((len(candidates), n_chains), -np.inf, dtype=np.float32)
-    for row, (*_, told) in enumerate(candidates):
-        for chain, log in told.items():
+    for row, (*_, chain_logs) in enumerate(candidates):
+        for chain, log in chain_logs.items():
             logs[row, kernel_cases.NUMBERS.index(chain)] = log
     rows = np.array(items, dtype=np.int32).reshape(-1, 3)
     found, found_costs = attach_in_pieces(
@@ -63,7 +63,7 @@ def test_pieces_are_whole_children_and_short(monkeypatch: pytest.MonkeyPatch) ->
             assert piece.parent == (between[-1] if between else -1), "the closest that is longer"
 
 
-def test_what_pieces_take_up_nests_and_crosses_no_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_constituents_attached_in_pieces_nest_and_cross_no_piece(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attach, "PIECE", 3)
     added = 0
     for seed in range(10 if SLOW else 100):

@@ -1,4 +1,4 @@
-"""Parsers whose bytes stay in the file."""
+"""Parsers whose bytes are read from their file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_bytes_are_read_again(tmp_path: Path) -> None:
     assert pickle.loads(pickle.dumps(parser)).parse(*SENTENCES[0]) == parser.parse(*SENTENCES[0])
 
 
-def test_another_file_in_its_place_is_noticed(tmp_path: Path) -> None:
+def test_a_replaced_file_is_detected(tmp_path: Path) -> None:
     parser, file = SpanParser(random_model()), tmp_path / "model"
     parser.to_disk(file)
     parser.mmap_model(file)
@@ -42,7 +42,7 @@ def test_another_file_in_its_place_is_noticed(tmp_path: Path) -> None:
         parser.to_bytes()
 
 
-def test_the_reader_s_bytes_are_in_the_file_of_the_trees() -> None:
+def test_the_span_models_bytes_are_in_the_file_of_the_trees() -> None:
     path = Path(embedded_model("en_dtparse"))
     plain, parser = load_parser(path), load_parser(path)
     assert isinstance(plain, DtreeParser) and isinstance(parser, DtreeParser)

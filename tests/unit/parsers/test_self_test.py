@@ -34,7 +34,7 @@ OTHER_SETTINGS = {
 
 @cache
 def parser_of(kind: Any) -> StoredParser:
-    """A small parser of each kind (trees have tests of their own in test_bundle)."""
+    """A small parser of each kind (boosted trees have separate tests in test_bundle)."""
     model: Any = {
         SpanParser: lambda: span_models.random_model(2),
         PcfgParser: test_pcfg.model,
@@ -45,10 +45,12 @@ def parser_of(kind: Any) -> StoredParser:
 
 
 @pytest.mark.parametrize("kind", OTHER_SETTINGS)
-def test_a_wrong_proof_is_refused(kind: Any) -> None:
+def test_a_wrong_golden_parse_is_refused(kind: Any) -> None:
     data = parser_of(kind).to_bytes()
     meta, _ = container_from_bytes(data, container_kind(data))
-    assert len(meta["proofs"]) == len(SELF_TEST_SENTENCES) + 1 and meta["proofs"] == parser_of(kind).make_golden_parses()
+    assert (
+        len(meta["proofs"]) == len(SELF_TEST_SENTENCES) + 1 and meta["proofs"] == parser_of(kind).make_golden_parses()
+    )
     kind.from_bytes(data, OTHER_SETTINGS[kind])  # whatever the settings
     name = next(name for name in meta["proofs"][2] if name not in ("words", "tags"))
     numbers = meta["proofs"][2][name]
@@ -60,20 +62,20 @@ def test_a_wrong_proof_is_refused(kind: Any) -> None:
         ({"words": [1] * len(meta["proofs"][2]["tags"])}, r"proofs\[2\].words\[0\] is 1; it must be a text"),
         ({"tags": 7}, r"proofs\[2\].tags is 7; it must be a list"),
     ):
-        proofs = [dict(proof) for proof in meta["proofs"]]
-        proofs[2].update(change)
-        refuses(kind.from_bytes, data, {"proofs": proofs}, message)
+        golden_parses = [dict(golden_parse) for golden_parse in meta["proofs"]]
+        golden_parses[2].update(change)
+        refuses(kind.from_bytes, data, {"proofs": golden_parses}, message)
     refuses(kind.from_bytes, data, {"proofs": [3]}, r"proofs\[0\] is 3; it must be a dict")
 
 
 @pytest.mark.parametrize("kind", OTHER_SETTINGS)
-def test_a_file_without_proofs_is_refused(kind: Any) -> None:
+def test_a_file_without_golden_parses_is_refused(kind: Any) -> None:
     data = parser_of(kind).to_bytes()
     refuses(kind.from_bytes, data, {"proofs": GONE}, "lacks 'proofs'")
     refuses(kind.from_bytes, data, {"proofs": []}, "the model has no self-test")
 
 
-def test_tags_are_those_that_the_model_knows() -> None:
+def test_tags_are_those_of_the_model() -> None:
     pairs = list(self_test_sentences(["été", "ville"], ["NOUN", "VERB", ","]))
     assert len(pairs) == len(SELF_TEST_SENTENCES) + 1 and pairs[-1][0].count("ville") == 4
     for words, tags in pairs:

@@ -1,4 +1,4 @@
-"""What every parser that reads spines refuses."""
+"""Input that every parser with supertags refuses."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import pytest
 from spacy_dtparse.errors import ConfigError, DtparseError
 
 NO_BETAS: list[Any] = [0.1, "0.1", [1.1], [-0.1], [math.nan], [True], ["0.1"], {0.1}, 3]
-"""What is no list of shares."""
+"""Values that are no list of fractions."""
 ODD: list[Any] = [
     [("NP",)], ["NP"], [("NP", "likely")], [(None, 1.0)], [("NP", -0.1)], [("NP", math.nan)], None, 3, "NP",
 ]  # fmt: skip
-"""What no word can be offered."""
+"""Values that are no supertags of a word."""
 
 
-def refuses_bad_offers(parser: Any) -> None:
+def refuses_bad_supertags(parser: Any) -> None:
     for number in (1, 3):
         with pytest.raises(DtparseError, match=f"2 words but spines for {number}; give spines for every word, or none"):
             parser.parse(["a", "b"], ["DT", "NN"], [[("-", 1.0)]] * number)

@@ -1,4 +1,4 @@
-"""Sided spines: against recursion over every choice of heads, as text, and back to trees without brackets."""
+"""Directional spines: against recursion over every choice of heads, as text, and back to trees without brackets."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ Heads = Callable[[list], list[int]]
 
 
 def analyses(node, heads: Heads, top: bool = True) -> list[tuple[list[DirectionalSpine], int]]:
-    """Sided spines of a nested tree for each choice of heads, with the place of the head among them, by recursion.
+    """Directional spines of a nested tree for each choice of heads, with the index of its head, by recursion.
 
-    The place of what has no parent yet is that of an only child of the root.
+    The position of a node without a parent so far is that of an only child of the root.
     """
     if isinstance(node, tuple):
         return [([DirectionalSpine((), (), ROOT)], 0)]
@@ -84,7 +84,7 @@ def pieces(n: int, chain: int, left: int | None = None) -> Iterator:
 
 
 def partings(n: int, chain: int) -> Iterator[tuple]:
-    """Every sequence of pieces over n words; of several words not one piece alone, which `pieces` would repeat."""
+    """Every sequence of pieces over n words; for several words at least two pieces, since `pieces` has the rest."""
     for size in range(1, n):
         for first in pieces(size, chain):
             for rest in (*partings(n - size, chain), *((last,) for last in pieces(n - size, chain))):
@@ -104,7 +104,7 @@ def back(words, tags, spines) -> Tree | None:
 
 
 @pytest.mark.parametrize(("n", "chain"), [(1, 3), (2, 2), (3, 1), (4, 1)])
-def test_no_two_trees_have_the_same_sided_spines(n, chain):
+def test_no_two_trees_have_the_same_directional_spines(n, chain):
     """By enumeration of the trees over a few words and of all their heads; and each tree comes back."""
     trees: dict[tuple, Tree] = {}
     nested = list(trees_over(n, chain))
@@ -118,8 +118,8 @@ def test_no_two_trees_have_the_same_sided_spines(n, chain):
 
 
 @pytest.mark.parametrize(("n", "longest"), [(1, 3), (2, 2), (3, 1)])
-def test_nothing_else_is_taken_for_sided_spines(n, longest):
-    """Of all spines that can be written, those and only those of some tree give a tree: that tree."""
+def test_nothing_else_is_accepted_as_directional_spines(n, longest):
+    """Among all sequences of spines, exactly those of some tree give a tree: that tree."""
     words, tags = ["w"] * n, ["T"] * n
     trees = {}
     for one in trees_over(n, longest):
@@ -151,7 +151,7 @@ def test_nothing_else_is_taken_for_sided_spines(n, longest):
         ("(TOP (NP (DT a) (JJ b) (NN c) (NN d)))", "(- |- |- .NP<"),
     ],
 )
-def test_sided_spines_of_a_tree(text, expected):
+def test_directional_spines_of_a_tree(text, expected):
     tree = parse_tree(text)
     expected = {CAT: "(- (NP< .VP>+S<> )PP> )NP )-"}.get(text, expected)
     assert " ".join(map(format_directional, directional_spines(tree))) == expected
@@ -160,7 +160,7 @@ def test_sided_spines_of_a_tree(text, expected):
 
 @pytest.mark.parametrize("rules", [COLLINS, LEFTMOST], ids=["collins", "leftmost"])
 def test_random_trees(rules):
-    """Unary chains, repeated labels, several children of the root: as the recursive twin has it, and back."""
+    """Unary chains, repeated labels, several children of the root: as in the recursive reference, and back."""
     rng, several = random.Random(7), 0
     for _ in range(400):
         nested = naive.random_nested(rng, rng.randint(1, 12))
@@ -175,7 +175,11 @@ def test_the_sample_treebank():
     for part in ("train", "dev"):
         for tree in read_trees(Path(SAMPLE) / f"{part}.mrg"):
             for one in (tree, Recipe.PLAIN.apply(tree), Recipe.TM2006.apply(tree)):
-                assert round_trip_problem(one, directional=True) == "" == round_trip_problem(one, LEFTMOST, directional=True)
+                assert (
+                    round_trip_problem(one, directional=True)
+                    == ""
+                    == round_trip_problem(one, LEFTMOST, directional=True)
+                )
 
 
 def test_deep_trees():
@@ -209,7 +213,7 @@ def test_another_root():
         (".NP< )-", "no constituent begins with the first token"),
     ],
 )
-def test_what_is_no_tree(given, message):
+def test_spines_of_no_tree_are_refused(given, message):
     spines = [parse_directional(text) for text in given.split()]
     if message is None:
         assert directional_spines(tree_from_directional("ab", "XY", spines), LEFTMOST) == spines
@@ -219,7 +223,7 @@ def test_what_is_no_tree(given, message):
 
 
 @pytest.mark.parametrize("wrong", [(("A",), (), ROOT), (("A",), (4,), ROOT), ((), (), 4), ((), (), -1), ((), (0,), 0)])
-def test_what_is_no_sided_spine(wrong):
+def test_invalid_directional_spines_are_refused(wrong):
     for use in (format_directional, lambda spine: tree_from_directional("a", "X", [spine])):
         message = "is not a directional spine; give labels, as many sides from 0 to 3, and a po"
         with pytest.raises(TreeError, match=message):
@@ -231,7 +235,7 @@ def test_no_token():
         tree_from_directional([], [], [])
 
 
-def test_written_sided_spines():
+def test_formatted_directional_spines():
     for spine in (
         DirectionalSpine((), (), INNER),
         DirectionalSpine(("NP",), (0,), FIRST),
