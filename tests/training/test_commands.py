@@ -85,7 +85,7 @@ def test_convert_cleans(bank):
     assert (bank / "clean" / "tiny" / "dev.spacy").is_file()
 
 
-def test_fit_writes_a_model_with_its_provenance(bank):
+def test_train_boosted_writes_a_model_with_its_provenance(bank):
     parser = load_parser(bank / "tiny.model")
     result = parser.parse(("The", "cat", "slept", "."), ("DT", "NN", "VBD", "."))
     assert result.tree.labels[:3] == ("TOP", "S", "NP")
@@ -96,7 +96,7 @@ def test_fit_writes_a_model_with_its_provenance(bank):
     assert str(bank) not in json.dumps(parser.meta), "no path of this machine in a model"
 
 
-def test_fit_goes_on_where_it_stopped(bank, capsys):
+def test_train_boosted_resumes(bank, capsys):
     """A finished run is not done again; the same command gives the same bytes."""
     before = (bank / "tiny.model").read_bytes()
     log = (bank / "work" / "path" / "log.jsonl").read_text()
@@ -107,7 +107,7 @@ def test_fit_goes_on_where_it_stopped(bank, capsys):
     assert "give the same ones to resume" in capsys.readouterr().err
 
 
-def test_verify_reads_what_is_not_listed(bank, capsys):
+def test_verify_reads_unlisted_files(bank, capsys):
     assert main(["verify", str(bank), "tiny"]) == 0
     assert "tiny/train.mrg: 20 trees, readable; no checksum" in capsys.readouterr().out
     assert main(["verify", str(bank), "craft"]) == 1
@@ -301,7 +301,7 @@ def test_every_command_has_an_example(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["--help"])
     shown = capsys.readouterr().out
-    assert ended.value.code == 0 and "Parsers:\n\n  span " in shown
+    assert ended.value.code == 0 and "Parsers:\n\n  train-span " in shown
     for words in examples:
         assert f"  {words[0]} " in shown and f"      $ python -m training {words[0]} " in shown
 

@@ -187,7 +187,7 @@ def test_jackknifed_files_and_resuming(
     assert len(calls) == 7
 
 
-def test_final_pipeline_is_what_spacy_loads(treebanks: list[Treebank], tmp_path: Path) -> None:
+def test_spacy_loads_the_final_pipeline(treebanks: list[Treebank], tmp_path: Path) -> None:
     augment = AugmentConfig(split_hyphens=0.3, drop_final=0.2, newline=0.2, wrapped=0.1)
     config = replace(SMALL, augment=augment, fit=replace(SMALL.fit, epochs=25))
     scores = train_final(treebanks, tmp_path / "model", tmp_path / "out", config, senter=True)
@@ -205,7 +205,7 @@ def test_final_pipeline_is_what_spacy_loads(treebanks: list[Treebank], tmp_path:
         assert [tuple(line.split()) for line in lines] == tag_lists(nlp, [s.words for s in treebank.dev])
 
 
-def test_training_goes_on_from_a_pipeline(treebanks: list[Treebank], tmp_path: Path) -> None:
+def test_training_continues_from_a_pipeline(treebanks: list[Treebank], tmp_path: Path) -> None:
     config = SMALL
     train_final(treebanks, tmp_path / "first", tmp_path / "out", config)
     still = replace(config, fit=replace(config.fit, epochs=0.01, learning_rate=1e-9))
@@ -287,7 +287,7 @@ def test_documents_cover_a_pass_and_mark_sentence_starts() -> None:
         assert [token.is_sent_start for token in example.reference] == [True, False, False] * copies
 
 
-def test_augmentation_does_what_it_says() -> None:
+def test_augmentation() -> None:
     assert sum(len(example) for example in _sample(replace(OFF, drop_final=1.0))) == 80
     for example in _sample(replace(OFF, newline=1.0)):
         spaces = [token for token in example.reference if token.is_space]

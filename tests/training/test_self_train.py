@@ -95,7 +95,7 @@ def test_keys_and_language():
     assert not is_language(["THE", "END", "."])
 
 
-def test_what_is_read_and_left_out(nlp, text, tmp_path):
+def test_sentences_read_and_left_out(nlp, text, tmp_path):
     (tmp_path / "dev.mrg").write_text(DEV)
     sentences, counts = read(nlp, text, max_words=10, exclude=(TreebankFile(tmp_path / "dev.mrg"),))
     assert counts[0]["name"] == "tiny" and counts[0]["paragraphs"] == 5
@@ -328,14 +328,14 @@ def test_the_commands(teacher, nlp, text, tmp_path, capsys):
     assert "| other, gold tags |" in capsys.readouterr().out and (students / "0.model").read_bytes() == model
     for extra, message in (
         (["--sizes", "0", "400"], "trees, not 400"),
-        (["--sizes", "4", "--teacher-weight", "0"], "the share is 0.0; it must be above 0"),
+        (["--sizes", "4", "--teacher-weight", "0"], "the teacher_weight is 0.0; it must be above 0"),
         (["--sizes", "4", "4"], "give different whole numbers from 0"),
     ):
         assert main([*compare, *extra]) == 1
         assert message in capsys.readouterr().err
 
 
-def test_weights_by_share(tmp_path):
+def test_weights_of_the_teachers_trees(tmp_path):
     from training.dtree.recipe import FitRecipe
     from training.self_train.students import Experiment
 

@@ -39,7 +39,7 @@ def test_settings_of_dataclasses():
         apply_field_settings(config, ["fit.epochs=3"], but=["fit"])
 
 
-def test_the_taggers_command_says_what_is_wrong(tmp_path, capsys):
+def test_the_taggers_command_reports_wrong_settings(tmp_path, capsys):
     (tmp_path / "bank").mkdir()
     for part in ("train", "dev"):
         (tmp_path / "bank" / f"{part}.mrg").write_text("(TOP (NP (NN cat)))\n")
@@ -48,7 +48,7 @@ def test_the_taggers_command_says_what_is_wrong(tmp_path, capsys):
     assert "fit.epochs=many: 'many' is no float" in capsys.readouterr().err
 
 
-def test_facts_are_printed_and_kept(tmp_path, capsys):
+def test_metrics_are_printed_and_logged(tmp_path, capsys):
     log_metrics(None, step="em", cycle=1, loss=1 / 3)
     for step in (1, 2):
         log_metrics(tmp_path / "new" / "log.jsonl", step=step)

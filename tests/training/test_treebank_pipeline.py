@@ -80,7 +80,7 @@ def test_options_without_dashes(capsys):
     assert "'nothing=1' is not NAME=VALUE with an option's name" in capsys.readouterr().err
 
 
-def test_a_former_name_of_a_command_is_answered_with_the_present_one(capsys):
+def test_a_former_name_of_a_command_is_answered_with_the_current_one(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["--verbose", "fit", "--out", "x"])
     assert ended.value.code == 2
@@ -106,7 +106,7 @@ def test_incompatible_options(tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_an_icelandic_treebank_goes_all_the_way(tmp_path, monkeypatch, capsys):
+def test_a_pipeline_of_an_icelandic_treebank(tmp_path, monkeypatch, capsys):
     treebank = tmp_path / "mine"
     treebank.mkdir()
     (treebank / "train.psd").write_text(icelandic(), encoding="utf8")

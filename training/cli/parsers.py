@@ -228,8 +228,8 @@ def retrain_window_filter(options: argparse.Namespace) -> None:
     if dev:
         held_out, _ = derivations_of(parser.model, read_files(dev))
         print("filter  margin  gold windows lost  windows scored")
-        for share, found in filter_losses(search.grammar, search.heads, held_out, window_filter).items():
-            print(f"{share:<6g}  {found['margin']:6.2f}  {found['lost']:17.3%}  {found['scored']:14.1%}")
+        for loss, found in filter_losses(search.grammar, search.heads, held_out, window_filter).items():
+            print(f"{loss:<6g}  {found['margin']:6.2f}  {found['lost']:17.3%}  {found['scored']:14.1%}")
     write_atomically(options.out, DtreeParser(replace(parser.model, window_filter=window_filter)).to_bytes())
     print(size(options.out))
 

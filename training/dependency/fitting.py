@@ -198,14 +198,14 @@ class _Stage:
         folds = short_block_folds(len(examples), self.options.folds)
         members = range(self.options.guide_members)
         keys = {fold: [(_GUIDE, self.index, fold, member) for member in members] for fold in np.unique(folds).tolist()}
-        list(self.learn([key for own in keys.values() for key in own], [fold for fold in keys for _ in members]))
+        list(self.learn([key for part in keys.values() for key in part], [fold for fold in keys for _ in members]))
         guides = [np.zeros(0, INDEX)] * len(examples)
-        for fold, own in keys.items():
-            mean = sum(members_weights(self.folder, own), np.zeros(self.n_features)) / len(own)
+        for fold, fold_keys in keys.items():
+            mean = sum(members_weights(self.folder, fold_keys), np.zeros(self.n_features)) / len(fold_keys)
             indices = np.flatnonzero(folds == fold).tolist()
             found = self.trees([examples[k] for k in indices], self.features.rows, self.features.weights(mean))
             for i, heads in zip(indices, found, strict=True):
                 guides[i] = heads
-        right = np.concatenate([heads[1:] == own.heads[1:] for heads, own in zip(guides, examples, strict=True)])
+        right = np.concatenate([heads[1:] == one.heads[1:] for heads, one in zip(guides, examples, strict=True)])
         self.log_metrics(stage=self.index, guides=len(guides), guides_uas=100 * int(right.sum()) / len(right))
         return guides

@@ -38,10 +38,10 @@ def _feature_range(ends, n, h, d):
 @inner_kernel
 def _prefer(features, ends, heads, found, d, amount, values):
     """Add `amount` to the values of the gold link's features, and subtract it from those of the predicted link."""
-    for h, share in ((heads[d], amount), (found[d], -amount)):
+    for h, change in ((heads[d], amount), (found[d], -amount)):
         first, end = _feature_range(ends, heads.shape[0] - 1, h, d)
         for k in range(first, end):
-            values[features[k]] += share
+            values[features[k]] += change
 
 
 @inner_kernel

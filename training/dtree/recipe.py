@@ -229,7 +229,7 @@ class FitRecipe(Settings):
         del data["path"]["learner"]
         return data
 
-    def facts(self) -> dict[str, Any]:
+    def conditions(self) -> dict[str, Any]:
         """The settings that affect the result of training, by stored names."""
         data = self.to_stored()
         for section, name in _RUN_ONLY_SETTINGS:

@@ -102,6 +102,6 @@ def adam_rows(table, gradients, means, squares, rows, learning_rate, beta1, beta
 
 @noalloc_kernel(fastmath=True)
 def update_mean(averages, values, fraction):
-    """Update running means: averages += share * (values - averages), flat float32 arrays."""
+    """Update running means: averages += fraction * (values - averages), flat float32 arrays."""
     for i in range(len(values)):
         averages[i] += fraction * (values[i] - averages[i])

@@ -85,7 +85,7 @@ def write_selection(silver_trees: SilverTreebank, selection: Selection, out: Pat
             "--keep-fraction or more text"
         )
     report = {
-        **silver_trees.facts,
+        **silver_trees.conditions,
         "sure": selection.keep_fraction,
         "least_sure": selection.min_confidence,
         "seed": selection.seed,

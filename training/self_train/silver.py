@@ -18,6 +18,7 @@ from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.parsers import ConstituentParser, load_parser, load_tagger
 from spacy_dtparse.parsers.dtree import DtreeParser
 from spacy_dtparse.parsers.pcfg import PcfgParser
+from spacy_dtparse.stored_names import from_stored
 from spacy_dtparse.trees import write_tree
 
 from ..data.reading import SentenceSelection, TaggedSentence, pipeline_metadata, read_sentences
@@ -48,7 +49,7 @@ class SilverParsing:
     """A parsing run: the source parser's model file, the texts, how to read them, and the working folder.
 
     `workdir`: a folder for `facts.json`, the tagged sentences and `chunks/`. `n_workers`: number of processes; 1: only
-    this one. `settings`: settings of the source parser, by name (plain data); {}: those of the model.
+    this one. `settings`: settings of the source parser, by stored name (plain data); {}: those of the model.
     `allow_unknown_confidence`: accept a source parser without confidence; `SilverTree.confidence` is then nan.
     `spines`: the model file of a supertagger whose spines the source parser uses, within the lowest of its `betas`.
     """
@@ -62,7 +63,7 @@ class SilverParsing:
     allow_unknown_confidence: bool = False
     spines: Path | None = None
 
-    def facts(self, nlp: Language) -> dict[str, Any]:
+    def conditions(self, nlp: Language) -> dict[str, Any]:
         """The conditions that determine the trees, as plain data. Raises TrainingDataError for unreadable files."""
         try:
             digest = file_digest(self.source_parser)
@@ -91,11 +92,11 @@ class SilverParsing:
 
 
 class SilverTreebank(NamedTuple):
-    """`sentences` and their silver `trees`; `facts`: the conditions of the run; `counts`: those of `read_sentences`."""
+    """`sentences` and their silver `trees`; `conditions`: those of the run; `counts`: those of `read_sentences`."""
 
     sentences: list[TaggedSentence]
     trees: list[SilverTree]
-    facts: dict[str, Any]
+    conditions: dict[str, Any]
     counts: list[dict[str, Any]]
 
 
@@ -126,11 +127,12 @@ def log_confidence(cost: float, n_words: int, cost_divisor: int = 1) -> float:
 
 @lru_cache(maxsize=1)
 def _load_source_parser(path: Path, settings: str) -> tuple[DtreeParser | PcfgParser, int]:
-    """Load the parser of a model file with settings in JSON; returns it with the divisor of its costs."""
+    """Load the parser of a model file with settings in JSON, by stored name; returns it with the divisor of its costs."""
     source_parser = load_parser(path)
     cost_divisor(source_parser)  # raises for others
     assert isinstance(source_parser, DtreeParser | PcfgParser)
-    return source_parser.with_settings(**json.loads(settings)), cost_divisor(source_parser)
+    changes = from_stored(type(source_parser.settings), json.loads(settings))
+    return source_parser.with_settings(**changes), cost_divisor(source_parser)
 
 
 _load_supertagger = lru_cache(maxsize=1)(load_tagger)
@@ -165,7 +167,7 @@ def parse_silver(parsing: SilverParsing, nlp: Language, log_line: LineLogger = p
 
 
 def _parse_silver(parsing: SilverParsing, nlp: Language, log_line: LineLogger) -> SilverTreebank:
-    conditions = json.loads(json.dumps(parsing.facts(nlp)))
+    conditions = json.loads(json.dumps(parsing.conditions(nlp)))
     _load_source_parser.cache_clear()
     _load_supertagger.cache_clear()
     _, divisor = _load_source_parser(parsing.source_parser, json.dumps(dict(parsing.settings)))

@@ -76,8 +76,8 @@ class Experiment:
             )
         weight = self.weight
         if weight is None:
-            own = sum(s.weight * len(s.tags) for s in read_files(self.train))
-            weight = round(min(1.0, self.teacher_weight * own / sum(len(s.tags) for s in sentences)), 6)
+            treebank_weight = sum(s.weight * len(s.tags) for s in read_files(self.train))
+            weight = round(min(1.0, self.teacher_weight * treebank_weight / sum(len(s.tags) for s in sentences)), 6)
         return [*self.train, replace(silver_trees, weight=weight)]
 
 
@@ -99,12 +99,12 @@ def run_experiment(experiment: Experiment, log_line: LineLogger = print) -> list
     files = {size: experiment.student_files(size) for size in experiment.sizes}
     results = []
     for size in experiment.sizes:
-        facts = json.loads(json.dumps(_conditions(experiment, files[size])))
+        conditions = json.loads(json.dumps(_conditions(experiment, files[size])))
         path = experiment.out / str(size) / RESULT
         result = read_result(path)
-        if result is None or result["facts"] != facts:
+        if result is None or result["facts"] != conditions:
             log_line(f"student with {size} silver trees")
-            result = {"size": size, "facts": facts, **_run_student(experiment, size, files[size], facts)}
+            result = {"size": size, "facts": conditions, **_run_student(experiment, size, files[size], conditions)}
             save_checkpoint(path, result)
         results.append(result)
         write_atomically(experiment.out / TABLE, students_table(results).encode())
@@ -114,7 +114,7 @@ def run_experiment(experiment: Experiment, log_line: LineLogger = print) -> list
 def _conditions(experiment: Experiment, files: Sequence[TreebankFile]) -> dict[str, Any]:
     """The conditions that determine a student and its scores."""
     return {
-        "recipe": experiment.recipe.facts(),
+        "recipe": experiment.recipe.conditions(),
         "minutes": experiment.minutes,
         "train": list(map(_file_conditions, files)),
         "dev": list(map(_file_conditions, experiment.dev)),
@@ -135,12 +135,12 @@ def _file_conditions(file: TreebankFile) -> dict[str, Any]:
 
 
 def _train_student(
-    experiment: Experiment, size: int, files: Sequence[TreebankFile], facts: dict[str, Any], model: Path
+    experiment: Experiment, size: int, files: Sequence[TreebankFile], conditions: dict[str, Any], model: Path
 ) -> dict[str, Any]:
     """Train (or finish) a student, unless it exists; returns the content of its trained.json."""
     folder = experiment.out / str(size)
     saved = read_result(folder / TRAINED)
-    if saved is not None and saved["facts"] == facts and model.is_file():
+    if saved is not None and saved["facts"] == conditions and model.is_file():
         return saved
     log_file = folder / "path" / LOG_FILE
     recipe = experiment.recipe
@@ -153,7 +153,7 @@ def _train_student(
         recipe, files, experiment.dev, folder, model, {"name": f"student-{size}", "lang": "en"}
     )
     saved = {
-        "facts": facts,
+        "facts": conditions,
         "train_seconds_now": round(time.perf_counter() - began, 1),
         "path_seconds": round(seconds_used(read_lines(log_file)), 1),
         "stopped": fitted.stopped,
@@ -164,11 +164,11 @@ def _train_student(
 
 
 def _run_student(
-    experiment: Experiment, size: int, files: Sequence[TreebankFile], facts: dict[str, Any]
+    experiment: Experiment, size: int, files: Sequence[TreebankFile], conditions: dict[str, Any]
 ) -> dict[str, Any]:
     """Train (or finish) and score one student."""
     model = experiment.out / f"{size}.model"
-    trained = _train_student(experiment, size, files, {k: v for k, v in facts.items() if k != "judges"}, model)
+    trained = _train_student(experiment, size, files, {k: v for k, v in conditions.items() if k != "judges"}, model)
     scores: dict[str, Any] = {}
     for name, file in experiment.test_files.items():
         kinds = ("gold",) if file.tags is None else ("gold", "predicted")

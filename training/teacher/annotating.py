@@ -61,7 +61,7 @@ class Annotation:
                 f"sentences of {self.min_words} to {self.max_words} words: the minimum must not exceed the maximum"
             )
 
-    def facts(self) -> dict[str, Any]:
+    def conditions(self) -> dict[str, Any]:
         """Everything that determines the shards, as plain data."""
         networks: list[Path] = []
         for teacher in self.teachers:
@@ -168,7 +168,7 @@ def annotate(annotation: Annotation, log_line: LineLogger = print) -> None:
 
 
 def _annotate(annotation: Annotation, log_line: LineLogger) -> None:
-    claim_json(annotation.out / "facts.json", annotation.facts())
+    claim_json(annotation.out / "facts.json", annotation.conditions())
     seen = {sentence_key(words) for path in annotation.exclude for words in _read_sentences(path)}
     counts: dict[str, Any] = {}
     began, done = time.perf_counter(), 0

@@ -218,7 +218,7 @@ def test_damaged_file(fetched, tmp_path, capsys, text, place):
     assert f"verify {out} gum\n" in printed.out
 
 
-def test_failure_keeps_what_was_there(fetched, tmp_path):
+def test_a_failure_leaves_old_files_unchanged(fetched, tmp_path):
     out = tmp_path / "treebanks"
     collect_treebank(fetched, "gum", out)
     before = written(out)

@@ -53,7 +53,7 @@ def test_a_scheme_renames_takes_away_and_dissolves():
         ({"label": {}}, "with the keys labels, tags, tag_pattern, dissolve"),
     ],
 )
-def test_what_no_scheme_is(data, said, tmp_path):
+def test_invalid_schemes(data, said, tmp_path):
     path = tmp_path / "scheme.json"
     path.write_text(json.dumps(data))
     with pytest.raises(ConfigError, match=said):
@@ -73,7 +73,7 @@ def test_plain_words_leaves_no_penn_label_or_tag():
     assert all(tag.islower() for tree in found for tag in tree.tags)
 
 
-def test_tokens_with_spaces_become_several():
+def test_tokens_with_spaces_are_split():
     tree = parse_tree("(TOP (S (NP (P Anna\u00a0Sól)) (V sér) (NP (D hér) (N a\u00a0b\u00a0c))))")
     apart = "(TOP (S (NP (P Anna) (P Sól)) (V sér) (NP (D hér) (N a) (N b) (N c))))"
     assert write_tree(split_tokens(tree)) == apart
@@ -142,7 +142,7 @@ def test_punctuation_of_any_tag_set_is_left_out():
     assert score_sentence(bracket, bracket, EVALB).tokens == 2
 
 
-def test_a_readers_aliases():
+def test_aliases_of_tags():
     words = WordParts.build(count_parts([(["a", "b"], ["NN", "VB"])] * 3))
     known = WordParts(words.tables, {"noun": "NN"})
     assert (known.encode(["a", "b"], ["noun", "VB"]) == words.encode(["a", "b"], ["NN", "VB"])).all()

@@ -119,7 +119,7 @@ def test_order_of_sentences_does_not_matter():
     assert list(found["tags"]) == list(expected["tags"]) and list(found["frequent"]) == list(expected["frequent"])
 
 
-def test_what_cannot_be_counted(inventory):
+def test_uncountable_input_is_refused(inventory):
     with pytest.raises(TrainingDataError, match="no tokens; give"):
         Inventory([])
     with pytest.raises(TrainingDataError, match="no held-out token"):
@@ -176,7 +176,7 @@ def test_rare_categories_become_the_frequent_one_of_the_tag():
     ("categories", "expected"),
     [("spine", ["-", "NP", "VP+S", "-"]), ("sided", ["(-", "(NP<", ".VP+S<>", ")-"])],
 )
-def test_command_writes_what_the_tagger_learns_from(tmp_path, capsys, categories, expected):
+def test_the_command_writes_training_data_for_the_tagger(tmp_path, capsys, categories, expected):
     trees, out = tmp_path / "trees.mrg", tmp_path / "new" / "labels.txt"
     trees.write_text("\n".join(TREES))
     assert main(["spines", str(trees), "--categories", categories, "--write", str(out)]) == 0

@@ -54,7 +54,7 @@ def test_line_ends_do_not_matter(tmp_path: Path) -> None:
     assert windows == sentences() and list(read_conllu(written(tmp_path, text.rstrip()))) == windows
 
 
-def test_the_sample_has_what_it_is_there_for() -> None:
+def test_the_sample_covers_its_cases() -> None:
     text, found = CONLLU.read_text(encoding="utf8"), sentences()
     assert len(found) >= 12 and text.count("# text = ") == len(found)
     assert "\n1-2\t" in text and "\n1.1\t" in text
@@ -83,12 +83,12 @@ def test_the_sample_has_what_it_is_there_for() -> None:
         (row(1) + row(2, head=3) + row(3, head=2) + "\n", r"some\.conllu:1: .* cycle of heads \(2 -> 3 -> 2\)"),
     ],
 )
-def test_what_is_no_conllu_is_said_with_its_line(text: str, message: str, tmp_path: Path) -> None:
+def test_invalid_conllu_is_reported_with_its_line(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(TrainingDataError, match=message):
         list(read_conllu(written(tmp_path, text)))
 
 
-def test_what_is_no_text_is_said(tmp_path: Path) -> None:
+def test_invalid_utf8_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "some.conllu"
     path.write_bytes(row(1).encode() + b"\n\xff")
     with pytest.raises(TrainingDataError, match=r"some\.conllu:3: this is not UTF-8 \(.* at byte 0"):
@@ -104,7 +104,7 @@ def test_problems_of_trees(n: int) -> None:
     assert "token 1 is on or below a cycle" in tree_problem([2, 3, 2, 0])
 
 
-def test_a_tree_of_constituents_becomes_links() -> None:
+def test_a_constituency_tree_is_converted_to_dependencies() -> None:
     tree = parse_tree("(TOP (S (NP (DT the) (NN cat)) (VP (VBD sat) (PP (IN on) (NP (DT the) (NN mat)))) (. .)))")
     found = from_tree(tree, COLLINS)
     assert found.heads == (2, 3, 0, 3, 6, 4, 3)

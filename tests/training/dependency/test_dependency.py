@@ -106,7 +106,7 @@ class Killed(Exception):
 
 
 @pytest.mark.parametrize("at", [2, 4, 5, 6])
-def test_a_run_that_was_killed_goes_on_to_the_same_bytes(
+def test_a_killed_run_resumes_to_the_same_bytes(
     at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     train = sentences()
@@ -182,7 +182,7 @@ def test_folds_are_blocks_of_ten_sentences() -> None:
     assert short_block_folds(0, 2).tolist() == []
 
 
-def test_folds_never_learn_from_what_they_guide(tmp_path: Path) -> None:
+def test_folds_never_learn_from_sentences_that_they_guide(tmp_path: Path) -> None:
     """Whatever the trees of a fold are, the learner of its guides has the same weights."""
     examples = examples_of(sentences())
     rng, folds = np.random.default_rng(0), short_block_folds(len(examples), 2)
@@ -250,7 +250,7 @@ def test_there_must_be_something_to_learn_from(tmp_path: Path) -> None:
         )
 
 
-def test_most_features_are_kept_or_not(tmp_path: Path) -> None:
+def test_maximum_numbers_of_features(tmp_path: Path) -> None:
     model = train_dependency_model(sentences(), [], replace(FEW, max_features=200, max_label_weights=150), tmp_path, {})
     assert all(200 <= len(stage.keys) <= 400 for stage in model.stages), "with those that features with distance need"
     full = train_dependency_model(sentences(), [], FEW, tmp_path / "full", {})
@@ -310,7 +310,7 @@ def test_the_command_learns_the_sample_treebank(decoder: str, tmp_path: Path) ->
     assert dev["all"]["uas"] == pytest.approx(right / 783), dev
 
 
-def test_the_command_says_what_cannot_be_used(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_the_command_reports_unusable_options(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     out = ["--out", str(tmp_path / "a.model")]
     for given, message in (
         ([], "no training data; give --train FILE"),

@@ -58,7 +58,7 @@ def dense(weights: dict[int, float], n: int) -> np.ndarray:
 @pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
 @pytest.mark.parametrize("projective", [True, False])
 @pytest.mark.parametrize("most", [None, 1 / 16, 10.0])
-def test_passes_are_those_of_the_twin(most: float | None, projective: bool) -> None:
+def test_passes_are_those_of_the_reference_implementation(most: float | None, projective: bool) -> None:
     """Steps are exact unless MIRA takes its full ones, with which these data have no equals."""
     for seed in range(1 if SLOW else 4):
         listing, rng = Listing(seed), np.random.default_rng(seed)
@@ -82,7 +82,7 @@ def test_passes_are_those_of_the_twin(most: float | None, projective: bool) -> N
 
 @pytest.mark.kernel
 @pytest.mark.parametrize("root", [0, 2, 3])
-def test_a_pass_over_labels_is_that_of_the_twin(root: int) -> None:
+def test_a_pass_over_labels_is_that_of_the_reference_implementation(root: int) -> None:
     rng, n_links, n_features, n_labels = np.random.default_rng(root), 15, 12, 4
     lists = [rng.choice(n_features, rng.integers(0, 5), replace=False).tolist() for _ in range(n_links)]
     allowed = [label for label in range(n_labels) if label != root]

@@ -28,7 +28,7 @@ def peers() -> Iterator[ModuleType]:
 
 
 @pytest.mark.parametrize("lang", ["en", "zh", "cs", "ar"])
-def test_sentences_come_back_from_docs(peers: ModuleType, lang: str, tmp_path: Path) -> None:
+def test_sentences_are_restored_from_docs(peers: ModuleType, lang: str, tmp_path: Path) -> None:
     n, chosen = 60, sentences()
     crossing = [place + 2 if place % 4 in (1, 2) else place + 1 for place in range(1, n)]
     heads = (*[head if head <= n else n for head in crossing], 0)

@@ -93,7 +93,7 @@ def test_the_command_learns_from_predicted_tags(tmp_path: Path, capsys: pytest.C
     assert json.loads(measured.read_text()) == parser.meta["dev"]
 
 
-def test_the_command_says_which_tags_cannot_be_used(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_the_command_reports_unusable_tags(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     out = ["--train", str(CONLLU), "--out", str(tmp_path / "a.model")]
     for given, message in (
         (["--jackknife", "1"], "--jackknife is 1; give 2 folds or more"),

@@ -44,7 +44,7 @@ def likelihood(text: np.ndarray, clusters: np.ndarray) -> float:
     return sum(n * math.log(n) for n in joint.values()) - sum(n * math.log(n) for n in total.values())
 
 
-def test_words_that_stand_beside_the_same_words_share_a_cluster() -> None:
+def test_words_with_the_same_neighbours_share_a_cluster() -> None:
     words, text = assign_word_ids(sentences(200), 2)
     assert len(words) == 9 and words[0] == "the" and (text == -1).sum() == 200
     clusters = dict(zip(words, exchange(text, len(words), 3, 6).tolist(), strict=True))
@@ -72,7 +72,7 @@ def test_bigrams_are_counted() -> None:
     assert start.tolist() == [0, 0, 2, 3] and word.tolist() == [0, 2, 0] and count.tolist() == [2, 1, 1]
 
 
-def test_rare_words_have_no_number() -> None:
+def test_rare_words_have_no_id() -> None:
     words, text = assign_word_ids([["b", "a", "a"], ["b", "c"]], 2)
     assert words == ["b", "a"] and text.tolist() == [0, 1, 1, -1, 0, -1, -1]
 

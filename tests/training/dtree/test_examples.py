@@ -132,7 +132,7 @@ def settings(strategy: str):
     return grammar, compile_head_rules(COLLINS, LEXICON.symbols)
 
 
-def test_atoms_are_counted_by_examples_and_numbered_by_frequency():
+def test_atoms_are_counted_by_examples_with_ids_by_frequency():
     trees = gold_trees(random.Random(1), LEXICON, (2, 3, 4, 5), 3)
     examples = [gold(LEXICON, tree, "shift_reduce") for tree in trees]
     grammar, heads = settings("shift_reduce")
@@ -148,7 +148,7 @@ def test_atoms_are_counted_by_examples_and_numbered_by_frequency():
         assert sorted(numbers.tolist()) == list(range(len(counts)))
 
 
-def test_a_full_table_forgets_rare_atoms_and_keeps_frequent_ones():
+def test_a_full_table_drops_rare_atoms_and_keeps_frequent_ones():
     trees = gold_trees(random.Random(2), LEXICON, (3, 4) if SLOW else (6, 7, 8, 9), 3) * 2
     examples = [gold(LEXICON, tree, "bottom_up", seed) for seed, tree in enumerate(trees)]
     grammar, heads = settings("bottom_up")
@@ -248,7 +248,7 @@ def test_a_deep_tree_has_a_derivation():
     assert len(derivation(deep, LEXICON.labels, "shift_reduce")) == 5002
 
 
-def test_treebanks_are_read_with_tags_of_their_own(tmp_path):
+def test_treebanks_are_read_with_given_tags(tmp_path):
     bank = tmp_path / "bank" / "train.mrg"
     bank.parent.mkdir()
     bank.write_text(

@@ -134,7 +134,7 @@ def rosenbrock(point: np.ndarray) -> tuple[float, np.ndarray]:
     )
 
 
-def test_lbfgs_finds_minima_and_goes_on_from_a_state() -> None:
+def test_lbfgs_finds_minima_and_continues_from_a_state() -> None:
     search = Lbfgs(rosenbrock, np.array([-1.2, 1.0]))
     halfway: list[dict[str, np.ndarray]] = []
     values = [search.value]

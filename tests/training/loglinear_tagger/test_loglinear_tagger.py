@@ -37,7 +37,7 @@ def sample(part: str, limit: int = 400) -> tuple[LabelledSentence, ...]:
 # ---- files ----
 
 
-def test_files_come_back(tmp_path) -> None:
+def test_files_are_read_back(tmp_path) -> None:
     path = tmp_path / "labels.tsv"
     path.write_text(format_labelled(SENTENCES), encoding="utf8")
     assert read_label_file(path) == SENTENCES
@@ -62,7 +62,7 @@ def test_lines_of_another_form_are_refused(tmp_path, text: str, place: str) -> N
         read_label_file(path)
 
 
-def test_files_that_cannot_be_read_are_said(tmp_path) -> None:
+def test_unreadable_files_are_reported(tmp_path) -> None:
     path = tmp_path / "labels.tsv"
     with pytest.raises(TrainingDataError, match="cannot read the labels"):
         read_label_file(path)
@@ -156,7 +156,7 @@ def test_the_scale_makes_the_labels_likely(tmp_path) -> None:
     assert loss(model.scale) < min(loss(model.scale * 1.3), loss(model.scale / 1.3))
 
 
-def test_what_cannot_be_learned_is_said(tmp_path) -> None:
+def test_unusable_training_data_is_reported(tmp_path) -> None:
     with pytest.raises(TrainingDataError, match="no training sentences"):
         fit_tagger([], [], QUICK, tmp_path / "none", {})
     with pytest.raises(TrainingDataError, match="5 sentences are too few to hold out a tenth of them for the scale"):

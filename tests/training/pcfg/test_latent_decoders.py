@@ -86,7 +86,7 @@ def test_posteriors_are_means_over_grammars(model, single):
 
 
 @compiled
-def test_decoders_that_do_not_fit_the_model(model, single):
+def test_decoders_that_need_another_model(model, single):
     with pytest.raises(ConfigError, match=r"takes one grammar with latent annotations, and this model is .* of 2"):
         PcfgParser(model, PcfgSettings(decoder="viterbi"))
     with pytest.raises(ConfigError, match=r"'rerank' needs a candidate grammar, .* pcfgla --candidates"):

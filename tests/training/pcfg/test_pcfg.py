@@ -123,7 +123,7 @@ def parts(binarisation: str, **changes) -> list[str]:
     return [str(symbol) for symbol in tree.symbols if symbol.kind == "part"]
 
 
-def test_what_parts_remember():
+def test_parts_are_cached():
     assert sorted(parts("right")) == sorted(
         ["@S|left<RB>", "@NP|left<JJ>", "@S|left<VBD>", "@S|left<NP>", "@S|left<RB>"]
     )
@@ -226,7 +226,7 @@ def test_signatures():
 
 
 @pytest.mark.parametrize("classes", [("the", "The", UNKNOWN), ("The", "the", UNKNOWN), (UNKNOWN, "the", "The")])
-def test_classes_are_found_whatever_their_number(classes):
+def test_word_classes_are_found_for_any_number_of_them(classes):
     """At the beginning of a sentence in lower case, elsewhere as they are written."""
     words = WordClasses(classes)
     for word, first, name in (("The", True, "the"), ("The", False, "The"), ("the", True, "the"), ("A", True, UNKNOWN)):

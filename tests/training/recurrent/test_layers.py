@@ -10,7 +10,7 @@ from tests.span_models import random_network
 from training.recurrent.layers import as_network, values_of
 
 
-def test_what_is_stored_comes_into_training_in_float32() -> None:
+def test_stored_values_are_float32_in_training() -> None:
     packed = PackedNetwork.pack(random_network(20, 4))
     stored = packed.unpack(20, 4)
     values = values_of(stored)

@@ -39,7 +39,7 @@ def flips(data: bytes, times: int | None = None):
         yield data[: place // 8] + bytes([data[place // 8] ^ 1 << place % 8]) + data[place // 8 + 1 :]
 
 
-def test_a_full_disk_leaves_what_there_was(tmp_path, monkeypatch):
+def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "new" / "state.npz"
     save_arrays(path, {"a": np.arange(3)})
     before = path.read_bytes()
@@ -52,7 +52,7 @@ def test_a_full_disk_leaves_what_there_was(tmp_path, monkeypatch):
         assert path.read_bytes() == before and [one.name for one in path.parent.iterdir()] == ["state.npz"]
 
 
-def test_what_is_kept_comes_back_or_is_refused(tmp_path):
+def test_saved_data_is_read_back_or_refused(tmp_path):
     path = tmp_path / "facts.json"
     assert load_checkpoint(path) is None
     save_checkpoint(path, FACTS)
@@ -70,7 +70,7 @@ def test_what_is_kept_comes_back_or_is_refused(tmp_path):
         read_result(path)
 
 
-def test_a_log_ends_where_it_is_damaged(tmp_path, caplog):
+def test_a_log_is_read_up_to_the_first_damaged_line(tmp_path, caplog):
     path = tmp_path / "log.jsonl"
     rows = [{"level": n, "f1": n / 3} for n in range(5)]
     for row in rows:
@@ -146,7 +146,7 @@ def test_a_decorated_function_locks_its_folder(tmp_path):
     assert not held
 
 
-def test_where_there_are_no_locks_a_warning_says_so(tmp_path, monkeypatch, caplog):
+def test_a_warning_if_the_file_system_has_no_locks(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(lock_module, "_lock_file", full)
     with exclusive(tmp_path):
         assert "the file system has no locks" in caplog.text
@@ -156,7 +156,7 @@ def _end(_):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_killed_workers_and_full_disks_are_said(capsys):
+def test_killed_workers_and_full_disks_are_reported(capsys):
     def killed():
         with worker_pool(1) as pool:
             list(pool.map(_end, [1]))

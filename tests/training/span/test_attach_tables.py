@@ -81,7 +81,7 @@ def test_tags_of_the_second_label_stay_unlisted_within_the_first() -> None:
     assert "S NN VP" in found and "VP DT" in found, "those of the first are not within the second"
 
 
-def test_a_tag_that_no_listed_label_has_says_nothing() -> None:
+def test_tags_without_a_listed_label_are_not_listed() -> None:
     text = "(TOP (S (NP (DT The) (NN dog)) (VP (VBZ barks) (RB there)) (X (IN of))))"
     found = entries(tables((MIN_SEEN, text)))
     assert "S NN" in found and not any(entry.split()[1] == "IN" for entry in found), "no listed label has it"

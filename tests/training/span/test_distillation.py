@@ -189,7 +189,7 @@ class Killed(Exception):
 
 
 @pytest.mark.parametrize(("at", "n_more"), [(1, 4), (2, 0)])
-def test_a_run_with_shards_that_was_killed_goes_on_to_the_same_arrays(at: int, n_more: int, tmp_path: Path) -> None:
+def test_a_killed_run_with_shards_resumes_to_the_same_arrays(at: int, n_more: int, tmp_path: Path) -> None:
     sentences = TreebankFile(SAMPLE / "train.mrg", limit=24).read()
     shard = tmp_path / "a.00000.npz"
     shard_of_trees(shard, sentences[9:16])

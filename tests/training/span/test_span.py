@@ -145,7 +145,7 @@ def test_derivatives_are_those_of_small_changes(width: int) -> None:
 
 
 @pytest.mark.kernel
-def test_derivatives_of_the_reader_are_those_of_small_changes() -> None:
+def test_derivatives_of_the_network_are_those_of_small_changes() -> None:
     words, chains, batch = examples()
     values = init_span_values(words.size, len(chains), SMALL, np.random.default_rng(0))
     values["bilinear"][:] = 0  # posteriors stay the same, so the loss of labels is a function of the reader alone
@@ -189,7 +189,7 @@ def sample(name: str) -> TreebankFile:
 FEW = SpanOptions(shape=SMALL, seeds=(0,), epochs=2, batch_tokens=60, warmup_steps=5, min_word_count=2, eval_every=1)
 
 
-def test_a_run_that_was_cut_goes_on_to_the_same_network(tmp_path: Path) -> None:
+def test_an_interrupted_run_resumes_to_the_same_network(tmp_path: Path) -> None:
     sentences = sample("train").read()[:12]
     material = make_training_data(sentences, sentences[:3], FEW)
     seen: list[dict] = []
@@ -208,7 +208,7 @@ class Killed(Exception):
 
 
 @pytest.mark.parametrize("at", [0, 1, 3, 5])
-def test_a_run_that_was_killed_within_a_pass_goes_on_to_the_same_arrays(at: int, tmp_path: Path) -> None:
+def test_a_run_killed_within_a_pass_resumes_to_the_same_arrays(at: int, tmp_path: Path) -> None:
     sentences = sample("train").read()
     options = replace(FEW, pretrain_epochs=1.5, epochs=2.5, treebank_repeats=1, eval_every=0.4)
     material = make_training_data(sentences[:9], [], options, sentences[9:16])
@@ -247,7 +247,7 @@ def test_a_workdir_of_another_run_is_refused(tmp_path: Path) -> None:
         train_network(replace(material, pretrain=material.pretrain[::-1]), FEW, 0, tmp_path)
 
 
-def test_a_damaged_state_is_said(tmp_path: Path) -> None:
+def test_a_damaged_state_is_reported(tmp_path: Path) -> None:
     material = make_training_data(sample("train").read()[:6], [], FEW)
     train_network(material, replace(FEW, epochs=0.5), 0, tmp_path)
     state = tmp_path / "network0.npz"
@@ -274,7 +274,7 @@ def test_more_trees_come_first_and_the_treebank_last() -> None:
     assert {facts["phase"] for facts in seen} == {0, 1}
 
 
-def test_what_cannot_be_used_is_said() -> None:
+def test_unusable_input_is_reported() -> None:
     with pytest.raises(TrainingDataError, match="no sentence to learn from"):
         make_training_data([], [], FEW)
     flat = Tree.from_spans(["yes"], ["UH"], [(0, 1, "TOP")])

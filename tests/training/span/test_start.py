@@ -26,7 +26,7 @@ def trained(out: Path, settings: list[str], start: Path | None = None, seeds: tu
     return load_parser(out).model
 
 
-def test_networks_begin_where_those_of_the_model_ended(tmp_path: Path) -> None:
+def test_networks_start_from_those_of_the_model(tmp_path: Path) -> None:
     first = trained(tmp_path / "first", ["epochs=1"])
     still = trained(tmp_path / "still", ["epochs=1", "learning_rate=1e-9", "min_word_count=9"], tmp_path / "first")
     assert still.words.tables == first.words.tables and still.chains == first.chains, "the lists are the model's"

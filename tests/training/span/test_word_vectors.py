@@ -28,7 +28,7 @@ def made(words: list[str], width: int, seed: int = 0) -> WordVectors:
     return WordVectors(tuple(words), vectors, rng.integers(1, 100, len(words)))
 
 
-def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
+def test_saved_vectors_are_read_back(tmp_path: Path) -> None:
     vectors = made(["the", "naïve", "…", "0000"], 6)
     save_vectors(tmp_path / "words.npz", vectors)
     again = read_vectors(tmp_path / "words.npz")
@@ -42,7 +42,7 @@ def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
         read_vectors(tmp_path / "no.npz")
 
 
-def test_fewer_numbers_keep_what_tells_words_apart() -> None:
+def test_fewer_dimensions_keep_words_distinct() -> None:
     words = [f"w{k}" for k in range(300)]
     vectors = made(words, 12)
     vectors.vectors[1] = vectors.vectors[0] + 0.01  # two words that are all but the same
@@ -61,7 +61,7 @@ def test_fewer_numbers_keep_what_tells_words_apart() -> None:
         project_vectors(vectors, 13, np.random.default_rng(0))
 
 
-def test_rows_of_words_begin_with_their_vectors() -> None:
+def test_rows_of_words_are_initialised_with_their_vectors() -> None:
     parts = WordParts.build(count_parts(SENTENCES), 1, 1)
     listed = list(parts.tables[WORD])
     vectors = made([*listed[:-2], "elsewhere"], 8)
@@ -76,7 +76,7 @@ def test_rows_of_words_begin_with_their_vectors() -> None:
     assert all((table[row] == 9).all() for row in range(parts.size) if row not in changed)
 
 
-def test_networks_begin_with_vectors(tmp_path: Path) -> None:
+def test_networks_are_initialised_with_vectors(tmp_path: Path) -> None:
     file = TreebankFile(SAMPLE / "train.mrg", limit=40)
     counts = Counter(word.lower() for sentence in file.read() for word in sentence.tree.words)
     save_vectors(tmp_path / "words.npz", made(list(counts), 12))

@@ -249,7 +249,7 @@ def test_another_process_opens_the_same_store(built):
     ]  # fmt: skip
 
 
-def test_errors_say_what_was_seen(built, tmp_path):
+def test_errors_name_the_value(built, tmp_path):
     folder, _, _ = built("shift_reduce", "kitchen_sink")
     store = open_store(str(folder / "indirect" / "window"))
     n = store.n_atoms

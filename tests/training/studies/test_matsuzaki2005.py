@@ -73,7 +73,7 @@ def test_results_are_sensible(done):
 
 
 @compiled
-def test_what_is_done_is_not_done_again(done, corpus, capsys):
+def test_finished_runs_are_not_repeated(done, corpus, capsys):
     before = {name: (done / name / RESULT).read_bytes() for name in RUNS}
     assert main(arguments(corpus, done)) == 0
     assert capsys.readouterr().out.count("done before") == len(RUNS)

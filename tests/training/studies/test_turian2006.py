@@ -279,7 +279,7 @@ def test_damaged_result(tmp_path):
     assert read_result(tmp_path / "missing.json") is None
 
 
-def test_every_share():
+def test_evenly_spaced_fractions():
     sentences = tuple(range(100))
     assert every(sentences, 1) == sentences  # type: ignore[arg-type]
     for scale in (0.01, 0.1, 0.3, 0.55):

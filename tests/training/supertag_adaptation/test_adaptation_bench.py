@@ -80,7 +80,7 @@ def test_from_a_grammar_and_a_text_to_figures(bench, monkeypatch, tmp_path, caps
     assert counts[0] + 12 == counts[3] and counts[1] == counts[2] == counts[0] + len(learned)
 
 
-def test_what_is_chosen_on_the_tuning_set(bench):
+def test_betas_are_chosen_on_the_tuning_set(bench):
     measures = sys.modules["adaptation_measures"]
     hit, missed = (9, 10, 10), (4, 10, 10)
 

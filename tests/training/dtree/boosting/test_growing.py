@@ -43,7 +43,7 @@ def grow_both(rng, n, n_atoms, penalty, hard, slack, max_splits, own_columns, sh
 @pytest.mark.parametrize("own_columns", [False, True])
 @pytest.mark.parametrize("hard", [False, True])
 @pytest.mark.parametrize("penalty", [0.3, 2.0, 8.0])
-def test_tree_is_the_twins(penalty, hard, own_columns):
+def test_tree_is_that_of_the_reference_implementation(penalty, hard, own_columns):
     sizes = []
     for seed in range(8):
         rng = np.random.default_rng(seed)
@@ -82,7 +82,7 @@ def test_ties_go_to_the_lowest_atom():
     assert tree.atom.tolist() == [1, -1, -1] and steepest == 4.0
 
 
-def test_seek_finds_the_first_place_not_below():
+def test_seek_finds_the_first_index_not_below():
     numbers = np.array([2, 4, 4, 9, 30, 31, 77], dtype=np.int32)
     for start in range(8):
         for wanted in range(80):

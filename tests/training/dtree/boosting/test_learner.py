@@ -48,7 +48,7 @@ def same(one, other) -> bool:
         {"sample_size": 60, "shrinkage": 0.5},
     ],
 )
-def test_objective_falls_with_every_kept_tree(settings):
+def test_objective_falls_with_every_added_tree(settings):
     *_, learner = make_learner(**settings)
     start = naive.log_loss(learner.score, learner.bias)
     for penalty in (4.0, 2.0, 1.0):
@@ -112,7 +112,7 @@ def test_shrinkage_cuts_the_first_trees_steps():
     assert whole.any() and (part == (whole * 0.5).astype(np.int64)).all()
 
 
-def test_fit_stops_when_the_root_cannot_be_split_and_goes_on_at_a_lower_penalty():
+def test_fitting_stops_when_the_root_cannot_be_split_and_continues_at_a_lower_penalty():
     *_, learner = make_learner(sample_size=None)
     assert learner.fit(1e9) == (True, 0)
     steepest = learner.progress.gradient
@@ -145,7 +145,7 @@ def test_smaller_samples_lose_weight_and_it_is_counted():
     assert lost[0] > lost[1] > lost[2] and lost[2] == pytest.approx(0, abs=1e-9)
 
 
-def test_going_on_from_a_saved_place_gives_the_same_ensemble():
+def test_resuming_from_a_saved_state_gives_the_same_ensemble():
     *_, whole = make_learner(sample_size=70)
     for penalty in (3.0, 1.0):
         whole.fit(penalty, max_trees=6)
@@ -176,7 +176,7 @@ def test_a_store_without_columns_gives_the_same_ensemble():
     assert same(without_path.ensemble, learner.ensemble)
 
 
-def test_a_label_without_positives_always_says_no():
+def test_the_classifier_of_a_label_without_positives_is_always_negative():
     *_, learner = make_learner(number=7, sample_size=None)
     assert learner.n_positive == 0
     learner.fit(10.0)

@@ -135,7 +135,7 @@ class Killer:
 
 @pytest.mark.parametrize("keep_scores", [True, False])
 @pytest.mark.parametrize("late", [False, True])
-def test_a_killed_run_goes_on_to_the_same_result(serial, store_folder, tmp_path, late, keep_scores):
+def test_a_killed_run_resumes_to_the_same_result(serial, store_folder, tmp_path, late, keep_scores):
     kills = 0
     config = settings(keep_scores=keep_scores, save_seconds=1e-9)
     for after in (1, 2, 4, 5, 3, 6, 40):

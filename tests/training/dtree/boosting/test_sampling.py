@@ -21,7 +21,7 @@ def weights_of(kind: str, rng: np.random.Generator, n: int) -> np.ndarray:
     return (sign * size).astype(np.float32)
 
 
-def test_uniforms_are_the_twins_and_look_uniform():
+def test_uniforms_are_those_of_the_reference_implementation_and_are_uniform():
     out = np.empty(512, np.float32)
     uniforms(1000, 500, np.uint64(123), np.uint64(0xFFFFFFFF), out)
     assert out[:500].tolist() == naive.uniforms(1500, 123, 0xFFFFFFFF)[1000:]

@@ -84,7 +84,7 @@ def test_a_store_is_opened_once(tmp_path):
     assert built.percolate(tree).tolist() == again.percolate(tree).tolist()
 
 
-def test_a_store_that_is_not_ours_is_refused(tmp_path):
+def test_a_store_of_another_format_is_refused(tmp_path):
     with pytest.raises(TrainingDataError, match="not a finished store"):
         read_store_file(tmp_path)
     save_checkpoint(tmp_path / "store.json", {"opener": "os:system", "n_atoms": 3})
