@@ -58,7 +58,9 @@ def check_source(path: Path, wanted: set[str]) -> list[str]:
     """List the problems of a source distribution."""
     with tarfile.open(path) as archive:
         files = {member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()}
-    return _differences(path, files - OTHER_FILES, wanted) + [f"{path.name}: {name} is missing" for name in OTHER_FILES - files]
+    return _differences(path, files - OTHER_FILES, wanted) + [
+        f"{path.name}: {name} is missing" for name in OTHER_FILES - files
+    ]
 
 
 def _differences(path: Path, found: set[str], wanted: set[str]) -> list[str]:

@@ -188,7 +188,7 @@ def test_train_dependencies_from_nothing(tmp_path):
 @pytest.mark.slow
 @pytest.mark.embedded
 def test_adapt_from_nothing(tmp_path):
-    """The English boosted trees on the sample text, with the sample treebank and with nothing beside the text."""
+    """The English boosted trees on the sample text, with the sample treebank and with the text only."""
     shutil.copytree(ROOT / "assets" / "sample", tmp_path / "assets" / "sample")
     plain = tmp_path / "assets" / "sample" / "plain.txt"
     plain.write_text("".join(plain.read_text("utf8").splitlines(keepends=True)[:8]), "utf8")

@@ -127,7 +127,7 @@ def log_confidence(cost: float, n_words: int, cost_divisor: int = 1) -> float:
 
 @lru_cache(maxsize=1)
 def _load_source_parser(path: Path, settings: str) -> tuple[DtreeParser | PcfgParser, int]:
-    """Load the parser of a model file with settings in JSON, by stored name; returns it with the divisor of its costs."""
+    """Load the parser of a model file with settings in JSON, by stored name. Returns (parser, divisor of its costs)."""
     source_parser = load_parser(path)
     cost_divisor(source_parser)  # raises for others
     assert isinstance(source_parser, DtreeParser | PcfgParser)

@@ -1,4 +1,4 @@
-"""Treebanks of other languages and with labels of their own: schemes, tokens, head rules, parts, a reader's tags."""
+"""Treebanks of other languages and with labels of their own: schemes, tokens, head rules, parts, aliases of tags."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_scheme_renames_takes_away_and_dissolves():
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         ({"labels": {"NP": "NP-SBJ"}}, "to become 'NP-SBJ'"),
         ({"labels": ["NP"]}, "give an object"),
@@ -53,10 +53,10 @@ def test_a_scheme_renames_takes_away_and_dissolves():
         ({"label": {}}, "with the keys labels, tags, tag_pattern, dissolve"),
     ],
 )
-def test_invalid_schemes(data, said, tmp_path):
+def test_invalid_schemes(data, message, tmp_path):
     path = tmp_path / "scheme.json"
     path.write_text(json.dumps(data))
-    with pytest.raises(ConfigError, match=said):
+    with pytest.raises(ConfigError, match=message):
         Scheme.from_json(path)
 
 
@@ -86,9 +86,9 @@ def test_a_psd_treebank_is_converted_and_described(tmp_path):
     how = Conversion("is", encoding="latin-1", limit=28, dev="1/2")
     done = convert_treebank(folder.parent, "mine", tmp_path / "out", how)
     assert done.counts == {"train": 10, "dev": 18}
-    said = "\n".join(done.findings)
+    printed = "\n".join(done.findings)
     for words in ("NP-SUBJ is NP", "S0 spans 10 of 10", "5 tokens with spaces ('Jón Karl')", "6 tags"):
-        assert words in said
+        assert words in printed
     assert (tmp_path / "out" / "mine" / "dev.spacy").is_file()
     with pytest.raises(ConfigError, match="leaves 0 trees for train"):
         convert_treebank(folder.parent, "mine", tmp_path / "out", Conversion("is", encoding="latin-1", dev="1/1"))

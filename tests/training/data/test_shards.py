@@ -208,9 +208,9 @@ def test_a_pipeline_tags_shards_and_trees(nlp, tmp_path: Path) -> None:
     tagged = read_shard(out / "a.00000.npz").sentences
     assert tagged[0].words == WORDS[0] and tagged[0].tags == ("DT", "NN", "NN", "IN", "DT", "NN", ".")
     (tmp_path / "dev.mrg").write_text("(TOP (NP (DT the) (JJ old) (NN cat)))\n(TOP (NP (NN cat)))\n")
-    said = retag_file(pipeline, RetagTask(tmp_path / "dev.mrg", out / "tiny.dev.tags"))
+    printed = retag_file(pipeline, RetagTask(tmp_path / "dev.mrg", out / "tiny.dev.tags"))
     assert (out / "tiny.dev.tags").read_text() == "DT NN NN\nNN\n"
-    assert said == f"{out / 'tiny.dev.tags'}: 75.00 % of the tags are correct"
+    assert printed == f"{out / 'tiny.dev.tags'}: 75.00 % of the tags are correct"
 
 
 def test_the_command_tags_again(nlp, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

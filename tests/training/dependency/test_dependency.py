@@ -266,8 +266,8 @@ def test_the_command_learns_the_sample_of_dependencies(
     command += ["--stem", "lemma", "--workers", "1", "--license", "CC0 1.0", "--name", "small", "--credit", "us"]
     command += ["--set", "members=3", "epochs=5", "folds=2", "guide_members=1", "label_epochs=8", "seed=1"]
     assert main([*command, "--out", str(tmp_path / "a.model"), "--workdir", str(tmp_path / "work")]) == 0
-    said = capsys.readouterr().out
-    assert "a.model: 0." in said and "result UAS" in said and "guides UAS" in said
+    printed = capsys.readouterr().out
+    assert "a.model: 0." in printed and "result UAS" in printed and "guides UAS" in printed
     parser = load_dependency_parser(tmp_path / "a.model")
     report = attachment_scores(parser, sentences()).to_dict()
     assert report == parser.meta["dev"]

@@ -1,4 +1,4 @@
-"""Learners of links and labels, and what they learn from, against their twins."""
+"""Learners of links and labels, and their data, compared with reference implementations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from training.dependency.learning import feature_keys, label_list, open_listing,
 
 
 class Listing:
-    """Random features of all links of a few short sentences, for kernels and twins."""
+    """Random features of all links of a few short sentences, for kernels and reference implementations."""
 
     def __init__(self, seed: int, n_features: int = 25):
         rng = np.random.default_rng(seed)
@@ -64,17 +64,17 @@ def test_passes_are_those_of_the_reference_implementation(most: float | None, pr
         listing, rng = Listing(seed), np.random.default_rng(seed)
         n = listing.n_features
         weights, sums, clock, change = np.zeros(n), np.zeros(n), 1.0, np.zeros(n)
-        twin: dict[int, float] = {}
+        expected: dict[int, float] = {}
         total: dict[int, float] = {}
         steps = 0
         for _ in range(3):
             order = rng.permutation(len(listing.sentences))
             given = order, *listing.arrays, weights, sums, clock, projective, most or 0.0, change
             wrong, clock = link_pass(*given)
-            assert wrong == online_pass(order.tolist(), listing.sentences, twin, projective, total, most)
+            assert wrong == online_pass(order.tolist(), listing.sentences, expected, projective, total, most)
             steps += len(order)
             assert clock == steps + 1 and not change.any()
-            assert np.allclose(weights, dense(twin, n), atol=1e-12)
+            assert np.allclose(weights, dense(expected, n), atol=1e-12)
             # The weights before the first sentence, which are 0, count in the average, too.
             assert np.allclose(weights - sums / clock, dense(total, n) / (steps + 1), atol=1e-12)
         assert weights.any()
@@ -90,16 +90,16 @@ def test_a_pass_over_labels_is_that_of_the_reference_implementation(root: int) -
     listed = np.array([feature for own in lists for feature in own], np.int32)
     starts = np.cumsum([0, *map(len, lists)])
     weights, sums, clock = (*(np.zeros((n_features, n_labels), np.float32) for _ in range(2)), 1.0)
-    twin: LabelWeights = {}
+    expected: LabelWeights = {}
     total: LabelWeights = {}
     steps, every = 0, []
     for _ in range(3):
         order = rng.permutation(n_links)[: n_links - 2]
         wrong, clock = label_pass(order, listed, starts, gold, root, weights, sums, clock)
-        assert wrong == label_online_pass(order.tolist(), lists, gold.tolist(), allowed, twin, total)
+        assert wrong == label_online_pass(order.tolist(), lists, gold.tolist(), allowed, expected, total)
         every.append(wrong)
         steps += len(order)
-        assert clock == steps + 1 and np.array_equal(weights, label_array(twin, weights.shape))
+        assert clock == steps + 1 and np.array_equal(weights, label_array(expected, weights.shape))
         # The weights before the first link, which are 0, count in the average, too.
         average = label_array(total, weights.shape) / (steps + 1)
         assert np.allclose(weights - sums / clock, average, atol=1e-5)
@@ -118,8 +118,8 @@ def test_features_are_those_of_gold_links_in_enough_sentences(least: int) -> Non
     examples = examples_of(sentences())
     counts: Counter[int] = Counter()
     for example in examples:
-        room = np.zeros(100_000, np.uint64)
-        counts.update(set(room[: tree_keys(example.atoms, make_guide(None), example.heads, room)].tolist()))
+        buffer = np.zeros(100_000, np.uint64)
+        counts.update(set(buffer[: tree_keys(example.atoms, make_guide(None), example.heads, buffer)].tolist()))
     keys = feature_keys(examples, least)
     assert keys.dtype == np.uint64 and keys.tolist() == sorted(key for key in counts if counts[key] >= least)
 
@@ -136,8 +136,8 @@ def test_a_listing_is_read_as_it_was_written(tmp_path: Path) -> None:
         assert np.array_equal(again.gold[again.gold_from[number] : again.gold_from[number + 1]], example.heads)
         ends = again.ends[again.end_from[number] : again.end_from[number + 1]]
         assert len(ends) == n * (n + 1) and ends[-1] == again.feature_from[number + 1] - again.feature_from[number]
-        room = np.zeros(100_000, np.uint64)
-        gold = set(room[: tree_keys(example.atoms, make_guide(None), example.heads, room)].tolist())
+        buffer = np.zeros(100_000, np.uint64)
+        gold = set(buffer[: tree_keys(example.atoms, make_guide(None), example.heads, buffer)].tolist())
         own = again.features[again.feature_from[number] : again.feature_from[number + 1]]
         starts = np.concatenate([[0], ends[:-1]])
         links = [int(head) * n + d - 1 for d, head in enumerate(example.heads[1:], 1)]
@@ -184,9 +184,9 @@ def test_labels_are_learned_from_the_features_of_each_link(least: int) -> None:
     features = numbered(lists, {key: number for number, key in enumerate(keys.tolist())})
     gold = [names.index(label) for own in labels for label in own]
     links = np.flatnonzero(gold)
-    twin: LabelWeights = {}
+    expected: LabelWeights = {}
     total: LabelWeights = {}
     for epoch in range(2):
         order = np.random.default_rng((options.seed, 1000, 0, epoch)).permutation(links).tolist()
-        label_online_pass(order, features, gold, list(range(1, len(names))), twin, total)
+        label_online_pass(order, features, gold, list(range(1, len(names))), expected, total)
     assert np.allclose(weights, label_array(total, weights.shape) / (2 * len(links) + 1), atol=1e-5)

@@ -60,10 +60,10 @@ def test_tags_are_of_taggers_that_have_not_seen_the_sentence(tmp_path: Path) -> 
     right = [
         a == b for s, t in zip(train, found, strict=True) for a, b in zip(s.columns.tags, t.columns.tags, strict=True)
     ]
-    (said,) = [facts for facts in logged if "tags_accuracy" in facts]
-    assert said["tags_words"] == len(right) and said["tags_accuracy"] == pytest.approx(sum(right) / len(right))
-    assert said["tags_accuracy"] == pytest.approx(0.618, abs=0.001)
-    assert tagger.model.meta["lang"] == "en" and tagger.model.meta["jackknifed"] == said["tags_accuracy"]
+    (metrics,) = [facts for facts in logged if "tags_accuracy" in facts]
+    assert metrics["tags_words"] == len(right) and metrics["tags_accuracy"] == pytest.approx(sum(right) / len(right))
+    assert metrics["tags_accuracy"] == pytest.approx(0.618, abs=0.001)
+    assert tagger.model.meta["lang"] == "en" and tagger.model.meta["jackknifed"] == metrics["tags_accuracy"]
     assert [replace(s, columns=t.columns) for s, t in zip(found, train, strict=True)] == train, "only columns change"
     all_of_them = SequenceTagger(fit_tagger(gold, (), QUICK, tmp_path / "all", {}))
     assert retag_sentences(tagger, dev) == retag_sentences(all_of_them, dev)

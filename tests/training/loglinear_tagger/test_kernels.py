@@ -64,20 +64,20 @@ def test_a_pass_of_an_online_learner(greedy: bool, step: float) -> None:
     allowed = [allowed_labels(parts, atoms[k]) for k in order]
     wrong, sums, missing = slow.online_epoch(examples, allowed, weights, greedy, step)
     assert wrong > 3 and missing
-    found, own_sums, room = values.copy(), np.zeros(len(values)), np.zeros(5000, np.uint64)
+    found, kernel_sums, buffer = values.copy(), np.zeros(len(values)), np.zeros(5000, np.uint64)
     tables = listing.tables(parts, listing.codes, found)
-    own_wrong, clock, n_missing = online_pass(order, *data, tables, n, own_sums, 1.0, greedy, step, room)
+    kernel_wrong, clock, n_missing = online_pass(order, *data, tables, n, kernel_sums, 1.0, greedy, step, buffer)
     tokens = sum(len(s.words) for s in SENTENCES)
-    assert (own_wrong, clock) == (wrong, 1.0 + tokens)
+    assert (kernel_wrong, clock) == (wrong, 1.0 + tokens)
     flat = [(int(listing.keys[code // n]), code % n) for code in listing.codes.tolist()]
     assert found == pytest.approx([weights[key][label] for key, label in flat])
-    mean = found - own_sums / clock
+    mean = found - kernel_sums / clock
     wanted = [(sums[key][label] + start) / clock for (key, label), start in zip(flat, values.tolist(), strict=True)]
     assert mean == pytest.approx(wanted), "the average over tokens, and the weights before the first"
-    codes = room[:n_missing].tolist()
+    codes = buffer[:n_missing].tolist()
     assert Counter((int(listing.keys[code // n]), code % n) for code in codes) == Counter(missing)
     little = np.zeros(2, np.uint64)
-    assert online_pass(order, *data, tables, n, own_sums, 1.0, greedy, step, little)[2] <= 2, "until it is full"
+    assert online_pass(order, *data, tables, n, kernel_sums, 1.0, greedy, step, little)[2] <= 2, "until it is full"
 
 
 def test_pairs_can_be_added() -> None:

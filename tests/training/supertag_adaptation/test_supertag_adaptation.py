@@ -332,7 +332,7 @@ def test_the_command(trees, nlp, tmp_path, capsys):
 @compiled
 @pytest.mark.slow
 def test_the_command_with_a_grammar(grammar, nlp, tmp_path, capsys):
-    """One that cannot say how sure it is teaches, too."""
+    """A grammar that gives no confidence can annotate, too."""
     source = with_parser(nlp, tmp_path, grammar, "pcfgla", prune=0.001)
     work, out = tmp_path / "work", tmp_path / "out"
     command = [

@@ -135,7 +135,7 @@ def test_distributions_are_the_same_in_any_batch(fitted: Fitted) -> None:
         for one, other in marginals[: len(WORDS)]:
             assert_same(one, other, 1e-2)
         for one, other in marginals[len(WORDS) :]:
-            assert_same(one, other, 5e-2)  # of what it is not sure about, numbers of 16 bits say less
+            assert_same(one, other, 5e-2)  # improbable spans differ more with 16 bits
 
 
 def test_a_saved_teacher_gives_the_same_distributions(fitted: Fitted) -> None:
@@ -277,8 +277,8 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
         assert capsys.readouterr().out.startswith("everyday ")
     scores = []
     for share in ("0", "1"):
-        beside = ["--interpolate", embedded_model("en_span"), "--interpolation-weight", share]
-        assert main(["teacher", "evaluate", str(out), "--dev", trees, *beside]) == 0
+        interpolation = ["--interpolate", embedded_model("en_span"), "--interpolation-weight", share]
+        assert main(["teacher", "evaluate", str(out), "--dev", trees, *interpolation]) == 0
         scores.append(float(capsys.readouterr().out.split()[1]))
     assert scores[0] < 40 < 80 < scores[1], "the English parser has learned more than a step"
     for arguments, message in (

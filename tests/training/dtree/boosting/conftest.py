@@ -44,7 +44,7 @@ def make_store(indptr: np.ndarray, atoms: np.ndarray, n_atoms: int, folder: Path
 
 
 def save_labels(folder: Path, data: LabelData) -> None:
-    """Write the label data of a store beside it."""
+    """Write the label data of a store next to it."""
     for name, array in data._asdict().items():
         np.save(folder / f"{name}.npy", array)
 

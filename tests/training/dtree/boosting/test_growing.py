@@ -16,7 +16,7 @@ pytestmark = pytest.mark.kernel
 
 
 def grow_both(rng, n, n_atoms, penalty, hard, slack, max_splits, own_columns, share=0.5):
-    """(our tree, the twin's tree, our largest child gradient) for a random sample of a random store."""
+    """(our tree, that of the reference implementation, our largest child gradient) for a random sample and store."""
     rows = naive.random_rows(rng, n, n_atoms)
     store = make_store(*naive.to_csr(rows), n_atoms)
     ids = np.flatnonzero(rng.random(n) < share).astype(np.int32)

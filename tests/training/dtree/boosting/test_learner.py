@@ -1,5 +1,5 @@
-"""The learner of one label: the objective never rises, trees equal the twin's, scores are exact, restarts
-agree.
+"""The learner of one label: the objective never rises, trees equal the reference implementation's, scores are exact,
+restarts agree.
 """
 
 from __future__ import annotations
