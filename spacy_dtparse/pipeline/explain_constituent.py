@@ -132,8 +132,8 @@ class _Sentence:
         return self.sentence_input.positions[start], self.sentence_input.positions[end - 1] + 1
 
     def explain(self, index: int, only: bool = False) -> Explanation:
-        """Explain constituent `index` of the Doc. `only`: the caller asks for no other, so reasons are computed for
-        this one only."""
+        """Explain constituent `index` of the Doc. `only`: compute the reasons for this constituent only; the
+        caller needs no others."""
         tree, k = self.result.tree, index - self.first + self._top
         key = tree.starts[k], tree.ends[k], tree.labels[k]
         start, end = self.found.starts[index], self.found.ends[index]

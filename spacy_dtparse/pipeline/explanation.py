@@ -36,11 +36,11 @@ class Explanation:
     """Why a constituent is in the tree.
 
     `start`, `end`: tokens of the Doc. `method`: "rules" (boosted trees), "network" or "grammar". `decided`: a sentence
-    that says which model decided, and which information is not available. `probability`: by the network or the grammar,
-    None without one. `score`: h, the sum of the rules, above 0 for yes; None without rules. `runner_up`: the label with
-    the second-highest score, `margin`: the difference of the scores. `groups`: features that the rules test, grouped,
-    each group with its part of the score and of the margin; these add up to `score` and `margin`. `alternatives`: other
-    labels and brackets, the most probable first.
+    that states which model decided, and which information is not available. `probability`: by the span model, the
+    network or the grammar, None without one. `score`: h, the sum of the rules, above 0 for yes; None without rules.
+    `runner_up`: the label with the second-highest score, `margin`: the difference of the scores. `groups`: features
+    that the rules test, grouped, each group with its part of the score and of the margin; these add up to `score` and
+    `margin`. `alternatives`: other labels and brackets, the most probable first.
 
     `str()` is at most ten lines; `to_text(all=True)` has every fact and every rule.
     """

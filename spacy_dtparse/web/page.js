@@ -13,7 +13,8 @@ function make(name, className, ...content) {
   return element;
 }
 
-async function ask(path, body) {
+/** Send a request to the server and return its answer, or throw the error that it reports. */
+async function request(path, body) {
   let reply;
   try {
     reply = await fetch(path, {
@@ -50,7 +51,7 @@ async function parse() {
   $("layout").disabled = $("style").value !== "tree";
   $("parse").disabled = true;
   try {
-    const answer = await ask("parse", {
+    const answer = await request("parse", {
       text: $("text").value, style: $("style").value, layout: $("layout").value, theme: theme(),
       scores: $("scores").checked, k: Number($("k").value) || 1,
     });
@@ -123,7 +124,7 @@ function mark(drawing, start, end) {
 
 function close() {
   $("details").hidden = true;
-  document.querySelector("main").classList.remove("asked");
+  document.querySelector("main").classList.remove("with-details");
   for (const element of document.querySelectorAll(".chosen, .hot")) element.classList.remove("chosen", "hot");
 }
 
@@ -134,24 +135,24 @@ async function show(index, constituent, drawing) {
   for (const element of document.querySelectorAll(".chosen")) element.classList.remove("chosen");
   for (const element of drawing.querySelectorAll(`[data-constituent="${constituent}"]`)) element.classList.add("chosen");
   mark(drawing, span.start, span.end);
-  const panel = $("details"), shut = make("button", "close", "×");
-  shut.type = "button";
-  shut.title = "Close";
-  shut.addEventListener("click", close);
-  panel.replaceChildren(shut, make("h2", "", `${span.label}: ${words(span.start, span.end)}`), make("p", "faint", "Loading …"));
+  const panel = $("details"), closeButton = make("button", "close", "×");
+  closeButton.type = "button";
+  closeButton.title = "Close";
+  closeButton.addEventListener("click", close);
+  panel.replaceChildren(closeButton, make("h2", "", `${span.label}: ${words(span.start, span.end)}`), make("p", "faint", "Loading …"));
   panel.hidden = false;
-  document.querySelector("main").classList.add("asked");
-  const asked = panel.lastChild;
+  document.querySelector("main").classList.add("with-details");
+  const loading = panel.lastChild;
   let answer;
   try {
-    answer = await ask("ask", { words: sentence.words, tags: sentence.tags, ...span });
+    answer = await request("explain", { words: sentence.words, tags: sentence.tags, ...span });
   } catch (error) {
-    asked.className = "minus";
-    asked.textContent = error.message;
+    loading.className = "minus";
+    loading.textContent = error.message;
     return;
   }
-  if (panel.lastChild !== asked) return; // another label was clicked in the meantime
-  asked.remove();
+  if (panel.lastChild !== loading) return; // another label was clicked in the meantime
+  loading.remove();
   if (typeof answer.probability === "number") panel.append(make("p", "", `Probability ${percent(answer.probability)}`));
   panel.append(make("h3", "", "Alternatives"), answer.alternatives.length
     ? alternatives(answer.alternatives, words, drawing)
@@ -184,7 +185,7 @@ function why(explanation) {
   const size = (one) => -Math.abs(one.value);
   for (const group of [...explanation.groups].sort((a, b) => size(a) - size(b))) {
     if (Math.abs(group.value) < SMALL) continue;
-    parts.push(counted(group.value, ` ${group.name}`));
+    parts.push(signedLine(group.value, ` ${group.name}`));
     const facts = group.facts.filter((fact) => Math.abs(fact.value) >= SMALL).sort((a, b) => size(a) - size(b));
     for (const fact of facts.slice(0, MAX_FACTS)) parts.push(make("p", "fact", `${fact.words} ${signed(fact.value)}`));
   }
@@ -193,7 +194,7 @@ function why(explanation) {
   return [...parts, rules];
 }
 
-function counted(value, text) {
+function signedLine(value, text) {
   return make("p", "rule", make("b", value < 0 ? "minus" : "plus", signed(value)), text);
 }
 
@@ -215,7 +216,7 @@ for (const id of ["style", "layout", "theme", "scores", "k"]) $(id).addEventList
 dark.addEventListener("change", () => $("theme").value === "auto" && parse());
 document.addEventListener("keydown", (event) => event.key === "Escape" && close());
 
-ask("about").then((about) => {
+request("about").then((about) => {
   $("about").textContent = `${about.pipeline}, ${about.parser}`;
   $("text").maxLength = about.max_characters;
   $("k-option").hidden = !about.has_k_best;

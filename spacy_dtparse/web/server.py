@@ -69,7 +69,7 @@ class _RequestError(Exception):
 
 
 class PageHandler(BaseHTTPRequestHandler):
-    """GET for the page and its files; POST /parse and /ask for answers in JSON."""
+    """GET for the page and its files; POST /parse and /explain for answers in JSON."""
 
     server: PageServer
     server_version = "dtparse"
@@ -140,9 +140,10 @@ class PageHandler(BaseHTTPRequestHandler):
         return kind, (_HERE / name).read_bytes()
 
     def _post(self) -> tuple[str, bytes]:
-        answers = {"/parse": self.server.answers.parse, "/ask": self.server.answers.explain_constituent}
+        answers = {"/parse": self.server.answers.parse, "/explain": self.server.answers.explain_constituent}
         if self.path not in answers:
-            raise _RequestError(HTTPStatus.NOT_FOUND, f"there is nothing at {self.path!r}; allowed are /parse and /ask")
+            message = f"there is nothing at {self.path!r}; allowed are /parse and /explain"
+            raise _RequestError(HTTPStatus.NOT_FOUND, message)
         if self.headers.get_content_type() != "application/json":
             raise _RequestError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "send JSON, with Content-Type application/json")
         length = self.headers.get("Content-Length", "")

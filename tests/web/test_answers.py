@@ -118,7 +118,7 @@ def test_trees_with_a_span_model_give_everything():
     longer = answer["alternatives"][0]
     assert (longer["relation"], sentence["words"][longer["start"] : longer["end"]][-1]) == ("contains", "telescope")
     assert sum(group["value"] for group in answer["groups"]) == pytest.approx(answer["score"])
-    assert len(answer["rules"]) == MAX_RULES and "network" in answer["decided"]
+    assert len(answer["rules"]) == MAX_RULES and "span model" in answer["decided"]
     root = {**sentence["constituents"][0], "words": sentence["words"], "tags": sentence["tags"]}
     assert root["label"] == "TOP" and answers.explain_constituent(root)["decided"] == "The root, which every tree has."
 

@@ -56,7 +56,7 @@ def test_parse_and_ask(url):
     (sentence,) = json.loads(content)["sentences"]
     assert sentence["brackets"].startswith("(TOP (S") and sentence["drawing"].startswith("<svg")
     asked = {name: sentence[name] for name in ("words", "tags")} | sentence["constituents"][2]
-    status, _, content = request(url + "/ask", asked)
+    status, _, content = request(url + "/explain", asked)
     assert status == 200 and {"alternatives", "probability", "decided", "groups", "rules"} <= set(json.loads(content))
     assert json.loads(request(url + "/about")[2])["parser"].startswith("dtparse")
 
@@ -73,8 +73,8 @@ def test_parse_and_ask(url):
         ("/parse", {"text": "a"}, {"Content-Type": "text/plain"}, 415, "Content-Type application/json"),
         ("/parse", b"x" * (MAX_BYTES + 1), {}, 413, "200,001 bytes; a request has at most 200,000"),
         ("/parse", b"x" * 3_000_000, {}, 413, "3,000,000 bytes"),
-        ("/other", b"x" * 3_000_000, {}, 404, "allowed are /parse and /ask"),
-        ("/other", {"text": "a"}, {}, 404, "allowed are /parse and /ask"),
+        ("/other", b"x" * 3_000_000, {}, 404, "allowed are /parse and /explain"),
+        ("/other", {"text": "a"}, {}, 404, "allowed are /parse and /explain"),
         ("/../server.py", None, {}, 404, "the page is at /"),
         ("/server.py", None, {}, 404, "there is nothing at '/server.py'"),
         ("/", None, {"Host": "evil.example"}, 403, "only answers localhost, not 'evil.example'"),
