@@ -35,7 +35,7 @@ def pipeline():
 @pytest.fixture
 def bench(tmp_path, request):
     bench = Bench(tmp_path)
-    bench.link_model = partial(request.getfixturevalue, "kept_link_model")
+    bench.link_model = partial(request.getfixturevalue, "stored_link_model")
     if "embedded" in request.keywords:
         bench.nlp = request.getfixturevalue("pipeline")
     return bench
