@@ -12,7 +12,7 @@ from spacy.tokens import Doc, Span
 import spacy_dtparse
 
 from . import project, sentences
-from .store import Entry, bits, same
+from .store import Entry, bits, same, text
 
 SUBSET = {"en_pcfgla": 6, "en_trees": 4}
 """The slow parsers parse every n-th text only; the others parse all."""
@@ -129,7 +129,7 @@ def stored_entries(name: str, nlp: Language, component: Any) -> Iterator[Entry]:
     yield same(f"{name}/model bytes", parser.to_bytes())
     yield same(f"{name}/labels", parser.labels)
     yield same(f"{name}/model meta", parser.meta)
-    yield same(f"{name}/config", nlp.config.to_str())
+    yield text(f"{name}/config", nlp.config.to_str())  # the names of settings are for people
 
 
 def brackets(doc: Doc) -> list[str]:
