@@ -89,7 +89,7 @@ def test_posteriors_are_means_over_grammars(model, single):
 def test_decoders_that_need_another_model(model, single):
     with pytest.raises(ConfigError, match=r"takes one grammar with latent annotations, and this model is .* of 2"):
         PcfgParser(model, PcfgSettings(decoder="viterbi"))
-    with pytest.raises(ConfigError, match=r"'rerank' needs a candidate grammar, .* pcfgla --candidates"):
+    with pytest.raises(ConfigError, match=r"'rerank' needs a candidate grammar, .* train-pcfgla --candidates"):
         PcfgParser(replace(single, candidates=None), PcfgSettings(decoder="rerank"))
     with pytest.raises(ConfigError, match="'viterbi' gives one tree, but k is 2"):
         PcfgParser(single, PcfgSettings(decoder="viterbi")).parse_k_best(["a"], ["DT"], 2)
