@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Optional
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..checks import Setting, boolean
+from ..checks import Setting, boolean, one_of
 from ..parsers.base import BatchParser, ParseResult
 from ..parsers.calibration import ResultCalibrator
 from ..parsers.constraints import Constraints
@@ -23,7 +23,7 @@ from .constituents import DEFAULT_KEY, ParsedSentence, write_constituents
 from .constraints import CONSTRAINTS_KEY, read_constraints
 from .extensions import register_extensions
 from .model_pipe import KEY, factory_of
-from .phrases import head_rules_entry, use_for_noun_chunks
+from .phrases import CHUNK_SOURCES, head_rules_entry, use_for_noun_chunks
 from .scorer import parseval_score
 from .sentences import SentenceInput
 from .spines import SPINES_KEY, Supertags, read_supertags
@@ -73,6 +73,9 @@ class ConstituentPipe(BatchPipe):
     `sentence._.tree_probability`), which runs the model a second time; the model must have a calibration (see
     `parsers.calibration`), else DtparseError is raised.
 
+    `noun_chunks`: the source of `doc.noun_chunks`: "constituents", "dependencies", or "auto": the dependencies of a Doc
+    that has some, else its constituents (see `phrases.NounChunks`).
+
     `constraints_key`: key of the spans in `doc.spans` that must or must not be constituents (see
     `pipeline.constraints`); None: no constraints.
 
@@ -90,12 +93,14 @@ class ConstituentPipe(BatchPipe):
         "threads": THREADS,
         "deadline": DEADLINE,
         "probabilities": (False, boolean()),
+        "noun_chunks": ("auto", one_of(*CHUNK_SOURCES)),
         "constraints_key": (CONSTRAINTS_KEY, optional_key("a parser without constraints")),
     }
 
     spines_key: str | None
     constraints_key: str | None
     probabilities: bool
+    noun_chunks: str
 
     def __init__(self, name: str = "", *, scorer: Callable | None = parseval_score, **settings: Any):
         super().__init__(name, scorer=scorer, **settings)
@@ -117,9 +122,9 @@ class ConstituentPipe(BatchPipe):
         return True
 
     def on_add(self, nlp: Language) -> None:
-        """Make `doc.noun_chunks` use constituents. Warn if an active component of `nlp` writes the same key of
-        `doc.spans` as this one."""
-        use_for_noun_chunks(nlp.vocab)
+        """Give `doc.noun_chunks` its source. Warn if an active component of `nlp` writes the same key of `doc.spans` as
+        this one."""
+        use_for_noun_chunks(nlp.vocab, source=self.noun_chunks)
         for name, other in nlp.pipeline:
             if isinstance(other, ConstituentPipe) and other is not self and other.spans_key == self.spans_key:
                 warnings.warn(
@@ -152,8 +157,9 @@ class ConstituentPipe(BatchPipe):
             ParsedSentence(s.start, s.end, s.positions, r) for s, r in zip(parser_input.sentences, results, strict=True)
         ]
         parser = self.parser
-        write_constituents(doc, parsed, self.spans_key, parser.name, head_rules_entry(parser, doc))
-        use_for_noun_chunks(doc.vocab, doc)
+        head_rules = head_rules_entry(parser, doc)
+        write_constituents(doc, parsed, self.spans_key, parser.name, head_rules, self.noun_chunks)
+        use_for_noun_chunks(doc.vocab, doc, self.noun_chunks, getattr(parser, "labels", ()))
 
     def with_deadline(self, parser: Any, deadline: float) -> Any:
         """Return the parser with a deadline; computing probabilities takes as long as parsing."""

@@ -280,7 +280,12 @@ _INFO_FIELDS: dict[str, Callable[[Any], Any]] = {
 
 
 def write_constituents(
-    doc: Doc, sentences: Iterable[ParsedSentence], key: str = DEFAULT_KEY, parser: str = "", head_rules: Any = None
+    doc: Doc,
+    sentences: Iterable[ParsedSentence],
+    key: str = DEFAULT_KEY,
+    parser: str = "",
+    head_rules: Any = None,
+    noun_chunks: str = "auto",
 ) -> None:
     """Set `doc.spans[key]` to the constituents of the sentences, in order.
 
@@ -288,8 +293,8 @@ def write_constituents(
     or None per span; `sentences`, one dict each with `start`, `end`, `status`, `cost`, `n_states`, `n_scored`,
     `greedy_optimal`, `n_searches`, `ambiguity`, `tree_probability`, and `deadline_exceeded` if the deadline was
     exceeded (see `ParseResult`; only status "gold" if a tree was given, "empty" if nothing was); `probabilities`, one
-    number or None per span, if a parse has some; and `head_rules`, unless None: a language code, or rules as plain
-    data. Raises TreeError if a tree and its positions disagree.
+    number or None per span, if a parse has some; `head_rules`, unless None: a language code, or rules as plain data;
+    and `noun_chunks`, unless "auto": the source of `doc.noun_chunks` (see `phrases.NounChunks`). Raises TreeError if a tree and its positions disagree.
     """
     spans: list[Span] = []
     scores: list[float | None] = []
@@ -333,6 +338,8 @@ def write_constituents(
         attrs["probabilities"] = probabilities
     if head_rules is not None:
         attrs["head_rules"] = head_rules
+    if noun_chunks != "auto":
+        attrs["noun_chunks"] = noun_chunks
     doc.spans[key] = SpanGroup(doc, name=key, attrs=attrs, spans=spans)
 
 

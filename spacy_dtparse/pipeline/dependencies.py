@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from spacy.attrs import DEP, HEAD, LEMMA, POS, SENT_START, TAG
+from spacy.language import Language
 from spacy.tokens import Doc
 
 from ..errors import MissingAnnotationError
@@ -16,6 +17,7 @@ from ..trees.heads import head_rules, tree_guide
 from .batch_pipe import DEADLINE, THREADS, BatchPipe
 from .constituents import DEFAULT_KEY, group_key, read_constituents, read_spans, tree_of
 from .model_pipe import KEY, factory_of
+from .phrases import mark_own_dependencies
 from .sentences import WordPositions, attribute_texts, read_words
 
 ROOT = "ROOT"
@@ -66,6 +68,10 @@ class BpmParser(BatchPipe):
     def cfg(self) -> dict[str, Any]:
         """The keyword arguments that `Pipe.score` passes to the scorer: none."""
         return {}
+
+    def on_add(self, nlp: Language) -> None:
+        """Record that the dependencies of this vocabulary's Docs are not those that spaCy's noun chunks expect."""
+        mark_own_dependencies(nlp.vocab)
 
     def read_doc(self, doc: Doc) -> DependencyInput:
         """Return the sentences of a Doc as columns for the parser, with the heads and labels of the guiding trees if
@@ -118,6 +124,7 @@ class BpmParser(BatchPipe):
 
     def set_annotations(self, doc: Doc, parser_input: DependencyInput, parses_of_doc: Sequence[Any]) -> None:
         """Set heads and labels; white space depends on the word before it."""
+        mark_own_dependencies(doc.vocab)
         if not len(doc):
             return
         add = doc.vocab.strings.add

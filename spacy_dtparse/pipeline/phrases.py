@@ -10,7 +10,7 @@ from typing import Any
 from spacy.errors import Errors
 from spacy.tokens import Doc, Span, Token
 
-from ..errors import ConfigError, DtparseError
+from ..errors import ConfigError, DtparseError, NotParsedError
 from ..trees.heads import HeadRules, head_rules
 from ..trees.labels import base_label
 from ..trees.noun_phrases import CLAUSES, noun_phrases
@@ -23,6 +23,8 @@ FRAMES = frozenset(("SBAR", "SBARQ"))
 HEAD_RULES = "head_rules"
 """The attribute of a span group that holds the head rules of its constituents: a language code, or the rules as plain
 data."""
+CHUNK_SOURCES = ("auto", "constituents", "dependencies")
+"""The sources of `doc.noun_chunks`."""
 
 
 def phrases(
@@ -88,8 +90,7 @@ def head(span: Span | Token, key: str | None = None, rules: HeadRules | None = N
 def noun_chunks(where: Doc | Span, key: str | None = None) -> list[Span]:
     """The base noun phrases of a Doc, or within a Span, as `trees.noun_phrases` finds them, labelled NP, in order.
 
-    `doc.noun_chunks` gives the same once a parser of this package has run. Raises NotParsedError if the Doc has no
-    valid parse.
+    Unlike `doc.noun_chunks`, it never uses dependencies. Raises NotParsedError if the Doc has no valid parse.
     """
     label = where.doc.vocab.strings.add("NP")
     return [Span(where.doc, start, end, label) for start, end in _noun_chunks(where, key)]
@@ -109,35 +110,81 @@ def head_rules_entry(parser: Any, doc: Doc) -> Any:
     return rules.to_dict() if rules is not None else parser.meta.get("lang") or doc.lang_ or None
 
 
-class NounChunks:
-    """Replacement for spaCy's noun chunk iterator: uses constituents if a Doc has some, else the language's
-    iterator."""
+class _NoNounChunksError(NotParsedError, NotImplementedError):
+    """A Doc has no noun chunks, since it has neither constituents nor, for a language whose chunks spaCy can find,
+    dependencies. A NotImplementedError too, as spaCy raises for languages without chunks."""
 
-    def __init__(self, before: Any = None):
+
+class NounChunks:
+    """Replacement for spaCy's noun chunk iterator, for all Docs of a vocabulary.
+
+    `before`: the iterator of the language, which reads dependencies, or None. `source`: one of CHUNK_SOURCES, the
+    setting of the parser that was added last; None before one is. "auto": dependencies if the Doc has some that
+    `before` can read, else constituents. The group of a Doc's constituents may name another source. `own_dependencies`:
+    whether the dependencies are those of `bpm_parser`; its English labels are Universal Dependencies, which spaCy's
+    English iterator cannot read, so "auto" means constituents. `labels`: the labels of the parsers that were used.
+    """
+
+    def __init__(self, before: Any = None, source: str | None = None):
         self.before = before
+        self.source = source
+        self.own_dependencies = False
+        self.labels: frozenset[str] = frozenset()
 
     def __call__(self, where: Doc | Span) -> Iterator[tuple[int, int, int]]:
-        """Yield the range and label of each chunk. Raises spaCy's error if there are neither constituents nor an
-        iterator."""
+        """Yield the range and label of each chunk. Raises NotParsedError if the Doc lacks the annotation for them."""
         doc = where.doc
+        source, has_dependencies = self._source_for(doc), doc.has_annotation("DEP")
+        if source == "auto" and has_dependencies and self.before is not None and not self.own_dependencies:
+            source = "dependencies"
+        if source == "dependencies":
+            if self.before is None:
+                raise NotImplementedError(Errors.E894.format(lang=doc.vocab.lang))  # as `Doc.noun_chunks` does
+            if not has_dependencies:
+                raise NotParsedError(
+                    "this Doc has no dependencies for its noun chunks; add a dependency parser to the pipeline, or set "
+                    "noun_chunks of the constituency parser to 'auto' or 'constituents'"
+                )
+            yield from self.before(where)
+            return
         try:
             found = _noun_chunks(where, None)
-        except DtparseError:
-            if self.before is None:
-                # as spaCy's `Doc.noun_chunks` does for a language without chunks
-                raise NotImplementedError(Errors.E894.format(lang=doc.vocab.lang)) from None
-            yield from self.before(where)
-        else:
-            label = doc.vocab.strings.add("NP")
-            yield from ((start, end, label) for start, end in found)
+        except DtparseError as error:
+            if self.source is None and self.before is not None:  # a pipeline without constituents
+                yield from self.before(where)
+                return
+            raise _NoNounChunksError(f"no noun chunks: {error}") from error
+        label = doc.vocab.strings.add("NP")
+        yield from ((start, end, label) for start, end in found)
+
+    def _source_for(self, doc: Doc) -> str:
+        """The source for a Doc: that of its constituents, or of the vocabulary if it has none or they do not say."""
+        name = group_key(doc)
+        attrs = {} if name is None else doc.spans[name].attrs
+        return attrs.get("noun_chunks", "auto") if "kind" in attrs else self.source or "auto"
 
 
-def use_for_noun_chunks(vocab: Any, doc: Any = None) -> None:
-    """Make `doc.noun_chunks` use constituents, for new Docs with this vocabulary and for the existing `doc`."""
+def use_for_noun_chunks(vocab: Any, doc: Any = None, source: str = "auto", labels: Iterable[str] = ()) -> None:
+    """Set the source of `doc.noun_chunks`, for new Docs with this vocabulary and for the existing `doc`. `labels`:
+    those of the parser, if its model is loaded."""
+    chunks = _install(vocab)
+    chunks.source = source
+    if not chunks.labels.issuperset(labels):
+        chunks.labels = chunks.labels.union(labels)
+    if doc is not None and not isinstance(doc.noun_chunks_iterator, NounChunks):
+        doc.noun_chunks_iterator = chunks
+
+
+def mark_own_dependencies(vocab: Any) -> None:
+    """Record that the dependencies of Docs with this vocabulary are those of `bpm_parser`."""
+    _install(vocab).own_dependencies = True
+
+
+def _install(vocab: Any) -> NounChunks:
     if not isinstance(vocab.get_noun_chunks, NounChunks):
         vocab.get_noun_chunks = NounChunks(vocab.get_noun_chunks)
-    if doc is not None and not isinstance(doc.noun_chunks_iterator, NounChunks):
-        doc.noun_chunks_iterator = vocab.get_noun_chunks
+    chunks: NounChunks = vocab.get_noun_chunks
+    return chunks
 
 
 def _noun_chunks(where: Doc | Span, key: str | None) -> list[tuple[int, int]]:
