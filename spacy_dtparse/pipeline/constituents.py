@@ -241,16 +241,22 @@ def _crossing_message(found: Constituents, k: int, start: int, end: int) -> str:
     )
 
 
+class ChainSpan(Span):
+    """A Span that stands for a whole unary chain. It equals the Span of the chain's highest member, and has its id."""
+
+
 def chain_level(span: Span) -> int | None:
-    """The level (from 0) that the span's id names; None if it has none: then the span stands for its whole chain."""
-    return _LEVEL_OF_ID.get(span.id)
+    """The level (from 0) that the span's id names; None if the span stands for its whole chain: a ChainSpan, or a span
+    without such an id."""
+    return None if isinstance(span, ChainSpan) else _LEVEL_OF_ID.get(span.id)
 
 
 def make_span(doc: Doc, constituents: Constituents, index: int, *, with_level: bool) -> Span:
-    """Create the Span of constituent `index`; with its chain level as id, or without, standing for its chain."""
+    """Create the Span of constituent `index`, with its chain level as id; with `with_level` it stands for this
+    constituent, else for the chain of which it is the highest."""
     start, end, label = constituents.starts[index], constituents.ends[index], constituents.labels[index]
     level = index - constituents.chain_tops[index]
-    return Span(doc, start, end, label=label, span_id=_id(level) if with_level else 0)
+    return (Span if with_level else ChainSpan)(doc, start, end, label=label, span_id=_id(level))
 
 
 def _id(level: int) -> str | int:
