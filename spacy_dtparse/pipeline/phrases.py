@@ -5,6 +5,7 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from spacy.errors import Errors
@@ -13,7 +14,8 @@ from spacy.tokens import Doc, Span, Token
 from ..errors import ConfigError, DtparseError, NotParsedError
 from ..trees.heads import HeadRules, head_rules
 from ..trees.labels import base_label
-from ..trees.noun_phrases import CLAUSES, noun_phrases
+from ..trees.noun_phrases import CLAUSES, NOUN_PHRASES, noun_phrases
+from ..trees.tree import TOP
 from .attributes import locate, to_tree
 from .constituents import Constituents, group_key, make_span, read_constituents
 from .sentences import is_blank, visible_tokens
@@ -35,12 +37,13 @@ def phrases(
     A label without function tags also stands for labels with them: "NP" for NP-SBJ. `maximal`: leave out those inside
     another one in the result. `key`: see `constituents`. A Span counts among its own phrases; for a member of a unary
     chain, the members below it count too. Raises NotParsedError if the Doc has no valid parse, ConfigError if no label
-    is given.
+    is given, or one that neither the Doc nor its parser has.
     """
     wanted = frozenset((labels,) if isinstance(labels, str) else labels)
     if not wanted or not all(isinstance(label, str) and label for label in wanted):
         raise ConfigError(f"labels = {labels!r}; give a label, such as 'NP', or several")
     found, inside = _constituents_in(where, key)
+    _check_labels(where.doc, wanted, found, key)
     indices, end = [], 0
     for k in inside:
         label = found.labels[k]
@@ -111,8 +114,8 @@ def head_rules_entry(parser: Any, doc: Doc) -> Any:
 
 
 class _NoNounChunksError(NotParsedError, NotImplementedError):
-    """A Doc has no noun chunks, since it has neither constituents nor, for a language whose chunks spaCy can find,
-    dependencies. A NotImplementedError too, as spaCy raises for languages without chunks."""
+    """A Doc without constituents has no noun chunks, in a language for which spaCy has none either; also a
+    NotImplementedError, since spaCy raises that for such languages."""
 
 
 class NounChunks:
@@ -153,7 +156,8 @@ class NounChunks:
             if self.source is None and self.before is not None:  # a pipeline without constituents
                 yield from self.before(where)
                 return
-            raise _NoNounChunksError(f"no noun chunks: {error}") from error
+            kind = _NoNounChunksError if self.before is None else NotParsedError
+            raise kind(f"no noun chunks: {error}") from error
         label = doc.vocab.strings.add("NP")
         yield from ((start, end, label) for start, end in found)
 
@@ -198,6 +202,40 @@ def _noun_chunks(where: Doc | Span, key: str | None) -> list[tuple[int, int]]:
             for a, b in noun_phrases(to_tree(doc[start:end], key), rules):
                 found.append((words[a].i, words[b - 1].i + 1))
     return [(a, b) for a, b in found if first <= a and b <= last]
+
+
+def _check_labels(doc: Doc, wanted: Iterable[str], found: Constituents, key: str | None) -> None:
+    """Raise ConfigError for a wanted label that neither the Doc nor its parser has.
+
+    Without the parser (its model has not been loaded, or the trees were given) only labels that differ from a known one
+    in case or in a plural's "s" are refused.
+    """
+    of_doc = set(found.labels)
+    missing = sorted(set(wanted) - of_doc - {TOP})
+    if not missing or not (missing := [label for label in missing if label not in set(map(base_label, of_doc))]):
+        return
+    name, chunks = group_key(doc, key), doc.vocab.get_noun_chunks
+    is_parsed = name is not None and bool(doc.spans[name].attrs.get("parser"))
+    of_parser = chunks.labels if is_parsed and isinstance(chunks, NounChunks) else frozenset()
+    allowed = of_doc | (of_parser or {*head_rules_for(doc, key).rules, *CLAUSES, *NOUN_PHRASES})
+    allowed |= {TOP, *map(base_label, allowed)}
+    by_plain_form = {_plain_form(label): label for label in sorted(allowed, reverse=True)}
+    for label in missing:
+        if label in allowed:
+            continue
+        near = by_plain_form.get(_plain_form(label)) or by_plain_form.get(_plain_form(base_label(label)))
+        if of_parser and near is None:
+            near = next(iter(get_close_matches(label.upper(), sorted(allowed), 1)), None)
+        if of_parser or (near is not None and near != base_label(label)):
+            hint = "" if near is None else f"; did you mean {near!r}?"
+            if any(token.tag_ == label for token in doc):
+                hint = "; it is a tag, for which see token.tag_,"
+            raise ConfigError(f"there is no label {label!r}{hint} (allowed are {', '.join(sorted(allowed))})")
+
+
+def _plain_form(label: str) -> str:
+    """The label in capitals, without the "s" of a plural."""
+    return (label[:-1] if label.endswith("s") else label).upper()
 
 
 def _constituents_in(where: Doc | Span, key: str | None) -> tuple[Constituents, Sequence[int]]:
