@@ -21,11 +21,19 @@ from . import boundaries, dependencies, recurrent_tagger, spine_tagger, suggeste
 from .batch_pipe import DEADLINE, THREADS, BatchPipe
 from .constituents import DEFAULT_KEY, ParsedSentence, write_constituents
 from .constraints import CONSTRAINTS_KEY, read_constraints
+from .dependencies import UnlabelledHeads, write_dependencies
 from .extensions import register_extensions
 from .model_pipe import KEY, factory_of
-from .phrases import CHUNK_SOURCES, head_rules_entry, use_for_noun_chunks
+from .phrases import (
+    CHUNK_SOURCES,
+    has_own_dependencies,
+    head_rules_entry,
+    head_rules_for,
+    mark_own_dependencies,
+    use_for_noun_chunks,
+)
 from .scorer import parseval_score
-from .sentences import SentenceInput
+from .sentences import SentenceInput, WordPositions
 from .spines import SPINES_KEY, Supertags, read_supertags
 
 ALL_FACTORIES = (*CONSTITUENT_FACTORIES, "bpm_parser", "spine_tagger")
@@ -76,6 +84,9 @@ class ConstituentPipe(BatchPipe):
     `noun_chunks`: the source of `doc.noun_chunks`: "constituents", "dependencies", or "auto": the dependencies of a Doc
     that has some, else its constituents (see `phrases.NounChunks`).
 
+    `heads`: whether to set `token.head` by the head rules of the constituents, with `token.dep_` "ROOT" or "dep", in
+    Docs without dependencies, so that spaCy's `span.root` is the head of a constituent.
+
     `constraints_key`: key of the spans in `doc.spans` that must or must not be constituents (see
     `pipeline.constraints`); None: no constraints.
 
@@ -94,6 +105,7 @@ class ConstituentPipe(BatchPipe):
         "deadline": DEADLINE,
         "probabilities": (False, boolean()),
         "noun_chunks": ("auto", one_of(*CHUNK_SOURCES)),
+        "heads": (False, boolean()),
         "constraints_key": (CONSTRAINTS_KEY, optional_key("a parser without constraints")),
     }
 
@@ -101,6 +113,7 @@ class ConstituentPipe(BatchPipe):
     constraints_key: str | None
     probabilities: bool
     noun_chunks: str
+    heads: bool
 
     def __init__(self, name: str = "", *, scorer: Callable | None = parseval_score, **settings: Any):
         super().__init__(name, scorer=scorer, **settings)
@@ -160,6 +173,20 @@ class ConstituentPipe(BatchPipe):
         head_rules = head_rules_entry(parser, doc)
         write_constituents(doc, parsed, self.spans_key, parser.name, head_rules, self.noun_chunks)
         use_for_noun_chunks(doc.vocab, doc, self.noun_chunks, getattr(parser, "labels", ()))
+        if self.heads and len(doc) and not doc.has_annotation("DEP"):
+            self._set_heads(doc, parsed)
+        if self.noun_chunks == "auto" and has_own_dependencies(doc):
+            mark_own_dependencies(doc.vocab, doc)
+
+    def _set_heads(self, doc: Doc, parsed: Sequence[ParsedSentence]) -> None:
+        rules = head_rules_for(doc, self.spans_key)
+        trees = [one.result.tree if isinstance(one.result, ParseResult) else one.result for one in parsed]
+        write_dependencies(
+            doc,
+            [WordPositions(one.start, one.end, one.positions) for one in parsed],
+            [None if tree is None else UnlabelledHeads(rules.links(tree)[0]) for tree in trees],
+        )
+        mark_own_dependencies(doc.vocab)
 
     def with_deadline(self, parser: Any, deadline: float) -> Any:
         """Return the parser with a deadline; computing probabilities takes as long as parsing."""

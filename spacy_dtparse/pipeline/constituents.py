@@ -300,7 +300,8 @@ def write_constituents(
     `greedy_optimal`, `n_searches`, `ambiguity`, `tree_probability`, and `deadline_exceeded` if the deadline was
     exceeded (see `ParseResult`; only status "gold" if a tree was given, "empty" if nothing was); `probabilities`, one
     number or None per span, if a parse has some; `head_rules`, unless None: a language code, or rules as plain data;
-    and `noun_chunks`, unless "auto": the source of `doc.noun_chunks` (see `phrases.NounChunks`). Raises TreeError if a tree and its positions disagree.
+    and `noun_chunks`, unless "auto": the source of `doc.noun_chunks` (see `phrases.NounChunks`). Raises TreeError if a
+    tree and its positions disagree.
     """
     spans: list[Span] = []
     scores: list[float | None] = []

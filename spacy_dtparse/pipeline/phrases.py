@@ -124,8 +124,9 @@ class NounChunks:
     `before`: the iterator of the language, which reads dependencies, or None. `source`: one of CHUNK_SOURCES, the
     setting of the parser that was added last; None before one is. "auto": dependencies if the Doc has some that
     `before` can read, else constituents. The group of a Doc's constituents may name another source. `own_dependencies`:
-    whether the dependencies are those of `bpm_parser`; its English labels are Universal Dependencies, which spaCy's
-    English iterator cannot read, so "auto" means constituents. `labels`: the labels of the parsers that were used.
+    whether the dependencies are those of this package: `bpm_parser`, whose English labels are Universal Dependencies,
+    and heads without labels; spaCy's English iterator can read neither, so "auto" means constituents. `labels`: the
+    labels of the parsers that were used.
     """
 
     def __init__(self, before: Any = None, source: str | None = None):
@@ -179,9 +180,18 @@ def use_for_noun_chunks(vocab: Any, doc: Any = None, source: str = "auto", label
         doc.noun_chunks_iterator = chunks
 
 
-def mark_own_dependencies(vocab: Any) -> None:
-    """Record that the dependencies of Docs with this vocabulary are those of `bpm_parser`."""
+def mark_own_dependencies(vocab: Any, doc: Doc | None = None) -> None:
+    """Record that the dependencies of Docs with this vocabulary are those of this package. If `doc` has constituents
+    whose source of noun chunks is "auto", it becomes "constituents", also where `doc` is stored."""
     _install(vocab).own_dependencies = True
+    name = None if doc is None else group_key(doc)
+    if doc is not None and name is not None and "kind" in doc.spans[name].attrs:
+        doc.spans[name].attrs.setdefault("noun_chunks", "constituents")
+
+
+def has_own_dependencies(doc: Doc) -> bool:
+    """Whether a Doc has dependencies, and those of its vocabulary are this package's."""
+    return _install(doc.vocab).own_dependencies and doc.has_annotation("DEP")
 
 
 def _install(vocab: Any) -> NounChunks:
@@ -216,7 +226,7 @@ def _check_labels(doc: Doc, wanted: Iterable[str], found: Constituents, key: str
         return
     name, chunks = group_key(doc, key), doc.vocab.get_noun_chunks
     is_parsed = name is not None and bool(doc.spans[name].attrs.get("parser"))
-    of_parser = chunks.labels if is_parsed and isinstance(chunks, NounChunks) else frozenset()
+    of_parser: frozenset[str] = chunks.labels if is_parsed and isinstance(chunks, NounChunks) else frozenset()
     allowed = of_doc | (of_parser or {*head_rules_for(doc, key).rules, *CLAUSES, *NOUN_PHRASES})
     allowed |= {TOP, *map(base_label, allowed)}
     by_plain_form = {_plain_form(label): label for label in sorted(allowed, reverse=True)}

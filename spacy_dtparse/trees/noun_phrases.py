@@ -28,13 +28,13 @@ def noun_phrases(tree: Tree, rules: HeadRules) -> list[tuple[int, int]]:
     on both sides of the head up to a prepositional phrase, verb phrase, clause, parenthesis or further noun phrase.
     Before the head it includes a possessive (*the dog's* in *the dog's tail*), a parenthesis with words of the base
     noun phrase before it (*the Health Organization (WHO) report*), unless there is a noun before it and a comma next to
-    it, other modifiers with no noun before them (*a wait and see attitude*), and phrases that are no modifiers, whatever
-    they contain (*a larger than usual dog*). Punctuation and conjunctions at its edges are excluded.
+    it, other modifiers with no noun before them (*a wait and see attitude*), and phrases that are no modifiers,
+    whatever they contain (*a larger than usual dog*). Punctuation and conjunctions at its edges are excluded.
 
     The other words of an NP are base noun phrases as well where they contain a noun (*fruit* in *fruit, for example,
-    pears and plums*), and so are nouns and the words of a noun phrase around them that are directly below a clause, verb
-    phrase, prepositional phrase or parenthesis, unless its head is among them. Other words (*both*, *only* before a
-    further noun phrase, commas) are in none.
+    pears and plums*), and so are nouns and the words of a noun phrase around them that are directly below a clause,
+    verb phrase, prepositional phrase or parenthesis, unless its head is among them. Other words (*both*, *only* before
+    a further noun phrase, commas) are in none.
     """
     child_lists = tree.child_lists()
     labels = [base_label(label) for label in tree.labels]
@@ -60,8 +60,10 @@ def noun_phrases(tree: Tree, rules: HeadRules) -> list[tuple[int, int]]:
             runs += _noun_runs(plain, names, children, edges, holds, around)
         elif labels[k] in _MODIFIERS and len(children) > 1:
             head = rules.head_child(labels[k], names)
-            nominal = [name in edges or (name in _NOMINAL and (child < 0 or not holds[child]))
-                       for name, child in zip(names, children, strict=True)]
+            nominal = [
+                name in edges or (name in _NOMINAL and (child < 0 or not holds[child]))
+                for name, child in zip(names, children, strict=True)
+            ]
             runs = [run for run in _noun_runs(nominal, names, children, edges, holds, range(0)) if head not in run]
         included = {index for run in runs for index in run}
         for run in runs:
@@ -86,9 +88,7 @@ def _noun_runs(
     return runs
 
 
-def _trimmed(
-    run: range, children: list[int], names: list[str], edges: frozenset[str], holds: list[int]
-) -> range:
+def _trimmed(run: range, children: list[int], names: list[str], edges: frozenset[str], holds: list[int]) -> range:
     """Return the run without punctuation, conjunctions and modifiers at its edges."""
 
     def drops(index: int) -> bool:

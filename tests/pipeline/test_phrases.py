@@ -229,7 +229,7 @@ def test_the_source_of_noun_chunks_may_be_changed(model_file):
     pipe.noun_chunks = "dependencies"
     with pytest.raises(NotParsedError, match="no dependencies for its noun chunks; add a dependency parser"):
         list(nlp("the cat sat").noun_chunks)
-    with pytest.raises(ConfigError, match="it is|noun_chunks"):
+    with pytest.raises(ConfigError, match="noun_chunks"):
         make_nlp(model_file, noun_chunks="heads")
 
 
@@ -251,6 +251,32 @@ def test_spacy_cannot_find_chunks_in_our_dependencies(model_file):
     alone = spacy.blank("en")
     mark_own_dependencies(alone.vocab)  # bpm_parser without constituents
     assert texts(linked_doc(alone.vocab).noun_chunks) == OF_SPACY
+
+
+@both_factories
+def test_heads_of_tokens(model_file, factory):
+    nlp = make_nlp(model_file, factory, heads=True)
+    doc = nlp("The old cat sat on the mat quietly. \n She saw a dog.")
+    assert doc.has_annotation("DEP") and {token.dep_ for token in doc} == {"ROOT", "dep"}
+    found = doc._.constituents
+    assert found and [span.root for span in found] == [span._.head for span in found]
+    assert [sent.root.text for sent in doc.sents] == [sent._.head.text for sent in doc.sents] == ["sat", "saw"]
+    assert [token.is_sent_start for token in doc] == [token.is_sent_start for token in make_nlp(model_file)(doc.text)]
+    chunks = [span.text for span in noun_chunks(doc)]
+    assert texts(doc.noun_chunks) == chunks != []  # not those of spaCy, which needs labels
+    (stored,) = DocBin().from_bytes(DocBin(docs=[doc]).to_bytes()).get_docs(make_nlp(model_file).vocab)
+    assert texts(stored.noun_chunks) == chunks
+    with pytest.raises(NotParsedError):
+        list(next(doc.sents).as_doc().noun_chunks)
+    assert list(nlp("")) == [] and [token.head.i for token in nlp(" ")] == [0]
+
+
+def test_heads_leave_dependencies_alone(model_file):
+    nlp = make_nlp(model_file, heads=True)
+    doc = nlp.get_pipe("dtparse")(linked_doc(nlp.vocab))
+    assert [token.dep_ for token in doc] == ["det", "dep", "ROOT"] and texts(doc.noun_chunks) == OF_SPACY
+    plain = make_nlp(model_file)("The cat sat.")
+    assert not plain.has_annotation("DEP") and plain[0:2].root.text == "The"  # each token is its own head
 
 
 @pytest.mark.slow
