@@ -110,7 +110,7 @@ def search_file(pattern: Pattern, name: str, clean: bool = False) -> Iterator[tu
     from ..query.pattern import forests
     from ..trees.brackets import read_trees
 
-    trees: Iterator[Tree] = read_trees(sys.stdin.buffer if name == "-" else name)
+    trees: Iterator[Tree] = read_trees(sys.stdin.buffer if name == "-" else name, keep_root=True)
     if clean:
         from ..trees.labels import EMPTY_TAG
         from ..trees.transforms import strip_empty

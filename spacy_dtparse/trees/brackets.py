@@ -32,6 +32,7 @@ def read_trees(
     source: str | os.PathLike | IO | Iterable[str],
     *,
     top: str | None = TOP,
+    keep_root: bool = False,
     encoding: str = "utf-8",
     on_error: str = "raise",
     errors: list[TreeFormatError] | None = None,
@@ -41,10 +42,11 @@ def read_trees(
     `source`: a path, an open file (text or binary) or an iterable of lines. `encoding` must extend ASCII. If the path
     ends with .psd, metadata, comments, codes and lemmas in the trees are skipped (see `psd.plain_lines`). `top`: the
     root label: it replaces an empty top, ROOT, TOP, S1 or VROOT, and a tree without any of them gets a new root. None
-    leaves the top as written. Words, function tags and empty elements are not changed; a leaf with several words
-    becomes one token, joined by no-break spaces. `on_error`: "raise" stops at the first malformed tree; "skip" drops
-    only that tree, continues with the next one (at the latest at the next line that opens a bracket in column 1), and
-    appends the error to `errors`, or warns if no list is given.
+    leaves the top as written. `keep_root`: such a root keeps its own label, and only a tree without one gets `top`.
+    Words, function tags and empty elements are not changed; a leaf with several words becomes one token, joined by
+    no-break spaces. `on_error`: "raise" stops at the first malformed tree; "skip" drops only that tree, continues with
+    the next one (at the latest at the next line that opens a bracket in column 1), and appends the error to `errors`,
+    or warns if no list is given.
 
     Raises TreeFormatError (with path, line and column) for malformed trees and undecodable bytes,
     ConfigError for an unknown `on_error`, OSError if the file cannot be opened.
@@ -53,9 +55,9 @@ def read_trees(
         raise ConfigError(f"on_error={on_error!r}; allowed are 'raise' and 'skip'")
     if isinstance(source, str | os.PathLike):
         path = Path(source)
-        return _read_path(path, _BracketParser(str(path), top, on_error == "skip", errors), encoding)
+        return _read_path(path, _BracketParser(str(path), top, on_error == "skip", errors, keep_root), encoding)
     name = getattr(source, "name", None)
-    parser = _BracketParser(name if isinstance(name, str) else None, top, on_error == "skip", errors)
+    parser = _BracketParser(name if isinstance(name, str) else None, top, on_error == "skip", errors, keep_root)
     return parser.trees(_decode(cast("Iterable[Any]", source), encoding))
 
 
@@ -97,7 +99,15 @@ class _Problem(Exception):
 class _BracketParser:
     """State of one parse: the tree under construction as flat lists, and the stack of its open brackets."""
 
-    def __init__(self, path: str | None, top: str | None, skip: bool, errors: list[TreeFormatError] | None):
+    def __init__(
+        self,
+        path: str | None,
+        top: str | None,
+        skip: bool,
+        errors: list[TreeFormatError] | None,
+        keep_root: bool = False,
+    ):
+        self.keep_root = keep_root
         self.path, self.top, self.skip, self.errors = path, top, skip, errors
         self.skipping = 0  # open brackets of a malformed tree that is being dropped
         self.stray = False  # text outside of trees was reported already
@@ -285,7 +295,7 @@ class _BracketParser:
         elif labels and labels[0] in TOP_LABELS:
             if len(labels) > 1 and labels[1] in TOP_LABELS and ends[1] == ends[0]:
                 del labels[1], starts[1], ends[1]
-            labels[0] = self.top
+            labels[0] = labels[0] if self.keep_root else self.top
         else:
             labels.insert(0, self.top)
             starts.insert(0, 0)
