@@ -46,24 +46,25 @@ def read_trees(
     Words, function tags and empty elements are not changed; a leaf with several words becomes one token, joined by
     no-break spaces. `on_error`: "raise" stops at the first malformed tree; "skip" drops only that tree, continues with
     the next one (at the latest at the next line that opens a bracket in column 1), and appends the error to `errors`,
-    or warns if no list is given.
+    or warns if no list is given; "replace" does the same, and undecodable bytes become U+FFFD.
 
     Raises TreeFormatError (with path, line and column) for malformed trees and undecodable bytes,
     ConfigError for an unknown `on_error`, OSError if the file cannot be opened.
     """
-    if on_error not in ("raise", "skip"):
-        raise ConfigError(f"on_error={on_error!r}; allowed are 'raise' and 'skip'")
+    if on_error not in ("raise", "skip", "replace"):
+        raise ConfigError(f"on_error={on_error!r}; allowed are 'raise', 'skip' and 'replace'")
+    skip, bad_bytes = on_error != "raise", "replace" if on_error == "replace" else "surrogateescape"
     if isinstance(source, str | os.PathLike):
         path = Path(source)
-        return _read_path(path, _BracketParser(str(path), top, on_error == "skip", errors, keep_root), encoding)
+        return _read_path(path, _BracketParser(str(path), top, skip, errors, keep_root), encoding, bad_bytes)
     name = getattr(source, "name", None)
-    parser = _BracketParser(name if isinstance(name, str) else None, top, on_error == "skip", errors, keep_root)
-    return parser.trees(_decode(cast("Iterable[Any]", source), encoding))
+    parser = _BracketParser(name if isinstance(name, str) else None, top, skip, errors, keep_root)
+    return parser.trees(_decode(cast("Iterable[Any]", source), encoding, bad_bytes))
 
 
-def _read_path(path: Path, parser: _BracketParser, encoding: str) -> Iterator[Tree]:
+def _read_path(path: Path, parser: _BracketParser, encoding: str, bad_bytes: str) -> Iterator[Tree]:
     with path.open("rb") as file:
-        lines = _decode(file, encoding)
+        lines = _decode(file, encoding, bad_bytes)
         yield from parser.trees(plain_lines(lines) if path.suffix == SUFFIX else lines)
 
 
@@ -80,11 +81,11 @@ def parse_tree(string: str, *, top: str | None = TOP) -> Tree:
     return trees[0]
 
 
-def _decode(lines: Iterable[Any], encoding: str) -> Iterator[str]:
-    """Decode each line; undecodable bytes become lone surrogates, which the parser reports."""
+def _decode(lines: Iterable[Any], encoding: str, bad_bytes: str = "surrogateescape") -> Iterator[str]:
+    """Decode each line; undecodable bytes become lone surrogates, which the parser reports, or U+FFFD ("replace")."""
     try:
         for line in lines:
-            yield line if isinstance(line, str) else line.decode(encoding, "surrogateescape")
+            yield line if isinstance(line, str) else line.decode(encoding, bad_bytes)
     except UnicodeDecodeError as error:  # from a file that the caller opened as text
         raise TreeFormatError(
             f"the open file is not valid {error.encoding} ({error.reason}); give its path or open it in "

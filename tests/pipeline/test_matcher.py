@@ -80,7 +80,8 @@ def test_the_root_has_every_name(vocab, root):
     assert found(matcher_of(vocab, root=root), doc) == [("root", "TOP", "the cat sat on it ."), ("root", "TOP", "go")]
     assert [text for _, _, text in found(matcher_of(vocab, s=f"S > {root}"), doc)] == ["the cat sat on it .", "go"]
     assert not matcher_of(vocab, s=f"S !> {root}")(doc) and not matcher_of(vocab, s=f"VP > {root}")(doc)
-    assert len(matcher_of(vocab, s={"LABEL": root.strip('"'), "HAS": [["<", "S"]]})(doc)) == (0 if root == "_ROOT_" else 2)
+    label = {"LABEL": root.strip('"'), "HAS": [["<", "S"]]}
+    assert len(matcher_of(vocab, s=label)(doc)) == (0 if root == "_ROOT_" else 2)
 
 
 def test_keys_come_and_go(vocab):

@@ -110,6 +110,37 @@ def test_the_root_has_every_name_and_is_written_with_its_own(capsys, tmp_path, m
     assert run(capsys, "grep", root, "-c", "--clean", "a.mrg")[1] == "4\n"
 
 
+BAD = b"(S (X a))\n(S ())\n(S (X caf\xe9))\n(S (X b))\n(S (X c))\n"
+
+
+def test_matches_before_a_malformed_tree_are_printed(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.mrg").write_bytes(BAD)
+    for clean in ([], ["--clean"]):
+        code, out, said = run(capsys, "grep", "X", "bad.mrg", *clean)
+        assert (code, out) == (2, "(X a)\n") and "bad.mrg:2:" in said
+
+
+@pytest.mark.parametrize(
+    ("errors", "expected", "count"),
+    [
+        ("skip", "1:(X a)\n4:(X b)\n5:(X c)\n", "2 malformed trees were"),
+        ("replace", "1:(X a)\n3:(X caf\ufffd)\n4:(X b)\n5:(X c)\n", "1 malformed tree was"),
+    ],
+)
+def test_malformed_trees_can_be_skipped(capsys, tmp_path, monkeypatch, errors, expected, count):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.mrg").write_bytes(BAD)
+    code, out, said = run(capsys, "grep", "X", "--errors", errors, "-n", "bad.mrg")
+    assert (code, out) == (1, expected)
+    assert said.startswith(f"dtparse: warning: {count} skipped; the first: bad.mrg:2:")
+
+
+def test_good_files_have_no_warnings(capsys, files):
+    for errors in ("strict", "skip", "replace"):
+        assert run(capsys, "grep", "-c", "@NP", "--errors", errors, "a.mrg") == (0, "5\n", "")
+
+
 def test_many_trees_keep_their_numbers(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "many.mrg").write_text("(S (X x))\n" * 2500 + "(S (Y y))\n" + "(S (X x))\n" * 600 + "(S (Y z))\n")

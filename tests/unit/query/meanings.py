@@ -267,7 +267,9 @@ CASES = [
     ("quotes", "'' $,, `` < ''", "''3"),
     ("quotes", "n't", "n't2"),
     # the root, whatever it is called
-    *((tree, f"{name} < {inner}", found) for name in ("ROOT", "S1", "TOP", "VROOT", '""', "_ROOT_", "@ROOT") for tree, inner, found in (
+    *((tree, f"{name} < {inner}", found)
+      for name in ("ROOT", "S1", "TOP", "VROOT", '""', "_ROOT_", "@ROOT")
+      for tree, inner, found in (
         ("rooted", "S", "ROOT0-2"), ("unnamed", "S", "0-2"), ("dog", "VP", "S0-8"), ("dog", "DT", ""),
     )),
     ("rooted", "S > ROOT", "S0-2"),
