@@ -1,4 +1,4 @@
-"""Slow twin of the relations: each decided for two nodes from the definitions, by paths from the root."""
+"""Reference implementation of the relations: each is decided for two nodes from the definitions, by paths from the root."""
 
 from __future__ import annotations
 

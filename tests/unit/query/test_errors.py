@@ -144,7 +144,7 @@ def test_dicts(pattern, problem):
 
 
 def test_messages_name_all_relations():
-    """What is allowed is what is taken, but for synonyms in backquotes and longer names of relations that are there."""
+    """The message names all relations, except for synonyms in backquotes."""
     named = set(RELATION_ALLOWED.removeprefix("relations are ").split())
     assert {symbol.removesuffix("(…)") for symbol in named} >= set(SYMBOLS) - {"<`", ">`", "<<`", ">>`"}
     for symbol in named:

@@ -1,4 +1,4 @@
-"""What Tregex patterns mean, case by case."""
+"""Meanings of Tregex patterns, case by case."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def test_meaning(tree, pattern, expected):
     compiled = compile_pattern(pattern)
     found = [forest.node(x) for x in Matching(forest).nodes(compiled.parsed).tolist()]
     assert [shown(node) for node in found if node.tree == 1] == expected.split()
-    alone = [shown(match.node) for match in compiled.matches(PARSED[tree])]
-    assert list(dict.fromkeys(alone)) == list(dict.fromkeys(expected.split()))
+    single = [shown(match.node) for match in compiled.matches(PARSED[tree])]
+    assert list(dict.fromkeys(single)) == list(dict.fromkeys(expected.split()))
 
 
 @pytest.mark.parametrize(("tree", "pattern", "expected"), NAMED, ids=[f"{case[0]}: {case[1]}" for case in NAMED])

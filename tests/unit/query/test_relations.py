@@ -1,4 +1,4 @@
-"""Every relation, for sets and for single nodes, against the slow twin on random trees."""
+"""Every relation, for sets and for single nodes, against the reference implementation on random trees."""
 
 from __future__ import annotations
 
