@@ -75,7 +75,7 @@ class RecurrentTaggerPipe(ModelPipe):
         "pos": (True, boolean()),
     }
 
-    _language: str = "en"
+    _language: str | None = "en"
     overwrite: bool
     sentences: bool
     pos: bool
