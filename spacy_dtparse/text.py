@@ -32,15 +32,26 @@ def remove_backslashes(word: str) -> str:
     return word.replace("\\/", "/").replace("\\*", "*") if "\\" in word else word
 
 
+def read_word(word: str) -> str:
+    r"""Read a word that may be escaped as in treebanks: -LRB- -> (, 1\/2 -> 1/2, \* -> *.
+
+    Quotes stay as they are: `` and '' say more than ", and models know both. All features of words read them with this
+    function, so that a word has the same features from a Doc, a file and a direct call of a parser.
+    """
+    return remove_backslashes(unescape_token(word))
+
+
 def raw_word(word: str) -> str:
-    r"""Write a treebank's word as people type it: -LRB- -> (, `` and '' -> ", ` -> ', 1\/2 -> 1/2."""
-    return _STRAIGHT.get(word) or remove_backslashes(unescape_token(word))
+    r"""Write a treebank's word as people type it: as `read_word` does, and `` and '' -> ", ` -> '."""
+    return _STRAIGHT.get(word) or read_word(word)
 
 
 def normal_word(word: str) -> str:
-    """Normalise a word for features: lower case, digits as 0, brackets and quotes in one spelling."""
+    """Normalise a word for features: lower case, digits as 0, brackets and quotes in one spelling, no backslashes of
+    treebanks."""
     if word.isascii() and word.isalpha():
         return word.lower()
+    word = read_word(word)
     if word in _ESCAPES:
         return _ESCAPES[word]
     word = _QUOTES.get(word, word).replace("\u2019", "'")
@@ -56,8 +67,9 @@ SHAPES = SymbolTable(("lower", "Capital", "UPPER", "miXed", "number", "number-mi
 
 
 def word_shape(word: str) -> str:
-    """The coarse shape of a token, one of SHAPES."""
+    """The coarse shape of a token, one of SHAPES; escaped brackets count as brackets."""
     if not word.isalpha():
+        word = read_word(word)
         has_digit = any(map(str.isdigit, word))
         if not any(map(str.isalpha, word)):
             return "number" if has_digit else "symbol"

@@ -1,6 +1,6 @@
 """Search bracketed trees for a pattern: Tregex, such as "NP < (PP < of)".
 
-The exit code is 0 if something matches, 1 if nothing does, and 2 for a bad pattern or file.
+The exit code is 0 if something matches, 1 if nothing does or trees were skipped, and 2 for a bad pattern or file.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import TrainingDataError
+from ..errors import TrainingDataError, TreeFormatError
 from .pipelines import natural_number
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 BAD_INPUT = 2
 """The exit code for bad input; 1 means that nothing matches."""
 
+ERRORS = ("strict", "skip", "replace")
 OUTPUTS = ("subtree", "tree", "words")
 
 
@@ -53,6 +54,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--clean", action="store_true", help="leave out empty elements and function tags, as `dtparse evaluate` does"
     )
+    parser.add_argument(
+        "--errors",
+        choices=ERRORS,
+        default="strict",
+        help="at a malformed tree or byte: stop (strict, default); skip the tree; or also replace such bytes by U+FFFD",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -62,12 +69,13 @@ def run(options: argparse.Namespace) -> int:
     pattern = compile_pattern(options.pattern)
     files = list(_files(options.files or ["-"]))
     total = 0
+    skipped: list[TreeFormatError] = []
     for name in files:
         shown = f"{name}:" if len(files) > 1 else ""
         limit = 1 if options.files_with_matches else options.max_count
         count = 0
         printed = 0
-        for tree_number, tree, match in search_file(pattern, name, options.clean):
+        for tree_number, tree, match in search_file(pattern, name, options.clean, options.errors, skipped):
             count += 1
             if options.json:
                 print(json.dumps(as_dict(name, tree_number, tree, match), ensure_ascii=False))
@@ -82,7 +90,11 @@ def run(options: argparse.Namespace) -> int:
         elif options.files_with_matches and count:
             print(name)
         total += count
-    return 0 if total else 1
+    if skipped:
+        count = len(skipped)
+        trees = "1 malformed tree was" if count == 1 else f"{count} malformed trees were"
+        print(f"dtparse: warning: {trees} skipped; the first: {skipped[0]}", file=sys.stderr)
+    return 0 if total and not skipped else 1
 
 
 def _files(names: Sequence[str]) -> Iterator[str]:
@@ -101,34 +113,50 @@ def _files(names: Sequence[str]) -> Iterator[str]:
         yield from map(str, found)
 
 
-def search_file(pattern: Pattern, name: str, clean: bool = False) -> Iterator[tuple[int, Tree, Match]]:
-    """The matches in a file ("-": standard input), each with the number of its tree, from 1, and the tree; `clean`:
-    without empty elements and function tags.
+def search_file(
+    pattern: Pattern,
+    name: str,
+    clean: bool = False,
+    errors: str = "strict",
+    skipped: list[TreeFormatError] | None = None,
+) -> Iterator[tuple[int, Tree, Match]]:
+    """The matches in a file ("-": standard input), each with the number of its tree, from 1, and the tree.
 
-    Raises TreeFormatError with file, line and column, PatternError.
+    `clean`: without empty elements and function tags. `errors`: one of ERRORS; "skip" and "replace" append the errors
+    of the trees that they skip, which are numbered too, to `skipped`. Raises TreeFormatError with file, line and
+    column, after the matches before it, and PatternError.
     """
     from ..query.pattern import forests
     from ..trees.brackets import read_trees
+    from ..trees.labels import EMPTY_TAG
+    from ..trees.transforms import strip_empty
 
-    trees: Iterator[Tree] = read_trees(sys.stdin.buffer if name == "-" else name)
-    if clean:
-        from ..trees.labels import EMPTY_TAG
-        from ..trees.transforms import strip_empty
-
-        numbered = ((k, strip_empty(tree)) for k, tree in enumerate(trees, 1) if set(tree.tags) != {EMPTY_TAG})
-    else:
-        numbered = ((k, tree) for k, tree in enumerate(trees, 1))
+    skipped = [] if skipped is None else skipped
+    before = len(skipped)
+    trees: Iterator[Tree] = read_trees(
+        sys.stdin.buffer if name == "-" else name,
+        keep_root=True,
+        on_error="raise" if errors == "strict" else errors,
+        errors=skipped,
+    )
     numbers: list[int] = []
+    stopped: list[TreeFormatError] = []
 
     def record_numbers() -> Iterator[Tree]:
-        for number, tree in numbered:
-            numbers.append(number)
-            yield tree
+        try:
+            for count, tree in enumerate(trees, 1):
+                if not clean or set(tree.tags) != {EMPTY_TAG}:
+                    numbers.append(count + len(skipped) - before)
+                    yield strip_empty(tree) if clean else tree
+        except TreeFormatError as error:
+            stopped.append(error)
 
     for forest in forests(record_numbers(), batch_size=1000):
         first = len(numbers) - len(forest.trees)
         for match in pattern.search(forest):
             yield numbers[first + match.node.tree], forest.trees[match.node.tree], match
+    if stopped:
+        raise stopped[0]
 
 
 def _text(tree: Tree, match: Match, output: str) -> str:

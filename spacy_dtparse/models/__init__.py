@@ -54,6 +54,14 @@ def embedded_model(name: str = DEFAULT) -> str:
     return str(path)
 
 
+def embedded_tagger() -> str:
+    """Return the path of the model file of the English tagger. Raises ModelFormatError if the installation lacks it."""
+    path = embedded_pipeline() / "tagger" / MODEL_FILE
+    if not path.is_file():
+        raise ModelFormatError(_missing_message(path, "recurrent_tagger"))
+    return str(path)
+
+
 def find_model(path: str | os.PathLike, component: str | None = None) -> Path:
     """Find the model file at `path`: the file itself, or the one in the folder of a component or pipeline. A name in
     PARSERS means the model that ships with the package, unless a file or folder of that name exists.

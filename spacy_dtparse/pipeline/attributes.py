@@ -3,8 +3,9 @@
 They have the names and the meaning of benepar's extensions, so code written for benepar works unchanged. As there, a
 plain span stands for the whole unary chain over its tokens, and a token for the span of that token. A span from
 `doc._.constituents` carries its chain level as its id and stands for that one constituent, so the members of a chain
-can be distinguished. White space at a span's edges is ignored: `sent._.parse_string` works for a sentence with a
-trailing newline.
+can be distinguished. `parent`, `children` and `subconstituents` of a plain span or token give spans that stand for
+their chains, and equal the chain's highest member in `doc._.constituents`. White space at a span's edges is ignored:
+`sent._.parse_string` works for a sentence with a trailing newline.
 """
 
 import warnings

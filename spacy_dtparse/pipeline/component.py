@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Optional
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..checks import Setting, boolean
+from ..checks import Setting, boolean, one_of
 from ..parsers.base import BatchParser, ParseResult
 from ..parsers.calibration import ResultCalibrator
 from ..parsers.constraints import Constraints
@@ -21,11 +21,19 @@ from . import boundaries, dependencies, recurrent_tagger, spine_tagger, suggeste
 from .batch_pipe import DEADLINE, THREADS, BatchPipe
 from .constituents import DEFAULT_KEY, ParsedSentence, write_constituents
 from .constraints import CONSTRAINTS_KEY, read_constraints
+from .dependencies import UnlabelledHeads, write_dependencies
 from .extensions import register_extensions
 from .model_pipe import KEY, factory_of
-from .phrases import head_rules_entry, use_for_noun_chunks
+from .phrases import (
+    CHUNK_SOURCES,
+    has_own_dependencies,
+    head_rules_entry,
+    head_rules_for,
+    mark_own_dependencies,
+    use_for_noun_chunks,
+)
 from .scorer import parseval_score
-from .sentences import SentenceInput
+from .sentences import SentenceInput, WordPositions
 from .spines import SPINES_KEY, Supertags, read_supertags
 
 ALL_FACTORIES = (*CONSTITUENT_FACTORIES, "bpm_parser", "spine_tagger")
@@ -73,6 +81,12 @@ class ConstituentPipe(BatchPipe):
     `sentence._.tree_probability`), which runs the model a second time; the model must have a calibration (see
     `parsers.calibration`), else DtparseError is raised.
 
+    `noun_chunks`: the source of `doc.noun_chunks`: "constituents", "dependencies", or "auto": the dependencies of a Doc
+    that has some, else its constituents (see `phrases.NounChunks`).
+
+    `heads`: whether to set `token.head` by the head rules of the constituents, with `token.dep_` "ROOT" or "dep", in
+    Docs without dependencies, so that spaCy's `span.root` is the head of a constituent.
+
     `constraints_key`: key of the spans in `doc.spans` that must or must not be constituents (see
     `pipeline.constraints`); None: no constraints.
 
@@ -90,12 +104,16 @@ class ConstituentPipe(BatchPipe):
         "threads": THREADS,
         "deadline": DEADLINE,
         "probabilities": (False, boolean()),
+        "noun_chunks": ("auto", one_of(*CHUNK_SOURCES)),
+        "heads": (False, boolean()),
         "constraints_key": (CONSTRAINTS_KEY, optional_key("a parser without constraints")),
     }
 
     spines_key: str | None
     constraints_key: str | None
     probabilities: bool
+    noun_chunks: str
+    heads: bool
 
     def __init__(self, name: str = "", *, scorer: Callable | None = parseval_score, **settings: Any):
         super().__init__(name, scorer=scorer, **settings)
@@ -117,9 +135,9 @@ class ConstituentPipe(BatchPipe):
         return True
 
     def on_add(self, nlp: Language) -> None:
-        """Make `doc.noun_chunks` use constituents. Warn if an active component of `nlp` writes the same key of
-        `doc.spans` as this one."""
-        use_for_noun_chunks(nlp.vocab)
+        """Give `doc.noun_chunks` its source. Warn if an active component of `nlp` writes the same key of `doc.spans` as
+        this one."""
+        use_for_noun_chunks(nlp.vocab, source=self.noun_chunks)
         for name, other in nlp.pipeline:
             if isinstance(other, ConstituentPipe) and other is not self and other.spans_key == self.spans_key:
                 warnings.warn(
@@ -152,8 +170,23 @@ class ConstituentPipe(BatchPipe):
             ParsedSentence(s.start, s.end, s.positions, r) for s, r in zip(parser_input.sentences, results, strict=True)
         ]
         parser = self.parser
-        write_constituents(doc, parsed, self.spans_key, parser.name, head_rules_entry(parser, doc))
-        use_for_noun_chunks(doc.vocab, doc)
+        head_rules = head_rules_entry(parser, doc)
+        write_constituents(doc, parsed, self.spans_key, parser.name, head_rules, self.noun_chunks)
+        use_for_noun_chunks(doc.vocab, doc, self.noun_chunks, getattr(parser, "labels", ()))
+        if self.heads and len(doc) and not doc.has_annotation("DEP"):
+            self._set_heads(doc, parsed)
+        if self.noun_chunks == "auto" and has_own_dependencies(doc):
+            mark_own_dependencies(doc.vocab, doc)
+
+    def _set_heads(self, doc: Doc, parsed: Sequence[ParsedSentence]) -> None:
+        rules = head_rules_for(doc, self.spans_key)
+        trees = [one.result.tree if isinstance(one.result, ParseResult) else one.result for one in parsed]
+        write_dependencies(
+            doc,
+            [WordPositions(one.start, one.end, one.positions) for one in parsed],
+            [None if tree is None else UnlabelledHeads(rules.links(tree)[0]) for tree in trees],
+        )
+        mark_own_dependencies(doc.vocab)
 
     def with_deadline(self, parser: Any, deadline: float) -> Any:
         """Return the parser with a deadline; computing probabilities takes as long as parsing."""

@@ -241,16 +241,22 @@ def _crossing_message(found: Constituents, k: int, start: int, end: int) -> str:
     )
 
 
+class ChainSpan(Span):
+    """A Span that stands for a whole unary chain. It equals the Span of the chain's highest member, and has its id."""
+
+
 def chain_level(span: Span) -> int | None:
-    """The level (from 0) that the span's id names; None if it has none: then the span stands for its whole chain."""
-    return _LEVEL_OF_ID.get(span.id)
+    """The level (from 0) that the span's id names; None if the span stands for its whole chain: a ChainSpan, or a span
+    without such an id."""
+    return None if isinstance(span, ChainSpan) else _LEVEL_OF_ID.get(span.id)
 
 
 def make_span(doc: Doc, constituents: Constituents, index: int, *, with_level: bool) -> Span:
-    """Create the Span of constituent `index`; with its chain level as id, or without, standing for its chain."""
+    """Create the Span of constituent `index`, with its chain level as id; with `with_level` it stands for this
+    constituent, else for the chain of which it is the highest."""
     start, end, label = constituents.starts[index], constituents.ends[index], constituents.labels[index]
     level = index - constituents.chain_tops[index]
-    return Span(doc, start, end, label=label, span_id=_id(level) if with_level else 0)
+    return (Span if with_level else ChainSpan)(doc, start, end, label=label, span_id=_id(level))
 
 
 def _id(level: int) -> str | int:
@@ -280,7 +286,12 @@ _INFO_FIELDS: dict[str, Callable[[Any], Any]] = {
 
 
 def write_constituents(
-    doc: Doc, sentences: Iterable[ParsedSentence], key: str = DEFAULT_KEY, parser: str = "", head_rules: Any = None
+    doc: Doc,
+    sentences: Iterable[ParsedSentence],
+    key: str = DEFAULT_KEY,
+    parser: str = "",
+    head_rules: Any = None,
+    noun_chunks: str = "auto",
 ) -> None:
     """Set `doc.spans[key]` to the constituents of the sentences, in order.
 
@@ -288,8 +299,9 @@ def write_constituents(
     or None per span; `sentences`, one dict each with `start`, `end`, `status`, `cost`, `n_states`, `n_scored`,
     `greedy_optimal`, `n_searches`, `ambiguity`, `tree_probability`, and `deadline_exceeded` if the deadline was
     exceeded (see `ParseResult`; only status "gold" if a tree was given, "empty" if nothing was); `probabilities`, one
-    number or None per span, if a parse has some; and `head_rules`, unless None: a language code, or rules as plain
-    data. Raises TreeError if a tree and its positions disagree.
+    number or None per span, if a parse has some; `head_rules`, unless None: a language code, or rules as plain data;
+    and `noun_chunks`, unless "auto": the source of `doc.noun_chunks` (see `phrases.NounChunks`). Raises TreeError if a
+    tree and its positions disagree.
     """
     spans: list[Span] = []
     scores: list[float | None] = []
@@ -333,6 +345,8 @@ def write_constituents(
         attrs["probabilities"] = probabilities
     if head_rules is not None:
         attrs["head_rules"] = head_rules
+    if noun_chunks != "auto":
+        attrs["noun_chunks"] = noun_chunks
     doc.spans[key] = SpanGroup(doc, name=key, attrs=attrs, spans=spans)
 
 

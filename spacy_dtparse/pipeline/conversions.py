@@ -10,6 +10,7 @@ from typing import Any
 from spacy.tokens import Doc, Span, Token
 
 from ..errors import DtparseError, NonConstituentError, TreeError
+from ..parsers.base import UNKNOWN_TAG
 from ..text import escape_token
 from ..trees.bracket_writer import write_tree
 from ..trees.brackets import parse_tree
@@ -39,30 +40,73 @@ def to_nltk(span: Span | Token) -> Any:
 def from_nltk(tree: Any, top: str | None = TOP) -> Tree:
     """The Tree of an nltk.Tree (or of anything with `label()` and children), as `parse_tree` reads its brackets.
 
-    A node with one string is a leaf, its label the tag. `top`: see `trees.read_trees`. Round brackets in words are
-    escaped. Raises TreeError for a node without children and for a string that has siblings, TreeFormatError for a tree
-    that brackets cannot represent.
+    A node with one string is a leaf, its label the tag. A pair (word, tag), as in the trees of NLTK's chunkers, is a
+    leaf, too, with XX for a tag None. A word that is no string (a number, a spaCy token) is written as one. `top`: see
+    `trees.read_trees`. Round brackets in words are escaped. Raises TreeError for a node without children, for a string
+    that has siblings and for leaves of other kinds, TreeFormatError for a tree that brackets cannot represent.
     """
+    if not _is_node(tree):
+        raise TreeError(f"{_shorten(tree)} is no tree; give an nltk.Tree, or an object with label() and children")
     parts: list[str] = []
     stack: list[Any] = [tree]
     while stack:
         node = stack.pop()
-        if node is None:
+        if node is _CLOSE:
             parts.append(")")
+            continue
+        if isinstance(node, tuple):
+            parts.append(_leaf(*_read_pair(node)))
             continue
         children = list(node)
         label = str(node.label())
         if not children:
             raise TreeError(f"the node {label!r} has no children; a leaf has one string, a constituent has nodes")
-        words = [child for child in children if isinstance(child, str)]
+        words = [_word(child, label) for child in children if not _is_node(child) and not isinstance(child, tuple)]
         if words and len(children) > 1:
-            raise TreeError(f"the word {words[0]!r} has siblings in {label!r}; give each word a node, its tag")
-        parts.append(f" ({escape_token(plain_word(label))} ")
+            raise TreeError(
+                f"the word {words[0]!r} has siblings in {label!r}; give each word a node, its tag, or write it as a "
+                "pair (word, tag)"
+            )
         if words:
-            parts.append(f"{escape_token(plain_word(words[0]))})")
+            parts.append(_leaf(words[0], label))
         else:
-            stack += [None, *reversed(children)]
+            parts.append(f" ({escape_token(plain_word(label))} ")
+            stack += [_CLOSE, *reversed(children)]
     return parse_tree("".join(parts), top=top)
+
+
+_CLOSE = object()
+"""In the stack of `from_nltk`: the end of a constituent."""
+
+
+def _is_node(value: Any) -> bool:
+    """Whether a value is a node of a tree in the way of NLTK."""
+    return callable(getattr(value, "label", None)) and hasattr(value, "__iter__")
+
+
+def _word(leaf: Any, label: str) -> str:
+    """The text of a leaf. Raises TreeError for one that stands for no word."""
+    if isinstance(leaf, str):
+        return leaf
+    if leaf is None or isinstance(leaf, bytes | list | dict | set | frozenset):
+        raise TreeError(f"the leaf {_shorten(leaf)} in {label!r} is no word; give a string or a pair (word, tag)")
+    return str(leaf)
+
+
+def _read_pair(pair: tuple[Any, ...]) -> tuple[str, str]:
+    """The word and the tag of a leaf (word, tag). Raises TreeError for a tuple of another form."""
+    if len(pair) != 2 or isinstance(pair[0], tuple) or not (pair[1] is None or isinstance(pair[1], str)):
+        raise TreeError(f"the leaf {_shorten(pair)} is no pair (word, tag); give two strings, such as ('cat', 'NN')")
+    return _word(pair[0], str(pair[1])), pair[1] or UNKNOWN_TAG
+
+
+def _leaf(word: str, tag: str) -> str:
+    return f" ({escape_token(plain_word(tag))} {escape_token(plain_word(word))})"
+
+
+def _shorten(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else f"{shown[:59]}…"
 
 
 def to_conllu(where: Doc | Span, key: str | None = None, first_id: int = 1) -> str:

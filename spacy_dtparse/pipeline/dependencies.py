@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from spacy.attrs import DEP, HEAD, LEMMA, POS, SENT_START, TAG
+from spacy.language import Language
 from spacy.tokens import Doc
 
 from ..errors import MissingAnnotationError
@@ -16,6 +17,7 @@ from ..trees.heads import head_rules, tree_guide
 from .batch_pipe import DEADLINE, THREADS, BatchPipe
 from .constituents import DEFAULT_KEY, group_key, read_constituents, read_spans, tree_of
 from .model_pipe import KEY, factory_of
+from .phrases import mark_own_dependencies
 from .sentences import WordPositions, attribute_texts, read_words
 
 ROOT = "ROOT"
@@ -66,6 +68,10 @@ class BpmParser(BatchPipe):
     def cfg(self) -> dict[str, Any]:
         """The keyword arguments that `Pipe.score` passes to the scorer: none."""
         return {}
+
+    def on_add(self, nlp: Language) -> None:
+        """Record that the dependencies of this vocabulary's Docs are not those that spaCy's noun chunks expect."""
+        mark_own_dependencies(nlp.vocab)
 
     def read_doc(self, doc: Doc) -> DependencyInput:
         """Return the sentences of a Doc as columns for the parser, with the heads and labels of the guiding trees if
@@ -118,38 +124,10 @@ class BpmParser(BatchPipe):
 
     def set_annotations(self, doc: Doc, parser_input: DependencyInput, parses_of_doc: Sequence[Any]) -> None:
         """Set heads and labels; white space depends on the word before it."""
+        mark_own_dependencies(doc.vocab, doc)
         if not len(doc):
             return
-        add = doc.vocab.strings.add
-        hashes = {
-            label: add(label) for label in {ROOT, OTHER}.union(*(parse.labels for parse in parses_of_doc if parse))
-        }
-        root, other = hashes[ROOT], hashes[OTHER]
-        heads, labels = [0] * len(doc), [other] * len(doc)  # heads relative to the token, as in spaCy
-        for (start, end, positions), parse in zip(parser_input.sentences, parses_of_doc, strict=True):
-            if len(positions) < end - start:
-                for i, above in _above_blanks(start, end, positions).items():
-                    heads[i] = above - i
-            if parse is None:
-                labels[start] = root
-                continue
-            sentence_labels = list(map(hashes.__getitem__, parse.labels)) or [other] * len(positions)
-            sentence_labels = [
-                label if head >= 0 else root for head, label in zip(parse.heads, sentence_labels, strict=True)
-            ]
-            if isinstance(positions, range):
-                pairs = zip(positions, parse.heads, strict=True)
-                heads[start:end] = [head + start - i if head >= 0 else 0 for i, head in pairs]
-                labels[start:end] = sentence_labels
-                continue
-            for i, head, label in zip(positions, parse.heads, sentence_labels, strict=True):
-                heads[i] = positions[head] - i if head >= 0 else 0
-                labels[i] = label
-        columns = np.empty((len(doc), 2), np.uint64)
-        columns[:, 0] = np.fromiter(heads, np.int64, len(doc)).view(np.uint64)
-        columns[:, 1] = np.fromiter(labels, np.uint64, len(doc))
-        doc.from_array([HEAD, DEP], columns)  # type: ignore[arg-type]
-        _keep_boundaries(doc, [sentence.start for sentence in parser_input.sentences])
+        write_dependencies(doc, parser_input.sentences, parses_of_doc)
         parses = zip(parser_input.sentences, parses_of_doc, strict=True)
         exceeded = [[sentence.start, sentence.end] for sentence, parse in parses if parse and parse.deadline_exceeded]
         if exceeded:
@@ -189,6 +167,48 @@ class BpmParser(BatchPipe):
                 "pipeline, set spans_key to the key that it writes, or give a model without a guide"
             )
         return True
+
+
+class UnlabelledHeads(NamedTuple):
+    """The heads of a sentence's words, from 0, -1 for the root, for `write_dependencies`."""
+
+    heads: Sequence[int]
+    labels: tuple[str, ...] = ()
+
+
+def write_dependencies(doc: Doc, sentences: Sequence[WordPositions], parses_of_doc: Sequence[Any]) -> None:
+    """Set `token.head` and `token.dep_` of a Doc that has a token from the heads and labels of its sentences' words.
+
+    Parses are None for sentences without words; those without labels get ROOT and OTHER. Sentence boundaries stay.
+    """
+    add = doc.vocab.strings.add
+    hashes = {label: add(label) for label in {ROOT, OTHER}.union(*(parse.labels for parse in parses_of_doc if parse))}
+    root, other = hashes[ROOT], hashes[OTHER]
+    heads, labels = [0] * len(doc), [other] * len(doc)  # heads relative to the token, as in spaCy
+    for (start, end, positions), parse in zip(sentences, parses_of_doc, strict=True):
+        if len(positions) < end - start:
+            for i, above in _above_blanks(start, end, positions).items():
+                heads[i] = above - i
+        if parse is None:
+            labels[start] = root
+            continue
+        sentence_labels = list(map(hashes.__getitem__, parse.labels)) or [other] * len(positions)
+        sentence_labels = [
+            label if head >= 0 else root for head, label in zip(parse.heads, sentence_labels, strict=True)
+        ]
+        if isinstance(positions, range):
+            pairs = zip(positions, parse.heads, strict=True)
+            heads[start:end] = [head + start - i if head >= 0 else 0 for i, head in pairs]
+            labels[start:end] = sentence_labels
+            continue
+        for i, head, label in zip(positions, parse.heads, sentence_labels, strict=True):
+            heads[i] = positions[head] - i if head >= 0 else 0
+            labels[i] = label
+    columns = np.empty((len(doc), 2), np.uint64)
+    columns[:, 0] = np.fromiter(heads, np.int64, len(doc)).view(np.uint64)
+    columns[:, 1] = np.fromiter(labels, np.uint64, len(doc))
+    doc.from_array([HEAD, DEP], columns)  # type: ignore[arg-type]
+    _keep_boundaries(doc, [sentence.start for sentence in sentences])
 
 
 def read_guide(

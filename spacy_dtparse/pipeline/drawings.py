@@ -34,8 +34,9 @@ def render(
     `docs`: one, or several in a list. `style`: "tree" (SVG), "spans" (HTML: brackets under the words) or "text" (for
     the terminal). `page`: a complete HTML page. `options`: a mapping; its names are in the table under Look at trees in
     docs/use.md; with `scores` each label has the constituent's probability, or exp(-score) if the parser's setting
-    `probabilities` is off. `jupyter`: whether the result displays itself in a notebook; by default if it is created in
-    one. It is a string all the same (a `viz.Drawing`, with a method `save`). `key`: of the span group.
+    `probabilities` is off. `jupyter`: True displays the drawing in a notebook at once, also in a loop, as
+    displaCy does; by default, in a notebook, the result displays itself as the last value of a cell; False: neither.
+    The result is a string all the same (a `viz.Drawing`, with a method `save`). `key`: of the span group.
 
     Raises NotParsedError for a Doc without constituents, NonConstituentError for a span that cuts one, ConfigError for
     another style, option or value, or if there are no scores to show.
@@ -62,7 +63,9 @@ def render(
     if with_scores and trees and not any(score is not None for tree_scores in scores for score in tree_scores):
         raise ConfigError("scores=True, but there are none: a Tree has no scores, and Doc.from_docs and JSON drop them")
     drawn = draw(trees, style, page, options, scores)
-    return drawn if jupyter or (jupyter is None and in_notebook()) else str.__str__(drawn)
+    if jupyter:
+        return drawn.display()
+    return drawn if jupyter is None and in_notebook() else str.__str__(drawn)
 
 
 def trees_with_probabilities(doc: Doc | Span, key: str | None = None) -> list[tuple[Tree, list[float | None]]]:

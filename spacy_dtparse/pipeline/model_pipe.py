@@ -9,10 +9,12 @@ here: spaCy reads the annotations of `initialize`.)
 
 import copy
 import inspect
+import re
 import threading
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
@@ -26,13 +28,16 @@ from spacy.tokens import Doc
 from ..checks import RENAMED_SETTINGS, Setting, renamed_setting
 from ..errors import ConfigError, ModelFormatError
 from ..memory import return_memory
-from ..models import HERE, MODEL_FILE, embedded_model, find_model
+from ..models import HERE, MODEL_FILE, PARSERS, embedded_model, find_model
 from ..parsers.kinds import KINDS
 from .sentences import SentenceInput, has_boundaries, read_sentences
 from .tag_sets import TagSetCheck
 
 SAVED = "@saved"
 """Value of the setting `model` in a saved pipeline: the model is in the component's folder."""
+
+_NAME = re.compile(r"[A-Za-z]\w*")
+"""The form of a model's name, in contrast to a path; a file's path has a folder or a suffix."""
 
 KEY = Setting(lambda value: isinstance(value, str) and value != "", "a non-empty string, a key of doc.spans", str)
 """The allowed values of a setting that names a span group."""
@@ -42,7 +47,8 @@ class ModelPipe(Pipe):
     """A parser as a pipeline component; subclasses define the parser, its settings, and the annotation of a Doc.
 
     `model`: None for the embedded English one (loaded at the first Doc), or the path of a model file or of a folder
-    with one. A path is read at once; if it does not exist, the component warns and waits for its data from disk.
+    with one, or the name of one in `models.PARSERS`. A path is read at once; if it does not exist, the component warns
+    and waits for its data from disk. Raises ConfigError for a name that is neither.
     `settings`: settings of the parser (None: the model's value) and of the component, by keyword; each is also an
     attribute of the component. Raises ConfigError for an unknown one and for values that are not allowed,
     ModelFormatError for a model of another kind.
@@ -109,6 +115,16 @@ class ModelPipe(Pipe):
             path = find_model(model, self.factory)
             if path.exists():
                 self._load(path)
+            elif isinstance(model, str) and _NAME.fullmatch(model):
+                names = [known for known, factory in PARSERS.items() if factory == self.factory]
+                others = ", ".join(f"{known} ({factory})" for known, factory in PARSERS.items() if known not in names)
+                near = get_close_matches(model, PARSERS, 1)
+                raise ConfigError(
+                    f"{name}: there is no model {model!r}, and no file or folder of that name"
+                    f"{f'; did you mean {near[0]!r}?' if near else ''}. The models of the package for {self.factory!r} "
+                    f"are {', '.join(names) or 'none by name'}; for other factories {others}. A file that is yet to be "
+                    f"written is given with its folder: './{model}'"
+                )
             else:
                 warnings.warn(
                     f"{name}: there is no model file {path}; the component can only be used after its data is "

@@ -5,15 +5,17 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from spacy.errors import Errors
 from spacy.tokens import Doc, Span, Token
 
-from ..errors import ConfigError, DtparseError
+from ..errors import ConfigError, DtparseError, NotParsedError
 from ..trees.heads import HeadRules, head_rules
 from ..trees.labels import base_label
-from ..trees.noun_phrases import CLAUSES, noun_phrases
+from ..trees.noun_phrases import CLAUSES, NOUN_PHRASES, noun_phrases
+from ..trees.tree import TOP
 from .attributes import locate, to_tree
 from .constituents import Constituents, group_key, make_span, read_constituents
 from .sentences import is_blank, visible_tokens
@@ -23,6 +25,8 @@ FRAMES = frozenset(("SBAR", "SBARQ"))
 HEAD_RULES = "head_rules"
 """The attribute of a span group that holds the head rules of its constituents: a language code, or the rules as plain
 data."""
+CHUNK_SOURCES = ("auto", "constituents", "dependencies")
+"""The sources of `doc.noun_chunks`."""
 
 
 def phrases(
@@ -33,12 +37,13 @@ def phrases(
     A label without function tags also stands for labels with them: "NP" for NP-SBJ. `maximal`: leave out those inside
     another one in the result. `key`: see `constituents`. A Span counts among its own phrases; for a member of a unary
     chain, the members below it count too. Raises NotParsedError if the Doc has no valid parse, ConfigError if no label
-    is given.
+    is given, or one that neither the Doc nor its parser has.
     """
     wanted = frozenset((labels,) if isinstance(labels, str) else labels)
     if not wanted or not all(isinstance(label, str) and label for label in wanted):
         raise ConfigError(f"labels = {labels!r}; give a label, such as 'NP', or several")
     found, inside = _constituents_in(where, key)
+    _check_labels(where.doc, wanted, found, key)
     indices, end = [], 0
     for k in inside:
         label = found.labels[k]
@@ -88,8 +93,7 @@ def head(span: Span | Token, key: str | None = None, rules: HeadRules | None = N
 def noun_chunks(where: Doc | Span, key: str | None = None) -> list[Span]:
     """The base noun phrases of a Doc, or within a Span, as `trees.noun_phrases` finds them, labelled NP, in order.
 
-    `doc.noun_chunks` gives the same once a parser of this package has run. Raises NotParsedError if the Doc has no
-    valid parse.
+    Unlike `doc.noun_chunks`, it never uses dependencies. Raises NotParsedError if the Doc has no valid parse.
     """
     label = where.doc.vocab.strings.add("NP")
     return [Span(where.doc, start, end, label) for start, end in _noun_chunks(where, key)]
@@ -109,35 +113,92 @@ def head_rules_entry(parser: Any, doc: Doc) -> Any:
     return rules.to_dict() if rules is not None else parser.meta.get("lang") or doc.lang_ or None
 
 
-class NounChunks:
-    """Replacement for spaCy's noun chunk iterator: uses constituents if a Doc has some, else the language's
-    iterator."""
+class _NoNounChunksError(NotParsedError, NotImplementedError):
+    """A Doc without constituents has no noun chunks, in a language for which spaCy has none either; also a
+    NotImplementedError, since spaCy raises that for such languages."""
 
-    def __init__(self, before: Any = None):
+
+class NounChunks:
+    """Replacement for spaCy's noun chunk iterator, for all Docs of a vocabulary.
+
+    `before`: the iterator of the language, which reads dependencies, or None. `source`: one of CHUNK_SOURCES, the
+    setting of the parser that was added last; None before one is. "auto": dependencies if the Doc has some that
+    `before` can read, else constituents. The group of a Doc's constituents may name another source. `own_dependencies`:
+    whether the dependencies are those of this package: `bpm_parser`, whose English labels are Universal Dependencies,
+    and heads without labels; spaCy's English iterator can read neither, so "auto" means constituents. `labels`: the
+    labels of the parsers that were used.
+    """
+
+    def __init__(self, before: Any = None, source: str | None = None):
         self.before = before
+        self.source = source
+        self.own_dependencies = False
+        self.labels: frozenset[str] = frozenset()
 
     def __call__(self, where: Doc | Span) -> Iterator[tuple[int, int, int]]:
-        """Yield the range and label of each chunk. Raises spaCy's error if there are neither constituents nor an
-        iterator."""
+        """Yield the range and label of each chunk. Raises NotParsedError if the Doc lacks the annotation for them."""
         doc = where.doc
+        source, has_dependencies = self._source_for(doc), doc.has_annotation("DEP")
+        if source == "auto" and has_dependencies and self.before is not None and not self.own_dependencies:
+            source = "dependencies"
+        if source == "dependencies":
+            if self.before is None:
+                raise NotImplementedError(Errors.E894.format(lang=doc.vocab.lang))  # as `Doc.noun_chunks` does
+            if not has_dependencies:
+                raise NotParsedError(
+                    "this Doc has no dependencies for its noun chunks; add a dependency parser to the pipeline, or set "
+                    "noun_chunks of the constituency parser to 'auto' or 'constituents'"
+                )
+            yield from self.before(where)
+            return
         try:
             found = _noun_chunks(where, None)
-        except DtparseError:
-            if self.before is None:
-                # as spaCy's `Doc.noun_chunks` does for a language without chunks
-                raise NotImplementedError(Errors.E894.format(lang=doc.vocab.lang)) from None
-            yield from self.before(where)
-        else:
-            label = doc.vocab.strings.add("NP")
-            yield from ((start, end, label) for start, end in found)
+        except DtparseError as error:
+            if self.source is None and self.before is not None:  # a pipeline without constituents
+                yield from self.before(where)
+                return
+            kind = _NoNounChunksError if self.before is None else NotParsedError
+            raise kind(f"no noun chunks: {error}") from error
+        label = doc.vocab.strings.add("NP")
+        yield from ((start, end, label) for start, end in found)
+
+    def _source_for(self, doc: Doc) -> str:
+        """The source for a Doc: that of its constituents, or of the vocabulary if it has none or they do not say."""
+        name = group_key(doc)
+        attrs = {} if name is None else doc.spans[name].attrs
+        return attrs.get("noun_chunks", "auto") if "kind" in attrs else self.source or "auto"
 
 
-def use_for_noun_chunks(vocab: Any, doc: Any = None) -> None:
-    """Make `doc.noun_chunks` use constituents, for new Docs with this vocabulary and for the existing `doc`."""
+def use_for_noun_chunks(vocab: Any, doc: Any = None, source: str = "auto", labels: Iterable[str] = ()) -> None:
+    """Set the source of `doc.noun_chunks`, for new Docs with this vocabulary and for the existing `doc`. `labels`:
+    those of the parser, if its model is loaded."""
+    chunks = _install(vocab)
+    chunks.source = source
+    if not chunks.labels.issuperset(labels):
+        chunks.labels = chunks.labels.union(labels)
+    if doc is not None and not isinstance(doc.noun_chunks_iterator, NounChunks):
+        doc.noun_chunks_iterator = chunks
+
+
+def mark_own_dependencies(vocab: Any, doc: Doc | None = None) -> None:
+    """Record that the dependencies of Docs with this vocabulary are those of this package. If `doc` has constituents
+    whose source of noun chunks is "auto", it becomes "constituents", also where `doc` is stored."""
+    _install(vocab).own_dependencies = True
+    name = None if doc is None else group_key(doc)
+    if doc is not None and name is not None and "kind" in doc.spans[name].attrs:
+        doc.spans[name].attrs.setdefault("noun_chunks", "constituents")
+
+
+def has_own_dependencies(doc: Doc) -> bool:
+    """Whether a Doc has dependencies, and those of its vocabulary are this package's."""
+    return _install(doc.vocab).own_dependencies and doc.has_annotation("DEP")
+
+
+def _install(vocab: Any) -> NounChunks:
     if not isinstance(vocab.get_noun_chunks, NounChunks):
         vocab.get_noun_chunks = NounChunks(vocab.get_noun_chunks)
-    if doc is not None and not isinstance(doc.noun_chunks_iterator, NounChunks):
-        doc.noun_chunks_iterator = vocab.get_noun_chunks
+    chunks: NounChunks = vocab.get_noun_chunks
+    return chunks
 
 
 def _noun_chunks(where: Doc | Span, key: str | None) -> list[tuple[int, int]]:
@@ -151,6 +212,40 @@ def _noun_chunks(where: Doc | Span, key: str | None) -> list[tuple[int, int]]:
             for a, b in noun_phrases(to_tree(doc[start:end], key), rules):
                 found.append((words[a].i, words[b - 1].i + 1))
     return [(a, b) for a, b in found if first <= a and b <= last]
+
+
+def _check_labels(doc: Doc, wanted: Iterable[str], found: Constituents, key: str | None) -> None:
+    """Raise ConfigError for a wanted label that neither the Doc nor its parser has.
+
+    Without the parser (its model has not been loaded, or the trees were given) only labels that differ from a known one
+    in case or in a plural's "s" are refused.
+    """
+    of_doc = set(found.labels)
+    missing = sorted(set(wanted) - of_doc - {TOP})
+    if not missing or not (missing := [label for label in missing if label not in set(map(base_label, of_doc))]):
+        return
+    name, chunks = group_key(doc, key), doc.vocab.get_noun_chunks
+    is_parsed = name is not None and bool(doc.spans[name].attrs.get("parser"))
+    of_parser: frozenset[str] = chunks.labels if is_parsed and isinstance(chunks, NounChunks) else frozenset()
+    allowed = of_doc | (of_parser or {*head_rules_for(doc, key).rules, *CLAUSES, *NOUN_PHRASES})
+    allowed |= {TOP, *map(base_label, allowed)}
+    by_plain_form = {_plain_form(label): label for label in sorted(allowed, reverse=True)}
+    for label in missing:
+        if label in allowed:
+            continue
+        near = by_plain_form.get(_plain_form(label)) or by_plain_form.get(_plain_form(base_label(label)))
+        if of_parser and near is None:
+            near = next(iter(get_close_matches(label.upper(), sorted(allowed), 1)), None)
+        if of_parser or (near is not None and near != base_label(label)):
+            hint = "" if near is None else f"; did you mean {near!r}?"
+            if any(token.tag_ == label for token in doc):
+                hint = "; it is a tag, for which see token.tag_,"
+            raise ConfigError(f"there is no label {label!r}{hint} (allowed are {', '.join(sorted(allowed))})")
+
+
+def _plain_form(label: str) -> str:
+    """The label in capitals, without the "s" of a plural."""
+    return (label[:-1] if label.endswith("s") else label).upper()
 
 
 def _constituents_in(where: Doc | Span, key: str | None) -> tuple[Constituents, Sequence[int]]:

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 from spacy.attrs import POS, SENT_START, TAG
+from spacy.language import Language
 from spacy.parts_of_speech import IDS
 from spacy.scorer import Scorer
 from spacy.strings import get_string_id
@@ -18,6 +19,7 @@ from spacy.util import registry
 
 from ..checks import boolean
 from ..errors import ModelFormatError
+from ..models import embedded_tagger
 from ..parsers.settings import RecurrentTaggerSettings
 from ..trees.universal import PARTS_OF_SPEECH, WORDS
 from .batches import batches
@@ -73,6 +75,7 @@ class RecurrentTaggerPipe(ModelPipe):
         "pos": (True, boolean()),
     }
 
+    _language: str | None = "en"
     overwrite: bool
     sentences: bool
     pos: bool
@@ -87,12 +90,23 @@ class RecurrentTaggerPipe(ModelPipe):
 
     @classmethod
     def default_model(cls) -> str:
-        """There is none: raises ModelFormatError."""
-        raise ModelFormatError(
-            "recurrent_tagger has no embedded model of its own; name one, nlp.add_pipe('recurrent_tagger', "
-            "config={'model': 'path/to/model'}), which `python -m training train-tagger` trains, or load a pipeline "
-            "with it"
-        )
+        """The English tagger's model file."""
+        return embedded_tagger()
+
+    def on_add(self, nlp: Language) -> None:
+        """Note the language of `nlp`: the embedded model is English."""
+        self._language = nlp.lang
+
+    @property
+    def parser(self) -> Any:
+        """The tagger; loads it if necessary. Raises ModelFormatError if there is none for the language."""
+        if self._loaded_parser is None and self._source is None and self._language != "en":
+            raise ModelFormatError(
+                f"recurrent_tagger has an embedded model for English ('en'), and none for {self._language!r}; name "
+                "one, nlp.add_pipe('recurrent_tagger', config={'model': 'path/to/model'}), which `python -m training "
+                "train-tagger` trains, or load a pipeline with it"
+            )
+        return super().parser
 
     def __call__(self, doc: Doc) -> Doc:
         """Tag `doc`; on an error the Doc is left as it was."""

@@ -8,24 +8,28 @@ from typing import NamedTuple
 from ..errors import PatternError
 
 NODE_ALLOWED = 'a node is a label, label|label, /regex/, "label", __ (any node), =name, ~name or a pattern in (…)'
+RELATION_KINDS = ("relation", "chain", ":")
+"""Kinds of tokens that are a relation to one node; `<...` is another kind, with several."""
 RELATION_ALLOWED = (
     "relations are < > << >> <<< <= <, <- <1 <-1 >, >- >1 >-1 <: >: <<: >>: <<, <<- >>, >>- <# ># <<# >># $ $+ $- $++ "
-    "$-- $. $, $.. $,, . , .. ,, == <+(…) >+(…) .+(…) ,+(…) <...{…}"
+    "$-- $. $, $.. $,, . , .. ,, == : <+(…) >+(…) .+(…) ,+(…) <...{…}"
 )
 
 _TOKEN = re.compile(
     r"(?P<space>\s+)"
-    r"|(?P<regex>/(?:[^/\\\n]|\\.)*/[a-z]*(?:\#[^\s()|&\[\]/]*)?)"
+    r"|(?P<regex>/(?:[^/\\\n]|\\.)*/[a-z]*)"
     r'|(?P<quoted>"(?:[^"\\]|\\.)*")'
     r"|(?P<any>__(?![\w-]))"
     r"|(?P<root>_ROOT_(?![\w-]))"
-    r"|(?P<literal>[^\W\d_][\w-]*)"
+    r"|(?P<literal>(?:[^\W\d_]|[^\x00-\x7f\s])(?:[\w'-]|[^\x00-\x7f\s])*|(?<!\w)[-*'`][\w*'`-]*)"
     r"|(?P<exactly><\.\.\.)"
-    r"|(?P<chain>[<>.,]\+(?=\s*\())"
-    r"|(?P<relation><<<(?:-?\d+)?|<<[,#:-]|>>[,#:-]|<<|>>|[<>]-?\d+|[<>][,`\#:-]|<=|<|>"
+    r"|(?P<chain>[<>.,]\+(?=\s*(?:[(\[]|!?\s*/)))"
+    r"|(?P<relation>(?:<<<|[<>])(?:-?[0-9]+|(?:\s+-?|-\s+)[0-9]+(?![\w.,-]))"
+    r"|<<<|<<[,`\#:-]|>>[,`\#:-]|<<|>>|[<>][,`\#:-]|<=|<|>"
     r"|[$%](?:\+\+|--|\.\.|,,|[+.,-])?|\.\.|,,|\.|,|==)"
-    r"|(?P<name>=\s*\w+)"
-    r"|(?P<link>~\s*\w+)"
+    r"|(?P<name>=\s*\w[\w-]*)"
+    r"|(?P<link>~\s*\w[\w-]*)"
+    r"|(?P<group>\#\s*[0-9]+\s*%\s*\w[\w-]*)"
     r"|(?P<sign>[()\[\]{};!?|&@:])"
 )
 
@@ -36,6 +40,11 @@ class Token(NamedTuple):
     kind: str
     text: str
     column: int
+
+    @property
+    def stop(self) -> int:
+        """One past its last column."""
+        return self.column + len(self.text)
 
 
 def tokens(text: str) -> list[Token]:
@@ -64,10 +73,19 @@ def _unknown(text: str, column: int) -> str:
     char = text[column]
     if char in '/"':
         return f"the {char} is never closed; write {char}…{char} on one line, and \\{char} for one inside it"
+    if char == "#":
+        return (
+            "'#' begins a group after a label or regex, #1%name, several #1%a#2%b; relations to heads are <# ># <<# >>#"
+        )
     if char in "=~":
         return f"{char!r} is not followed by a name; names are letters, digits and _"
     if char.isdigit() or char == "_":
         return f'a label does not begin with {char!r} here; put it in quotes, "{char}…", or write a regex, /^{char}…$/'
     if char == "+":
         return f"'+' belongs to $+, $++ or to a chain with a description in brackets, <+(VP); {RELATION_ALLOWED}"
+    if char in "*+^\\":
+        return (
+            f'{char!r} is not allowed here in a label; put the label in quotes, "…{char}…"; for all labels that begin '
+            "with NN write the regex /^NN/"
+        )
     return f'{char!r} is no part of the language; put a label with it in quotes, "…{char}…"; {RELATION_ALLOWED}'

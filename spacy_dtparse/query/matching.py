@@ -127,7 +127,7 @@ class Matching:
                 return
         elif isinstance(what, SameLabel):
             other = names.get(what.name)
-            if other is None or self.forest.symbols[other] != self.forest.symbols[x]:
+            if other is None or self._label(other, what.basic) != self._label(x, what.basic):
                 return
         elif what.variables:
             found = self._variables(what, x, names)
@@ -193,10 +193,17 @@ class Matching:
             self._members[part] = set(found.tolist())
         return self._members[part]
 
-    def _variables(self, what: Description, x: int, names: Names) -> Names | None:
-        """The names with the variables of a regex; None if one already has another string."""
+    def _label(self, x: int, basic: bool) -> str:
         text = self.forest.texts[self.forest.symbols[x]]
-        text = base_label(text) if what.basic else text
+        return base_label(text) if basic else text
+
+    def _variables(self, what: Description, x: int, names: Names) -> Names | None:
+        """The names with the variables of a description; None if one already has another string."""
+        text = self._label(x, what.basic)
+        if what.label_variables:
+            found = dict(names)
+            same = [found.setdefault("%" + variable, text) == text for variable in what.label_variables]
+            return found if all(same) else None
         for regex in what.regexes:
             match = _compile_regex(regex.source, regex.flags).search(text)
             if match is None:
@@ -215,7 +222,7 @@ def _find(forest: Forest, what: Description) -> Nodes:
         found = forest.all if not what.negated else forest.all[:0]
     else:
         found = forest.with_labels(_matching_labels(forest, what))
-        if what.root:
+        if what.matches_root:
             roots = forest.roots[:-1]
             found = np.setdiff1d(found, roots) if what.negated else np.union1d(found, roots)
     for test in what.tests:

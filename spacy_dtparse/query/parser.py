@@ -1,20 +1,24 @@
 """Tregex patterns as text, read by recursive descent. The grammar:
 
-pattern     := expression (":" expression)*
+pattern     := expression (" |" expression)*
 expression  := node conditions?
-node        := "(" expression ")" | =name | ~name | description =name?
-description := "!"? "@"? label ("|" label)*
+node        := "(" expression ")" | =name | "@"? ~name =name? | description =name?
+description := "!"? "@"? label ("|" label)* group*
 conditions  := both ("|" both)*
 both        := condition ("&"? condition)*
-condition   := ("!" | "?")? (relation node | "[" conditions "]")
+condition   := ("!" | "?")? (relation node | "[" conditions "]" | "(" conditions ")")
+
+A | without a space before it joins labels, with a space relations or whole patterns, as in Tregex. Texts that Tregex
+accepts with a meaning that readers would not expect are errors: see `_Parser.alternatives`, `_both`, `description`.
 """
 
 from __future__ import annotations
 
 import re
+import warnings
 
 from ..errors import PatternError
-from .lexer import NODE_ALLOWED, RELATION_ALLOWED, Token, bad_pattern, tokens
+from .lexer import NODE_ALLOWED, RELATION_ALLOWED, RELATION_KINDS, Token, bad_pattern, tokens
 from .syntax import (
     ANYTHING,
     SEGMENT,
@@ -38,9 +42,15 @@ MAX_DEPTH = 100
 """Maximum number of open brackets."""
 
 _LABELS = ("literal", "regex", "quoted", "any", "root")
+_CONDITIONS = (*RELATION_KINDS, "exactly", "!", "?", "[", "(")
+"""Kinds of tokens that a condition begins with."""
 _FLAGS = {"i": re.IGNORECASE, "x": re.VERBOSE}
-_GROUP = re.compile(r"#(\d+)%(\w+)")
-_RELATION = re.compile(r"([<>]|<<<)(-?\d+)")
+_GROUP = re.compile(r"#\s*(\d+)\s*%\s*(.+)")
+_RELATION = re.compile(r"(<<<|[<>])\s*(-?)\s*([0-9]+)")
+_TWO_PATTERNS = (
+    "'|' after a space joins whole patterns here; put each in brackets, (…) | (…). Alternatives of labels have no "
+    "space before |, NN|NNS; those of relations repeat the relation, < NN | < NNS"
+)
 
 
 def parse_pattern(text: str) -> NodePattern:
@@ -64,7 +74,7 @@ def parse_relation(text: str) -> tuple[str, int, Description | None, str]:
     or "". Raises PatternError."""
     parser = _Parser(text)
     sign = parser.take().text if parser.next.kind in ("!", "?") else ""
-    if parser.next.kind not in ("relation", "chain"):
+    if parser.next.kind not in RELATION_KINDS:
         raise parser.error(f"{parser.describe_token()}; {RELATION_ALLOWED}")
     name, number, between = parser.relation()
     parser.expect("end", "nothing is allowed after a relation")
@@ -83,6 +93,10 @@ class _Parser:
     @property
     def next(self) -> Token:
         return self.tokens[self.position]
+
+    def ahead(self, count: int) -> Token:
+        """The token after the current one, or a later one; the end if there are fewer."""
+        return self.tokens[min(self.position + count, len(self.tokens) - 1)]
 
     def take(self) -> Token:
         token = self.next
@@ -105,26 +119,54 @@ class _Parser:
         return self.take()
 
     def pattern(self) -> NodePattern:
-        """Parse everything: expressions between colons."""
+        """Parse everything: alternatives of whole patterns."""
         if self.next.kind == "end":
             raise self.error(f"the pattern is empty; {NODE_ALLOWED}")
-        first = self.expression()
-        while self.next.kind == SEGMENT:
-            self.take()
-            condition = both(first.condition, Relation(SEGMENT, self.expression()))
-            first = NodePattern(first.what, first.name, condition, first.location)
+        found = self.alternatives()
         if self.next.kind == "end":
-            return first
+            return found
         raise self.error(f"{self.describe_token()}; {self._allowed_next()}")
+
+    def alternatives(self) -> NodePattern:
+        """Parse `pattern | pattern`: a node that matches one of them, the names by the first that matches.
+
+        Each is in brackets or a description alone: Tregex reads `NP < NN | NNS` as `(NP < NN) | NNS`, and `@NP | VP` as
+        `(@NP) | VP`, which is seldom meant.
+        """
+        first = self.next
+        parts = [self.expression()]
+        plain = [self._is_plain(first, parts[0])]
+        while self.next.kind == "|" and (plain[-1] or self.ahead(1).kind != "end"):
+            bar = self.take()
+            first = self.next
+            parts.append(self.expression())
+            plain.append(self._is_plain(first, parts[-1]))
+            if not (plain[-2] and plain[-1]):
+                raise self.error_at(bar.column, _TWO_PATTERNS)
+        if len(parts) == 1:
+            return parts[0]
+        return NodePattern(ANYTHING, None, Either(tuple(Relation("==", part) for part in parts)), parts[0].location)
+
+    def _is_plain(self, first: Token, parsed: NodePattern) -> bool:
+        """Whether an expression that begins with a token is in brackets, or nothing but labels and a name."""
+        if first.kind == "(":
+            return self.tokens[self.position - 1].kind == ")" and self._closes(first)
+        return first.kind not in ("!", "@") and parsed.condition is None
+
+    def _closes(self, opening: Token) -> bool:
+        """Whether the bracket just read closes an earlier one."""
+        depth = 0
+        for token in reversed(self.tokens[: self.position]):
+            depth += (token.kind in (")", "]")) - (token.kind in ("(", "["))
+            if depth == 0:
+                return token is opening
+        return False
 
     def _allowed_next(self) -> str:
         """Describe the tokens allowed after a complete expression, or why the current one is not."""
         kind = self.next.kind
         if kind == "|":
-            return (
-                "whole patterns are not combined with |, which joins labels (NP|VP) or relations (< NN | < "
-                "NNS); search for several patterns instead"
-            )
+            return _TWO_PATTERNS
         if kind == ")":
             return "this bracket closes nothing; remove it, or add the one that it should close"
         if kind in (*_LABELS, "(", "@", "name", "link"):
@@ -139,11 +181,19 @@ class _Parser:
         return NodePattern(node.what, node.name, both(node.condition, self.conditions()), node.location)
 
     def _condition_follows(self) -> bool:
-        if self.next.kind == "&":
-            return True
-        if self.next.kind == "|":  # `a < b | < c` goes on, `(a) | (b)` does not
+        return self.next.kind == "&" or self.next.kind in _CONDITIONS
+
+    def _or_follows(self) -> bool:
+        """Whether | and a condition follow, which `(a) | (b)` does not have."""
+        after = self.ahead(1).kind
+        if self.next.kind != "|" or after not in _CONDITIONS:
             return False
-        return self.next.kind in ("relation", "chain", "exactly", "!", "?", "[")
+        if after in ("(", "!"):  # a group, a negated relation; or else another pattern
+            inner = 2
+            while self.ahead(inner).kind in ("(", "!", "?"):
+                inner += 1
+            return self.ahead(inner).kind in _CONDITIONS
+        return True
 
     def node(self) -> NodePattern:
         """Parse a node, or an expression in brackets."""
@@ -154,15 +204,33 @@ class _Parser:
             self._leave(")", "an expression in brackets goes on with a relation or ends with )")
             return inner
         if token.kind == "name":
-            return NodePattern(SameNode(self._name()), location=token.column)
-        if token.kind == "link":
-            return NodePattern(SameLabel(self._name()), location=token.column)
-        what = self.description()
-        named = self.next.kind == "name"
-        if named and self.tokens[self.position + 1].kind == "|" and self.tokens[self.position + 2].kind in _LABELS:
-            self.position += 1
+            same = SameNode(self._name())
+            self._check_bar(True)
+            return NodePattern(same, location=token.column)
+        what = self._link() or self.description()
+        name = self._name() if self.next.kind == "name" else None
+        self._check_bar(name is not None)
+        return NodePattern(what, name, location=token.column)
+
+    def _link(self) -> SameLabel | None:
+        """Parse `~name` or `@~name`; None if there is neither."""
+        basic = self.next.kind == "@"
+        if self.ahead(int(basic)).kind != "link":
+            return None
+        self.position += basic
+        return SameLabel(self._name(), basic)
+
+    def _check_bar(self, named: bool) -> None:
+        """Raise PatternError for a | directly after a node: Tregex takes it for a part of the label or name."""
+        last = self.tokens[self.position - 1]
+        if self.next.kind != "|" or self.next.column != last.stop or last.kind in ("regex", "any", "root"):
+            return
+        if named and self.ahead(1).kind in _LABELS:
             raise self.error("alternatives of a label share one name, written after the last: NP|NNP=name")
-        return NodePattern(what, self._name() if named else None, location=token.column)
+        raise self.error(
+            f"'|' after {last.text!r} without a space joins labels, such as NP|VP, and no label follows; write a space "
+            "before a | that joins relations or patterns"
+        )
 
     def _enter(self) -> None:
         self.open += 1
@@ -171,8 +239,11 @@ class _Parser:
         self.take()
 
     def _leave(self, kind: str, allowed: str) -> None:
-        if self.next.kind == SEGMENT:
-            raise self.error("':' divides a whole pattern into segments; it is not allowed in brackets")
+        if self.next.kind == "|" and self.ahead(1).kind in (*_LABELS, "@", "name", "link"):
+            raise self.error(
+                "a node in brackets has no alternatives; labels are joined without a space before |, NN|NNS, relations "
+                "are repeated, < NN | < NNS"
+            )
         self.expect(kind, allowed)
         self.open -= 1
 
@@ -180,7 +251,8 @@ class _Parser:
         return self.take().text[1:].strip()
 
     def description(self) -> Description:
-        """Parse labels with ! and @ before them."""
+        """Parse labels with ! and @ before them, and groups after them."""
+        start = self.next
         negated = self.next.kind == "!"
         if negated:
             self.take()
@@ -192,6 +264,11 @@ class _Parser:
         anything = root = False
         while True:
             token = self.next
+            if token.kind in ("name", "link") and start is not token:
+                raise self.error(
+                    f"{self.describe_token()} after {start.text!r}; a reference is = or ~ and a name, @~ and a name "
+                    "for the label without function tags; its negation belongs before the relation, !== =name"
+                )
             if token.kind not in _LABELS:
                 raise self.error(f"{self.describe_token()}; {NODE_ALLOWED}")
             if token.kind == "regex":
@@ -202,41 +279,61 @@ class _Parser:
                 literals.append(token.text)
             anything, root = anything or token.kind == "any", root or token.kind == "root"
             self.take()
-            if self.next.kind != "|" or self.tokens[self.position + 1].kind not in _LABELS:
+            if self.next.kind != "|" or self.next.column != token.stop:
                 break
+            if self.ahead(1).kind not in _LABELS:
+                break
+            if token.kind in ("regex", "any", "root"):
+                raise self.error(
+                    f"'|' after {token.text!r}: Tregex reads another pattern here; write labels before a regex, "
+                    "NP|/^VB/, or one regex with |, /^(NP|VB)/"
+                )
             self.take()
-        if negated and any(regex.groups for regex in regexes):
+        groups = self._groups(regexes[-1].source if token.kind == "regex" else None)
+        if negated and groups:
             raise self.error_at(token.column, "a negated description has no groups; leave out #…%… or the !")
-        return Description(tuple(literals), tuple(regexes), anything, root, negated, basic)
+        if token.kind == "regex":
+            regexes[-1] = Regex(regexes[-1].source, regexes[-1].flags, groups)
+        variables = () if token.kind == "regex" else tuple(name for _, name in groups)
+        return Description(tuple(literals), tuple(regexes), anything, root, negated, basic, label_variables=variables)
+
+    def _groups(self, regex: str | None) -> tuple[tuple[int, str], ...]:
+        """Parse `#1%name…` after a regex, or after a label, where each number stands for the whole label."""
+        found = []
+        while self.next.kind == "group":
+            number, name = _GROUP.fullmatch(self.next.text).groups()  # type: ignore[union-attr]
+            if regex is not None and int(number) > re.compile(regex).groups:
+                raise self.error(f"the regex has {re.compile(regex).groups} groups; #{number}% names one that it lacks")
+            found.append((int(number), name))
+            self.take()
+        return tuple(found)
 
     def _regex(self, token: Token) -> Regex:
-        """Parse a regex with its flags and groups."""
-        body, _, rest = token.text[1:].rpartition("/")
-        letters, sign, groups = rest.partition("#")
+        """Parse a regex with its flags."""
+        body, _, letters = token.text[1:].rpartition("/")
         flags = 0
         for letter in letters:
             if letter not in _FLAGS:
                 raise self.error(f"the regex has a flag {letter!r}; flags are i (capitals do not count) and x (spaces)")
             flags |= _FLAGS[letter]
         try:
-            compiled = re.compile(body, flags)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", FutureWarning)
+                re.compile(body, flags)
         except re.error as error:
             column = token.column + 1 + (error.pos or 0)
             raise self.error_at(column, f"the regex is wrong: {error.msg}; regexes are those of Python") from None
-        found = _GROUP.findall(sign + groups)
-        if sign + groups != "".join(f"#{number}%{name}" for number, name in found):
-            raise self.error(f"{sign + groups!r} after a regex; a group is written #1%name, several #1%a#2%b")
-        for number, _ in found:
-            if int(number) > compiled.groups:
-                raise self.error(f"the regex has {compiled.groups} groups; #{number}% names one that it lacks")
-        return Regex(body, flags, tuple((int(number), name) for number, name in found))
+        except FutureWarning:
+            raise self.error(
+                "the regex has '[', '&&', '--', '||' or '~~' inside a set of characters, which Java reads otherwise "
+                "than Python; write a backslash before each of them, or another regex"
+            ) from None
+        return Regex(body, flags)
 
     def conditions(self) -> Condition:
         """Parse alternatives of conditions."""
         parts = [self._both()]
-        while self.next.kind == "|" and self.tokens[self.position + 1].kind in (
-            "relation", "chain", "exactly", "!", "?", "[",
-        ):  # fmt: skip
+        while self._or_follows():
             self.take()
             parts.append(self._both())
         return parts[0] if len(parts) == 1 else Either(tuple(parts))
@@ -244,10 +341,18 @@ class _Parser:
     def _both(self) -> Condition:
         if self.next.kind == "&":
             raise self.error("'&' joins two relations; there is none before it")
-        found: Condition | None = self._condition()
-        while self._condition_follows():
+        found: Condition | None = None
+        segment = False
+        while found is None or self._condition_follows():
             if self.next.kind == "&":
                 self.take()
+            first = self.ahead(1 if self.next.kind in ("!", "?") else 0)
+            if segment and first.kind != SEGMENT:
+                raise self.error(
+                    "after ':' another relation belongs to the first node in Tregex; write it before the ':', or "
+                    "brackets, A : (B < C), if it belongs to the second"
+                )
+            segment = first.kind == SEGMENT
             found = both(found, self._condition())
         assert found is not None
         return found
@@ -257,13 +362,16 @@ class _Parser:
         sign = self.take() if self.next.kind in ("!", "?") else None
         if sign is not None and self.next.kind in ("!", "?"):
             raise self.error(f"{self.describe_token()} after {sign.text!r}; one sign is allowed before a relation")
-        if self.next.kind == "[":
+        if self.next.kind in ("[", "("):
+            if self.next.kind == "(" and self.ahead(1).kind not in _CONDITIONS:
+                raise self.error(f"{self.describe_token()}; two nodes need a relation between them; {RELATION_ALLOWED}")
+            closing = "]" if self.next.kind == "[" else ")"
             self._enter()
             inner = self.conditions()
-            self._leave("]", "a group goes on with a relation, & or |, or ends with ]")
+            self._leave(closing, f"a group goes on with a relation, & or |, or ends with {closing}")
         elif self.next.kind == "exactly":
             inner = self._exactly()
-        elif self.next.kind in ("relation", "chain"):
+        elif self.next.kind in RELATION_KINDS:
             name, number, between = self.relation()
             inner = Relation(name, self.node(), number, between)
         else:
@@ -274,17 +382,22 @@ class _Parser:
         """Parse a relation: its name, its number, and the description of a chain."""
         token = self.take()
         if token.kind == "chain":
-            self.take()
+            closing = {"(": ")", "[": "]"}.get(self.next.kind, "")
+            if closing:
+                self.take()
             between = self.description()
             if between.variables:
                 raise self.error("the description of a chain has no groups; leave out #…%…")
-            self.expect(")", "the nodes of a chain are one description, such as VP, @VP|S or !NP, and then )")
+            if closing:
+                self.expect(
+                    closing, f"the nodes of a chain are one description, such as VP, @VP|S or !NP, and then {closing}"
+                )
             return token.text, 0, between
         text = token.text.replace("%", "$")
         numbered = _RELATION.fullmatch(text)
         if numbered is None:
             return *SYMBOLS[text], None
-        number = int(numbered[2])
+        number = int(numbered[2] + numbered[3])
         if number == 0:
             raise self.error_at(token.column, f"{token.text!r} has the number 0; count from 1, or from -1 at the end")
         return numbered[1] + "i", number, None
@@ -293,8 +406,8 @@ class _Parser:
         """Parse `<...{ a ; b }`: exactly these children."""
         self.take()
         self.expect("{", "the children are written in { }, with ; between them")
-        children = [self.expression()]
-        while self.next.kind == ";":
+        children = [] if self.next.kind == "}" else [self.expression()]
+        while children and self.next.kind == ";":
             self.take()
             children.append(self.expression())
         self.expect("}", "children go on with ; or end with }")

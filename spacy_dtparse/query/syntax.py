@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from ..trees.labels import TOP_LABELS
+
 CHAINED = frozenset(("<+", ">+", ".+", ",+"))
 """Relations with a description of the nodes between, `<+(VP)`."""
 NUMBERED = frozenset(("<i", ">i", "<<<i"))
@@ -20,13 +22,14 @@ SYMBOLS: dict[str, tuple[str, int]] = {
         "<", ">", "<<", ">>", "<<<", "<:", ">:", "<<:", ">>:", "<<,", "<<-", ">>,", ">>-", "<#", ">#", "<<#", ">>#",
         "$", "$+", "$-", "$++", "$--", ".", "..", ",", ",,", "==", "<=", *sorted(CHAINED),
     )},
+    "<<`": ("<<-", 0), ">>`": (">>-", 0), ":": (":", 0),
     "<,": ("<i", 1), "<-": ("<i", -1), "<`": ("<i", -1), ">,": (">i", 1), ">-": (">i", -1), ">`": (">i", -1),
     "$.": ("$+", 0), "$,": ("$-", 0), "$..": ("$++", 0), "$,,": ("$--", 0),
 }  # fmt: skip
 """Symbol of a relation in patterns -> its internal name and its number. `<2` and the like are not listed."""
 
 SEGMENT = ":"
-"""The relation between the parts of a segmented pattern: both are in one tree."""
+"""The relation of all nodes of one tree to each other."""
 
 TOKEN_ATTRIBUTES = (
     "TEXT", "ORTH", "LOWER", "NORM", "LEMMA", "SHAPE", "POS", "TAG", "DEP", "MORPH", "ENT_TYPE", "LENGTH", "IS_ALPHA",
@@ -74,6 +77,7 @@ class Description(_CachedHash):
     """A node by its label: one of `literals`, or one that matches a regex, or any; `negated`: none of these.
 
     `basic`: labels are compared without function tags. `root`: the root of a tree. `tests`: of its token.
+    `label_variables`: variables that the whole label must equal, `NP#1%x`.
     """
 
     literals: tuple[str, ...] = ()
@@ -83,12 +87,18 @@ class Description(_CachedHash):
     negated: bool = False
     basic: bool = False
     tests: tuple[TokenTest, ...] = ()
+    label_variables: tuple[str, ...] = ()
     __hash__ = _CachedHash.__hash__
 
     @property
     def variables(self) -> bool:
-        """Whether a group of a regex has a variable, so that the match depends on other nodes."""
-        return any(regex.groups for regex in self.regexes)
+        """Whether the label or a group of a regex has a variable, so that the match depends on other nodes."""
+        return bool(self.label_variables) or any(regex.groups for regex in self.regexes)
+
+    @property
+    def matches_root(self) -> bool:
+        """Whether it stands for the root of a tree, whatever its label: `_ROOT_`, or one of the names of roots."""
+        return self.root or not TOP_LABELS.isdisjoint(self.literals)
 
 
 ANYTHING = Description(anything=True)
@@ -103,9 +113,10 @@ class SameNode:
 
 @dataclass(frozen=True)
 class SameLabel:
-    """A node with the label of the node that has a name, `~name`."""
+    """A node with the label of the node that has a name, `~name`; `basic`: without function tags, `@~name`."""
 
     name: str
+    basic: bool = False
 
 
 @dataclass(frozen=True)
@@ -218,7 +229,7 @@ def _check_names(pattern: NodePattern | Condition, defined: frozenset[str], nega
     if isinstance(pattern, NodePattern):
         what, name, location = pattern.what, pattern.name, pattern.location
         if isinstance(what, SameNode | SameLabel) and what.name not in defined:
-            sign = "=" if isinstance(what, SameNode) else "~"
+            sign = "=" if isinstance(what, SameNode) else "@~" if what.basic else "~"
             known = (
                 f"those given before it are {', '.join(sorted(defined))}" if defined else "no name is given before it"
             )

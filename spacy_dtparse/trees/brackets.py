@@ -32,6 +32,7 @@ def read_trees(
     source: str | os.PathLike | IO | Iterable[str],
     *,
     top: str | None = TOP,
+    keep_root: bool = False,
     encoding: str = "utf-8",
     on_error: str = "raise",
     errors: list[TreeFormatError] | None = None,
@@ -41,27 +42,29 @@ def read_trees(
     `source`: a path, an open file (text or binary) or an iterable of lines. `encoding` must extend ASCII. If the path
     ends with .psd, metadata, comments, codes and lemmas in the trees are skipped (see `psd.plain_lines`). `top`: the
     root label: it replaces an empty top, ROOT, TOP, S1 or VROOT, and a tree without any of them gets a new root. None
-    leaves the top as written. Words, function tags and empty elements are not changed; a leaf with several words
-    becomes one token, joined by no-break spaces. `on_error`: "raise" stops at the first malformed tree; "skip" drops
-    only that tree, continues with the next one (at the latest at the next line that opens a bracket in column 1), and
-    appends the error to `errors`, or warns if no list is given.
+    leaves the top as written. `keep_root`: such a root keeps its own label, and only a tree without one gets `top`.
+    Words, function tags and empty elements are not changed; a leaf with several words becomes one token, joined by
+    no-break spaces. `on_error`: "raise" stops at the first malformed tree; "skip" drops only that tree, continues with
+    the next one (at the latest at the next line that opens a bracket in column 1), and appends the error to `errors`,
+    or warns if no list is given; "replace" does the same, and undecodable bytes become U+FFFD.
 
     Raises TreeFormatError (with path, line and column) for malformed trees and undecodable bytes,
     ConfigError for an unknown `on_error`, OSError if the file cannot be opened.
     """
-    if on_error not in ("raise", "skip"):
-        raise ConfigError(f"on_error={on_error!r}; allowed are 'raise' and 'skip'")
+    if on_error not in ("raise", "skip", "replace"):
+        raise ConfigError(f"on_error={on_error!r}; allowed are 'raise', 'skip' and 'replace'")
+    skip, bad_bytes = on_error != "raise", "replace" if on_error == "replace" else "surrogateescape"
     if isinstance(source, str | os.PathLike):
         path = Path(source)
-        return _read_path(path, _BracketParser(str(path), top, on_error == "skip", errors), encoding)
+        return _read_path(path, _BracketParser(str(path), top, skip, errors, keep_root), encoding, bad_bytes)
     name = getattr(source, "name", None)
-    parser = _BracketParser(name if isinstance(name, str) else None, top, on_error == "skip", errors)
-    return parser.trees(_decode(cast("Iterable[Any]", source), encoding))
+    parser = _BracketParser(name if isinstance(name, str) else None, top, skip, errors, keep_root)
+    return parser.trees(_decode(cast("Iterable[Any]", source), encoding, bad_bytes))
 
 
-def _read_path(path: Path, parser: _BracketParser, encoding: str) -> Iterator[Tree]:
+def _read_path(path: Path, parser: _BracketParser, encoding: str, bad_bytes: str) -> Iterator[Tree]:
     with path.open("rb") as file:
-        lines = _decode(file, encoding)
+        lines = _decode(file, encoding, bad_bytes)
         yield from parser.trees(plain_lines(lines) if path.suffix == SUFFIX else lines)
 
 
@@ -78,11 +81,11 @@ def parse_tree(string: str, *, top: str | None = TOP) -> Tree:
     return trees[0]
 
 
-def _decode(lines: Iterable[Any], encoding: str) -> Iterator[str]:
-    """Decode each line; undecodable bytes become lone surrogates, which the parser reports."""
+def _decode(lines: Iterable[Any], encoding: str, bad_bytes: str = "surrogateescape") -> Iterator[str]:
+    """Decode each line; undecodable bytes become lone surrogates, which the parser reports, or U+FFFD ("replace")."""
     try:
         for line in lines:
-            yield line if isinstance(line, str) else line.decode(encoding, "surrogateescape")
+            yield line if isinstance(line, str) else line.decode(encoding, bad_bytes)
     except UnicodeDecodeError as error:  # from a file that the caller opened as text
         raise TreeFormatError(
             f"the open file is not valid {error.encoding} ({error.reason}); give its path or open it in "
@@ -97,7 +100,15 @@ class _Problem(Exception):
 class _BracketParser:
     """State of one parse: the tree under construction as flat lists, and the stack of its open brackets."""
 
-    def __init__(self, path: str | None, top: str | None, skip: bool, errors: list[TreeFormatError] | None):
+    def __init__(
+        self,
+        path: str | None,
+        top: str | None,
+        skip: bool,
+        errors: list[TreeFormatError] | None,
+        keep_root: bool = False,
+    ):
+        self.keep_root = keep_root
         self.path, self.top, self.skip, self.errors = path, top, skip, errors
         self.skipping = 0  # open brackets of a malformed tree that is being dropped
         self.stray = False  # text outside of trees was reported already
@@ -285,7 +296,7 @@ class _BracketParser:
         elif labels and labels[0] in TOP_LABELS:
             if len(labels) > 1 and labels[1] in TOP_LABELS and ends[1] == ends[0]:
                 del labels[1], starts[1], ends[1]
-            labels[0] = self.top
+            labels[0] = labels[0] if self.keep_root else self.top
         else:
             labels.insert(0, self.top)
             starts.insert(0, 0)

@@ -17,6 +17,8 @@ from .svg import Look, Scores, check_look, legal, svg_trees
 from .text import MIN_WIDTH, check_text, text_tree
 
 STYLES = ("tree", "spans", "text")
+_PRE = "font-family:ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;line-height:1.2;overflow-x:auto"
+"""The style of a text tree in HTML. It names a monospace font, since a notebook's style sheet may set another one."""
 OPTIONS: dict[str, tuple[str, str]] = {
     "colors": ("tree, spans", "True, False, or a mapping from labels to CSS colours"),
     "scores": ("tree, spans, text", "True or False: show a probability with each label"),
@@ -61,6 +63,16 @@ class Drawing(str):
     def _repr_html_(self) -> str:
         return self.html
 
+    def display(self) -> Drawing:
+        """Display the drawing in a notebook at once, as in a loop, and return it; as the last value of the cell it is
+        not displayed again. Without IPython nothing is displayed."""
+        try:
+            from IPython.display import HTML, display
+        except ImportError:
+            return self
+        display(HTML(f'<span class="tex2jax_ignore">{self.html}</span>'))  # not to be read as formulas, as by displaCy
+        return DisplayedDrawing(str(self), self.style, self.html)
+
     def _repr_svg_(self) -> str | None:
         return str(self) if self.startswith("<svg") else None
 
@@ -69,6 +81,13 @@ class Drawing(str):
         path = Path(path)
         path.write_text(self, encoding="utf-8")
         return path
+
+
+class DisplayedDrawing(Drawing):
+    """A drawing that a notebook has displayed already."""
+
+    def _ipython_display_(self) -> None:
+        """Do nothing: IPython calls this instead of asking for HTML."""
 
 
 class _Options(NamedTuple):
@@ -105,7 +124,7 @@ def draw(
             for index, tree in enumerate(trees)
         ]  # fmt: skip
         text = "\n\n".join(drawn)
-        html = f'<pre style="line-height:1.2;overflow-x:auto">{escape(legal(text))}</pre>\n'
+        html = f'<pre style="{_PRE}">{escape(legal(text))}</pre>\n'
     elif style == "spans":
         text = html = spans_html(trees, look, shown, WIDTH if width is None else width)
     else:

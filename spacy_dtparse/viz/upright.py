@@ -18,12 +18,14 @@ def upright_tree(
     tags: list[str],
     words: list[str],
     columns: Callable[[str], int],
+    clusters: Callable[[str], list[str]],
     ascii_only: bool,
     width: int | None,
 ) -> str | None:
     """Draw the tree; None if it is wider than `width`, or too wide to be useful.
 
-    `labels`, `tags`, `words`: texts to write; `columns`: returns the number of columns of a text.
+    `labels`, `tags`, `words`: texts to write; `columns`: returns the number of columns of a text; `clusters`: splits a
+    text into grapheme clusters.
     """
     child_lists, depths = tree.child_lists(), tree.depths()
     bottom = max(depths) + 1
@@ -63,7 +65,7 @@ def upright_tree(
             texts.append((2 * bottom, token_x[i], tags[i]))
         texts.append((2 * bottom + has_tags, token_x[i], word))
     for row, middle, text in texts:
-        _write_centred(rows[row], middle, text, columns)
+        _write_centred(rows[row], middle, text, columns, clusters)
     return "\n".join("".join(row).rstrip() for row in rows)
 
 
@@ -81,13 +83,15 @@ def _sizes(
     return sizes
 
 
-def _write_centred(row: list[str], middle: int, text: str, columns: Callable[[str], int]) -> None:
+def _write_centred(
+    row: list[str], middle: int, text: str, columns: Callable[[str], int], clusters: Callable[[str], list[str]]
+) -> None:
     """Write a text centred at a column of a row; a wide character takes two columns."""
     column = max(min(middle - (columns(text) - 1) // 2, len(row) - columns(text)), 0)
-    for c in text:
-        size = columns(c)
-        if size == 0 and column:
-            row[column - 1] += c
+    for cluster in clusters(text):
+        size = columns(cluster)
+        if size == 0:
+            row[max(column - 1, 0)] += cluster
             continue
-        row[column : column + size] = [c, *[""] * (size - 1)]
+        row[column : column + size] = [cluster, *[""] * (size - 1)]
         column += size

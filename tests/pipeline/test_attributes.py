@@ -321,3 +321,27 @@ def test_memory_zones(nlp):
         inside = [span.label_ for span in nlp("Run quietly.")._.constituents]
     assert [span.label_ for span in nlp("Run quietly.")._.constituents] == inside == ["S", "VP", "ADVP"]
     assert nlp("Run.")[0:2]._.labels == ("S", "VP")
+
+
+def test_members_found_any_way_are_equal(nlp):
+    extensions.register_extensions()
+    docs = [nlp("The old cat sat on the mat. She saw a dog."), gold_doc(CHAIN, CHAIN)]
+    for doc in docs:
+        members = attributes.constituents(doc)
+        found = [token._.parent for token in doc]
+        for sent in doc.sents:
+            found += [span for span in sent._.constituents if len(span) > 1 or span.label_]
+        for member in members:
+            found += [span for span in member._.constituents if span.label_] + [member._.parent]
+        found = [span for span in found if span is not None]
+        assert found and all(span in members and span in set(members) for span in found)
+        assert set(doc.spans["constituents"]) == set(members) and set(found) <= set(members)
+
+
+def test_a_chain_equals_its_highest_member_and_stands_for_all():
+    doc = gold_doc(CHAIN)
+    chain, member = next(attributes.subconstituents(doc[:])), attributes.constituents(doc)[0]
+    assert chain == member and hash(chain) == hash(member) and chain.id_ == member.id_ == "level-1"
+    assert attributes.labels(chain) == attributes.labels(member) and len(attributes.labels(chain)) > 1
+    assert [span.label_ for span in attributes.children(member)] == [attributes.labels(chain)[1]]
+    assert [span.label_ for span in attributes.children(chain)] != [attributes.labels(chain)[1]]

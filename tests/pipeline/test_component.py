@@ -197,6 +197,9 @@ def test_bad_models(tmp_path, factory):
         nlp.add_pipe(factory, config={"model": str(empty)})
     with pytest.warns(UserWarning, match="there is no model file"):
         nlp.add_pipe(factory, config={"model": str(tmp_path / "gone")})
+    for name, message in (("en_big", "for 'dtparse' are en_dtparse, en_trees"), ("en_dtpars", "mean 'en_dtparse'")):
+        with pytest.raises(ConfigError, match=f"there is no model {name!r}.*{message}"):
+            spacy.blank("en").add_pipe("dtparse", config={"model": name})
     doc = Doc(nlp.vocab, words=["she"], tags=["PRP"])
     with pytest.raises(ModelFormatError, match=r"no model file .*gone"):
         nlp.get_pipe(factory)(doc)

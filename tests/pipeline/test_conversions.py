@@ -72,6 +72,46 @@ class TestNltk:
         with pytest.raises(TreeFormatError):
             from_nltk(Node("S", it, Node("ROOT", it)))
 
+    def test_leaves_of_chunk_trees(self):
+        """NLTK's chunkers and its named-entity chunker write (word, tag) leaves, also beside nodes."""
+        chunks = Node("S", Node("NP", ("the", "DT"), ("cat", "NN")), ("sat", "VBD"), ("(", "("), (3, "CD"), ("?", None))
+        wanted = "(S (NP (DT the) (NN cat)) (VBD sat) (-LRB- -LRB-) (CD 3) (XX ?))"
+        assert from_nltk(chunks) == parse_tree(wanted)
+        assert from_nltk(Node("NP", ("New York", "NNP"))) == parse_tree("(NP (NNP New_York))")
+        token = gold_doc(PLAIN)[1]
+        for leaf, word in ((3, "3"), (2.5, "2.5"), (True, "True"), (token, token.text)):
+            assert from_nltk(Node("S", Node("X", leaf))).words == (word,)
+            assert from_nltk(Node("S", (leaf, "X"))) == from_nltk(Node("S", Node("X", leaf)))
+
+    @pytest.mark.parametrize(
+        ("wrong", "message"),
+        [
+            (Node("NP", None), "the leaf None in 'NP' is no word"),
+            (Node("NP", b"cat"), "the leaf b'cat' in 'NP' is no word"),
+            (Node("NP", ["cat"]), "the leaf .* in 'NP' is no word"),
+            (Node("NP", ("cat", "NN", "B-NP")), r"'B-NP'\) is no pair \(word, tag\)"),
+            (Node("NP", (("cat", "NN"), "B-NP")), "is no pair"),
+            (Node("NP", ("cat", 3)), "is no pair"),
+            (Node("NP", (None, "NN")), "the leaf None in 'NN' is no word"),
+            (Node("NP", 3, 4), "the word '3' has siblings in 'NP'; give each word a node, its tag, or"),
+            (Node("NP", ("cat", "NN"), "sat"), "the word 'sat' has siblings"),
+            ("(S (NN a))", "is no tree; give an nltk.Tree"),
+            (("cat", "NN"), "is no tree; give an nltk.Tree"),
+            (None, "None is no tree"),
+        ],
+    )
+    def test_leaves_that_are_no_words(self, wrong, message):
+        with pytest.raises(TreeError, match=message):
+            from_nltk(wrong)
+
+    def test_nltks_own_chunk_trees(self):
+        nltk = pytest.importorskip("nltk")
+        chunker = nltk.RegexpParser("NP: {<DT>?<JJ>*<NN>}")
+        tagged = [("the", "DT"), ("old", "JJ"), ("cat", "NN"), ("sat", "VBD"), (".", ".")]
+        wanted = "(S (NP (DT the) (JJ old) (NN cat)) (VBD sat) (. .))"
+        assert from_nltk(chunker.parse(tagged)) == parse_tree(wanted)
+        assert from_nltk(nltk.chunk.conllstr2tree("the DT B-NP\ncat NN I-NP\nsat VBD O")).labels == ("TOP", "S", "NP")
+
 
 CONLLU = """\
 # sent_id = 1

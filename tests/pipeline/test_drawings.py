@@ -7,6 +7,7 @@ import math
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from types import ModuleType
 
 import pytest
 from spacy.tokens import Doc
@@ -99,6 +100,23 @@ def test_in_a_notebook(doc, monkeypatch):
     drawn = render(doc)
     assert isinstance(drawn, Drawing) and "<svg" in drawn._repr_html_() and drawn._repr_svg_() == drawn
     assert type(render(doc, jupyter=False)) is str
+
+
+def test_a_loop_in_a_notebook_displays_each_drawing(doc, monkeypatch):
+    shown = []
+    module = ModuleType("IPython.display")
+    module.HTML, module.display = str, shown.append
+    monkeypatch.setitem(sys.modules, "IPython", ModuleType("IPython"))
+    monkeypatch.setitem(sys.modules, "IPython.display", module)
+    drawn = [render(doc, style, jupyter=True) for style in ("tree", "spans", "text")]
+    assert shown == [f'<span class="tex2jax_ignore">{one.html}</span>' for one in drawn]
+    for one in drawn:  # as the last value of a cell it is not displayed again
+        assert isinstance(one, Drawing) and one._ipython_display_() is None and len(shown) == 3
+    assert not hasattr(render(doc, jupyter=True).__reduce__()[0], "_ipython_display_")
+    render(doc, jupyter=None)
+    render(doc, jupyter=False)
+    assert len(shown) == 4
+    assert "monospace" in drawn[2].html.split(">")[0]
 
 
 def test_drawing_loads_no_numba():

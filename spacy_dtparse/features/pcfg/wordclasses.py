@@ -17,7 +17,7 @@ import numpy as np
 
 from ...dtypes import INDEX
 from ...symbols import SymbolTable
-from ...text import zero_digits
+from ...text import read_word, zero_digits
 
 UNKNOWN = "*unknown*"
 SUFFIX_LENGTHS = (3, 2, 1)
@@ -58,7 +58,8 @@ class WordClasses:
         return len(self.classes)
 
     def class_of(self, word: str, first: bool) -> int:
-        """Return the id of a word's class."""
+        """Return the id of the class of a word, which may be escaped (see `read_word`)."""
+        word = read_word(word)
         class_id = self.word_id(word, first)
         return class_id if class_id >= 0 else self.signature_id(word, first)
 

@@ -12,7 +12,7 @@ import numpy as np
 from ...dtypes import INDEX
 from ...errors import DtparseError
 from ...symbols import CompactSymbolTable, Memo, SymbolTable, index_bytes
-from ...text import normal_word
+from ...text import normal_word, read_word
 
 KINDS = ("words", "suffixes2", "suffixes3", "suffixes4", "prefixes", "shapes")
 """Kinds of token features. All share one table; each kind has its own range of rows."""
@@ -47,7 +47,7 @@ def token_parts(text: str) -> tuple[str, ...]:
         breaks = text.count("\n")
         return ("\n" * min(breaks, 2) or " ",) * len(KINDS)
     normal = normal_word(text)
-    return normal, normal[-2:], normal[-3:], normal[-4:], normal[:3], shape(text)
+    return normal, normal[-2:], normal[-3:], normal[-4:], normal[:3], shape(read_word(text))
 
 
 class TokenParts:

@@ -13,6 +13,7 @@ from ...kernels.recurrent.tagging import score_tags
 from ...model.kernel_warmup import kernels_for
 from ...model.recurrent.model import KIND, RecurrentModel, read_model, write_model
 from ...symbols import Memo
+from ...text import read_word
 from ..self_test import GoldenParse, Strings
 from ..settings import RecurrentTaggerSettings
 from ..stored import Data, StoredParser
@@ -88,6 +89,7 @@ class RecurrentTagger(StoredParser):
         for white space."""
         if not text.strip():
             return 2 * (self.names.index(self.model.space) + 1 if self.model.space else 0) + 1
+        text = read_word(text)
         if self._any_form is None or not self._any_form.search(text):
             return 0
         return 2 * (1 + next(tag_id for form, tag_id in self._forms if form.search(text)))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from spacy_dtparse.errors import PatternError
 from spacy_dtparse.query import Forest, Matching, Node, compile_pattern
 from spacy_dtparse.query.relations import RELATION_MASKS
 from spacy_dtparse.query.syntax import TOKEN_ATTRIBUTES, Relation
@@ -58,8 +59,7 @@ def documented() -> list[str]:
 def test_the_document_lists_all_accepted_patterns():
     texts = documented()
     assert len(texts) > 60
-    named = "S=subject : "
-    compiled = [compile_pattern((named if text in ("=subject", "~subject") else "") + text) for text in texts]
+    compiled = [compile_pattern(("S=subject : " if re.match("@?[=~]", text) else "") + text) for text in texts]
     relations = {related.relation for pattern in compiled for related in conditions(pattern.parsed)}
     assert relations == set(RELATION_MASKS)
 
@@ -72,6 +72,26 @@ def conditions(part):
     for inner in getattr(part, "parts", ()) or [getattr(part, "part", None) or getattr(part, "condition", None)]:
         if inner is not None:
             yield from conditions(inner)
+
+
+def rows() -> list[list[list[str]]]:
+    """The patterns in each column of the table of patterns that Tregex accepts and we refuse."""
+    table = DOCUMENT.partition("| refused |")[2].replace(r"\|", "<bar>").splitlines()[2:]
+    cells = [line.split("|")[1:4] for line in table if line.startswith("| ")]
+    return [[re.findall(r"`(.+?)`", cell.replace("<bar>", "|")) for cell in row] for row in cells]
+
+
+@pytest.mark.parametrize(("refused", "instead"), [(row[0], row[2]) for row in rows()], ids=str)
+def test_the_document_lists_what_is_refused(refused, instead):
+    for text in refused:
+        with pytest.raises(PatternError):
+            compile_pattern(text)
+    for text in instead:
+        assert compile_pattern(text)
+
+
+def test_many_patterns_are_listed():
+    assert len(rows()) >= 15 and all(row[0] and row[2] for row in rows())
 
 
 @pytest.mark.parametrize("attribute", TOKEN_ATTRIBUTES)

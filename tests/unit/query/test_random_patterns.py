@@ -10,6 +10,7 @@ import pytest
 
 from spacy_dtparse.query.forest import Forest
 from spacy_dtparse.query.matching import Matching
+from spacy_dtparse.query.parser import parse_node
 from spacy_dtparse.query.syntax import (
     CHAINED,
     NUMBERED,
@@ -48,7 +49,7 @@ class Writer:
         rng = self.rng
         if rng.random() < 0.25:
             return Description(anything=True)
-        literals = tuple(rng.sample(["NP", "VP", "S", "NN", "VB", ",", "a", "b"], rng.randint(1, 3)))
+        literals = tuple(rng.sample(["NP", "VP", "S", "NN", "VB", ",", "a", "b", "ROOT", "S1"], rng.randint(1, 3)))
         regexes = (Regex("^[NS]"),) if rng.random() < 0.2 else ()
         return Description(literals, regexes, negated=rng.random() < 0.3)
 
@@ -95,6 +96,7 @@ def ways(tree: NaiveTree, part: NodePattern | Condition, x: Path, names: dict[st
             fits = what.name in names and tree.labels[names[what.name]] == label
         else:
             fits = what.anything or label in what.literals or any(label[0] in "NS" for _ in what.regexes)
+            fits = fits or (x == () and bool({"ROOT", "S1"} & set(what.literals)))
             fits = fits != what.negated
         if fits:
             names = names if part.name is None else {**names, part.name: x}
@@ -140,8 +142,68 @@ def test_patterns_find_all_matches_of_exhaustive_search(seed):
     assert pickle.loads(pickle.dumps(pattern)) == pattern
 
 
+class Text:
+    """Writes patterns as Tregex, each part in one of the ways that the grammar has for it."""
+
+    def __init__(self, rng: random.Random):
+        self.rng = rng
+
+    def node(self, pattern: NodePattern) -> str:
+        what = pattern.what
+        if isinstance(what, SameNode | SameLabel):
+            text = ("=" if isinstance(what, SameNode) else "~") + self.rng.choice(("", " ")) + what.name
+        else:
+            text = self.description(what)
+        text += "" if pattern.name is None else self.rng.choice(("=", " = ")) + pattern.name
+        if pattern.condition is not None:
+            return f"({text} {self.conditions(pattern.condition)})"
+        return f"({text})" if self.rng.random() < 0.2 else text
+
+    def description(self, what: Description) -> str:
+        labels = [f'"{label}"' if label == "," else label for label in what.literals]
+        return "!" * what.negated + "|".join([*labels, *(f"/{regex.source}/" for regex in what.regexes)] or ["__"])
+
+    def conditions(self, condition: Condition) -> str:
+        """A condition where several may stand."""
+        if isinstance(condition, All) and self.rng.random() < 0.7:
+            return self.rng.choice((" ", " & ")).join(map(self.condition, condition.parts))
+        if isinstance(condition, Either) and self.rng.random() < 0.7:
+            return " | ".join(map(self.condition, condition.parts))
+        return self.condition(condition)
+
+    def condition(self, condition: Condition) -> str:
+        if isinstance(condition, Not | Maybe):
+            inner = self.condition(condition.part)
+            sign = "!" if isinstance(condition, Not) else "?"
+            return sign + (self.rng.choice(("[{}]", "({})")).format(inner) if inner[0] in "!?" else inner)
+        if isinstance(condition, Relation):
+            symbol = condition.relation
+            if condition.between is not None:
+                symbol += self.rng.choice(("({})", " ({})", "[{}]")).format(self.description(condition.between))
+            if symbol.endswith("i"):
+                symbol = symbol[:-1] + self.rng.choice(("", " ")) + str(condition.number)
+            written = f"{symbol} {self.node(condition.node)}"
+            return f"[{written}]" if symbol == ":" else written
+        return self.rng.choice(("[{}]", "({})")).format(self.conditions(condition))
+
+
+@pytest.mark.parametrize("seed", range(400))
+def test_texts_mean_what_their_parts_mean(seed):
+    rng = random.Random(seed)
+    pattern = Writer(rng).node(3, False)
+    text = Text(rng).node(pattern)
+    forest = Forest(TREES)
+    parsed = parse_node(text)
+    assert parsed.what == pattern.what and parsed.name == pattern.name
+    first, second = Matching(forest), Matching(forest)
+    assert first.nodes(parsed).tolist() == second.nodes(pattern).tolist()
+    assert sorted((x, sorted(names.items())) for x, names in first.ways(parsed)) == sorted(
+        (x, sorted(names.items())) for x, names in second.ways(pattern)
+    )
+
+
 def test_these_patterns_are_of_all_kinds():
     patterns = [Writer(random.Random(seed)).node(3, False) for seed in range(400)]
-    assert sum(map(refers, patterns)) > 60 and sum(len(names_of(pattern)) > 1 for pattern in patterns) > 60
+    assert sum(map(refers, patterns)) > 60 and sum(len(names_of(pattern)) > 1 for pattern in patterns) > 50
     found = [len(Matching(Forest(TREES)).nodes(pattern)) for pattern in patterns]
     assert sum(0 < count < 300 for count in found) > 150

@@ -51,6 +51,24 @@ def test_top_option():
         parse_tree("(NN ice)", top=None)
 
 
+def test_a_root_can_keep_its_label(tmp_path):
+    text = "(ROOT (S (X a)))\n( (S (X b)))\n(S (X c))\n(S1 (TOP (S (X d))))\n(X e)\n"
+    (tmp_path / "a.mrg").write_text(text)
+    for source in (tmp_path / "a.mrg", io.StringIO(text)):
+        labels = [tree.labels for tree in read_trees(source, keep_root=True)]
+        assert labels == [("ROOT", "S"), ("", "S"), ("TOP", "S"), ("S1", "S"), ("TOP",)]
+        assert [write_tree(tree) for tree in read_trees(tmp_path / "a.mrg", keep_root=True)][:3] == [
+            "(ROOT (S (X a)))", "( (S (X b)))", "(TOP (S (X c)))",
+        ]  # fmt: skip
+
+
+def test_bad_bytes_can_be_replaced():
+    errors = []
+    lines = [b"(S (X caf\xe9))\n", b"(S (X\n", b"(S (X b))\n"]
+    trees = list(read_trees(lines, on_error="replace", errors=errors))
+    assert [tree.words for tree in trees] == [("caf\ufffd",), ("b",)] and len(errors) == 1
+
+
 def test_several_children_of_the_top():
     tree = parse_tree("( (INTJ (UH Well)) (, ,) (S (VP (VB go))) (. .) (NP (NN Tom)) (. !))")
     assert tree.child_lists()[0] == [1, ~1, 2, ~3, 4, ~5]

@@ -48,9 +48,7 @@ def test_words_do_not_overlap():
     tree = parse_tree("(NP (NN extraordinarily) (NN i) (NNS internationalisations) (NML (NN x)))")
     middles = [x for x, _, _ in texts(svg_tree(tree), "word")]
     for (a, word), (b, after) in zip(
-        list(zip(middles, tree.words, strict=True)),
-        list(zip(middles, tree.words, strict=True))[1:],
-        strict=False,
+        list(zip(middles, tree.words, strict=True)), list(zip(middles, tree.words, strict=True))[1:], strict=False
     ):
         assert b - a >= 8 * (len(word) + len(after)) / 2
 
@@ -175,9 +173,7 @@ def test_bad_options():
     assert 'fill="#ffe"' in svg_tree(tree, background="#ffe")
 
 
-@pytest.mark.parametrize(
-    "text", ["(S " * 5000 + "(X x)" + ")" * 5000, "(S (X x) " * 5000 + "(X x)" + ")" * 5000]
-)
+@pytest.mark.parametrize("text", ["(S " * 5000 + "(X x)" + ")" * 5000, "(S (X x) " * 5000 + "(X x)" + ")" * 5000])
 def test_deep_trees(text):
     svg = svg_tree(parse_tree(text))
     assert len(texts(svg, "label")) == 5001

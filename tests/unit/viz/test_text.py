@@ -9,7 +9,7 @@ import pytest
 from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.trees import Tree, parse_tree
 from spacy_dtparse.viz import text_tree
-from spacy_dtparse.viz.text import columns
+from spacy_dtparse.viz.text import clusters, columns
 from tests.unit.trees import naive
 
 TREE = parse_tree("(S (NP (DT The) (NN tide)) (VP (VBZ turns) (ADVP (RB back))) (. .))")
@@ -135,3 +135,41 @@ def test_bad_values():
     for width in (19, True, 80.0, "80"):
         with pytest.raises(ConfigError, match="give the columns of a line, a whole number from 20"):
             text_tree(TREE, width=width)
+
+
+WORDS = {
+    "می\u200cخواهم": (["م", "ی\u200c", "خ", "و", "ا", "ه", "م"], 7),  # Persian: a non-joiner
+    "क्\u200dष": (["क्\u200d", "ष"], 2),  # Hindi: virama and joiner
+    "हिन्दी": (["हि", "न्", "दी"], 5),
+    "\U0001f468\u200d\U0001f469\u200d\U0001f467": (["\U0001f468\u200d\U0001f469\u200d\U0001f467"], 2),  # a family
+    "\u2764\ufe0f\u200d\U0001f525": (["\u2764\ufe0f\u200d\U0001f525"], 2),
+    "\U0001f44d\U0001f3fd!": (["\U0001f44d\U0001f3fd", "!"], 3),  # a skin tone
+    "\U0001f1eb\U0001f1f7\U0001f1e9\U0001f1ea": (["\U0001f1eb\U0001f1f7", "\U0001f1e9\U0001f1ea"], 4),  # two flags
+    "co\u00adope\u00adrate": (["c", "o\u00ad", "o", "p", "e\u00ad", "r", "a", "t", "e"], 9),
+    "e\u0301te\u0301": (["e\u0301", "t", "e\u0301"], 3),
+    "\u200bword": (["\u200bw", "o", "r", "d"], 4),
+    "東京": (["東", "京"], 4),
+    "a\u2060b\ufeff": (["a\u2060", "b\ufeff"], 2),
+}
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_words_with_joiners_and_marks(word):
+    assert (clusters(word), columns(word)) == WORDS[word]
+    tree = Tree([word, "end", word], ["X", "X", "X"], ["TOP", "NP"], [0, 1], [3, 3])
+    for layout in ("side", "down"):
+        shown = text_tree(tree, layout=layout)
+        assert "\ufffd" not in shown and shown.count(word) == 2
+    rows = text_tree(tree, layout="down", tags=False).split("\n")
+    assert rows[-1] == f"{word}  end  {word}"
+    long = Tree([word * 12], ["X"], ["TOP"], [0], [1])
+    lines = text_tree(long, width=20).split("\n")
+    assert all(columns(line) <= 20 for line in lines)
+    assert "".join(line.strip(" ") for line in lines).endswith(word * 12)
+    starts = {one[0] for one in clusters(word * 2)}
+    assert all(line.lstrip(" ")[0] in starts for line in lines[1:])  # never inside a cluster
+
+
+def test_characters_that_reorder_or_break_lines_are_replaced():
+    tree = Tree(["a\u202eb", "c\u2066d", "e\x07f", "g\u2028h"], ["X"] * 4, ["TOP"], [0], [4])
+    assert text_tree(tree).count("\ufffd") == 4
