@@ -110,4 +110,4 @@ def renamed_setting(name: str, allowed: Collection[str]) -> str:
     if not RENAMED_SETTINGS[name]:
         return f"there is no table {name!r}; give each setting by its own name"
     new = next((new for new in RENAMED_SETTINGS[name] if new in allowed), None)
-    return f"the setting {name!r} is now called {new!r}" if new is not None else ""
+    return f"the setting {name!r} is now called {new!r}; rename it, with the same value" if new is not None else ""

@@ -33,11 +33,11 @@ class ModelFormatError(DtparseError):
 
 
 class ConfigError(DtparseError):
-    """A setting has a value that is not allowed."""
+    """A setting is unknown or has a value that is not allowed, or a file of settings cannot be read."""
 
 
 class ConstraintError(DtparseError):
-    """Constraints on a tree contradict each other; the message names the conflicting ones."""
+    """Constraints on a tree contradict each other or do not fit the parser or the Doc; the message names them."""
 
 
 class TrainingDataError(DtparseError):

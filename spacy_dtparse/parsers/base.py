@@ -16,8 +16,10 @@ STATUSES = ("optimal", "complete", "greedy", "fallback", "empty")
 """The possible values of `ParseResult.status`.
 
 `optimal`: the search proved that no tree costs less. `complete`: the best tree found before the budget ran out.
-`greedy`: the first tree, without a search. `fallback`: the model could not finish a tree, so its pieces were joined
-under the root. `empty`: there was nothing to parse.
+`greedy`: the first tree, without a search. `fallback`: the parser found no complete tree by itself. Then the pieces
+were joined under the root or, in boosted trees with a span model, the tree is the span model's; or a required
+constituent was inserted, a deadline allowed only pieces, or a grammar had to leave the given tags open. `empty`: there
+was nothing to parse.
 """
 
 

@@ -55,7 +55,7 @@ def noun_phrases(tree: Tree, rules: HeadRules) -> list[tuple[int, int]]:
             named = names[:-1] if len(names) > 1 and names[-1] == _POSSESSIVE else names  # *'s* is not a noun
             around = _around_head(tree, rules.head_child(labels[k], named), children, labels, names, holds, edges)
             if around:
-                runs.append(_trimmed(around, children, names, edges, holds))
+                runs.append(_trim(around, children, names, edges, holds))
             plain = [child < 0 or not holds[child] for child in children]
             runs += _noun_runs(plain, names, children, edges, holds, around)
         elif labels[k] in _MODIFIERS and len(children) > 1:
@@ -83,12 +83,12 @@ def _noun_runs(
         if index == len(fits) or not fits[index] or index in taken:
             run = range(start, index)
             if any(names[i] in _NOUNS for i in run):
-                runs.append(_trimmed(run, children, names, edges, holds))
+                runs.append(_trim(run, children, names, edges, holds))
             start = index + 1
     return runs
 
 
-def _trimmed(run: range, children: list[int], names: list[str], edges: frozenset[str], holds: list[int]) -> range:
+def _trim(run: range, children: list[int], names: list[str], edges: frozenset[str], holds: list[int]) -> range:
     """Return the run without punctuation, conjunctions and modifiers at its edges."""
 
     def drops(index: int) -> bool:

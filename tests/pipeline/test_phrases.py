@@ -248,9 +248,9 @@ def test_spacy_cannot_find_chunks_in_our_dependencies(model_file):
     mark_own_dependencies(nlp.vocab)
     doc = nlp.get_pipe("dtparse")(linked_doc(nlp.vocab))
     assert texts(doc.noun_chunks) == OF_CONSTITUENTS
-    alone = spacy.blank("en")
-    mark_own_dependencies(alone.vocab)  # bpm_parser without constituents
-    assert texts(linked_doc(alone.vocab).noun_chunks) == OF_SPACY
+    unparsed = spacy.blank("en")
+    mark_own_dependencies(unparsed.vocab)  # bpm_parser without constituents
+    assert texts(linked_doc(unparsed.vocab).noun_chunks) == OF_SPACY
 
 
 @both_factories
@@ -271,7 +271,7 @@ def test_heads_of_tokens(model_file, factory):
     assert list(nlp("")) == [] and [token.head.i for token in nlp(" ")] == [0]
 
 
-def test_heads_leave_dependencies_alone(model_file):
+def test_heads_do_not_replace_dependencies(model_file):
     nlp = make_nlp(model_file, heads=True)
     doc = nlp.get_pipe("dtparse")(linked_doc(nlp.vocab))
     assert [token.dep_ for token in doc] == ["det", "dep", "ROOT"] and texts(doc.noun_chunks) == OF_SPACY

@@ -73,7 +73,7 @@ def treebanks_and_config(options: argparse.Namespace, start: TaggingConfig) -> t
     number("--folds", 10, "number of taggers"),
     option("--run", "name of this run, for its checkpoints and the log", default="pooled"),
 )
-def jackknife(options: argparse.Namespace) -> None:
+def jackknife_tags(options: argparse.Namespace) -> None:
     """Tag each training tree with a tagger that was trained without it.
 
     Repeat the command to resume a run.

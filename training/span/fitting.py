@@ -109,9 +109,9 @@ class Phase:
     epochs: float
     learning_rate: float
 
-    def n_steps(self, batch: int) -> int:
+    def n_steps(self, batch_tokens: int) -> int:
         """The number of steps of `batch_tokens` tokens."""
-        return max(1, round(self.epochs * int(row_counts(self.examples).sum()) / batch))
+        return max(1, round(self.epochs * int(row_counts(self.examples).sum()) / batch_tokens))
 
 
 def iterate_batches(examples: Sequence[SpanExample], size: int, key: tuple[int, ...]) -> Iterator[list[SpanExample]]:

@@ -23,10 +23,10 @@ from ...kernels.trees import marginals as b
 
 VERSION = 1
 WITH_MARGINALS = 2
-"""Version of a table with templates on span marginals; releases before 0.2 cannot read it."""
+"""Version of a table with templates on span marginals."""
 
 ATTRIBUTES = {"label": k.LABEL, "word": k.WORD, "tag": k.TAG, "class": k.CLASS, "shape": k.SHAPE, "cluster": k.CLUSTER}
-MARGINALS = {
+MARGINALS = {  # the keys are stored in model files and stay
     "mass": k.MARGINAL_COLUMN + b.SPAN_PROB,
     "chain": k.MARGINAL_COLUMN + b.CHAIN,
     "sure": k.MARGINAL_COLUMN + b.CHAIN_PROB,
