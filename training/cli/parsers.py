@@ -200,7 +200,7 @@ def train_boosted(options: argparse.Namespace) -> None:
     number("--seed", 0, "random seed"),
     path("--out", "the model file to write", required=True),
 )
-def train_window_filter(options: argparse.Namespace) -> None:
+def retrain_window_filter(options: argparse.Namespace) -> None:
     """Retrain the window filter of a boosted-tree parser, and measure on dev how many windows it removes.
 
     A window is a run of adjacent frontier items considered as the children of one inference.
