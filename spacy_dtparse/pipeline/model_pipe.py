@@ -121,9 +121,9 @@ class ModelPipe(Pipe):
                 near = get_close_matches(model, PARSERS, 1)
                 raise ConfigError(
                     f"{name}: there is no model {model!r}, and no file or folder of that name"
-                    f"{f'; did you mean {near[0]!r}?' if near else ''}. The models of the package for {self.factory!r} "
-                    f"are {', '.join(names) or 'none by name'}; for other factories {others}. A file that is yet to be "
-                    f"written is given with its folder: './{model}'"
+                    f"{f'; did you mean {near[0]!r}?' if near else '.'} The models of the package for {self.factory!r} "
+                    f"are {', '.join(names) or 'none by name'}; for other factories {others}. Give a file that does not "
+                    f"exist yet with its folder: './{model}'"
                 )
             else:
                 warnings.warn(
