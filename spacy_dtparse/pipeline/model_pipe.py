@@ -122,8 +122,8 @@ class ModelPipe(Pipe):
                 raise ConfigError(
                     f"{name}: there is no model {model!r}, and no file or folder of that name"
                     f"{f'; did you mean {near[0]!r}?' if near else '.'} The models of the package for {self.factory!r} "
-                    f"are {', '.join(names) or 'none by name'}; for other factories {others}. Give a file that does not "
-                    f"exist yet with its folder: './{model}'"
+                    f"are {', '.join(names) or 'none by name'}; for other factories {others}. Give a file that does "
+                    f"not exist yet with its folder: './{model}'"
                 )
             else:
                 warnings.warn(
