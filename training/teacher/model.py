@@ -20,7 +20,7 @@ from ..data.shards import MIN_PROB, LabelSets, SpanDistribution, read_shard
 from ..data.word_vectors import WordVectors
 from ..runs.files import write_atomically
 from ..runs.metrics_log import LineLogger
-from .encoder import WIDTH, safetensors, torch
+from .encoder import encoder_config, safetensors, torch
 from .network import TeacherNetwork, TokenizedSentence, WordPieceTokenizer, batches
 from .trees import Interpolation, best_tree, interpolate
 
@@ -30,11 +30,13 @@ _BATCH_PIECES = 1500
 
 @dataclass(frozen=True)
 class Teacher:
-    """`lists` and one or more `networks`; `meta`: plain data."""
+    """`lists` and one or more `networks`; `meta`: plain data; `folder`: contains the encoder's configuration and word
+    pieces."""
 
     lists: LabelSets
     networks: tuple[TeacherNetwork, ...]
     meta: dict[str, Any]
+    folder: Path
 
     def marginals(
         self, sentences: Sequence[Sequence[str]], source: str | None, batch_tokens: int = _BATCH_PIECES
@@ -42,7 +44,7 @@ class Teacher:
         """The span marginals of each sentence (lists of words), in order, in the conventions of `source`.
         `batch_tokens`: word pieces per batch. It changes uncertain probabilities by up to some hundredths, as the
         encoder computes in bfloat16."""
-        source_id, tokenizer = self.lists.source(source), WordPieceTokenizer()
+        source_id, tokenizer = self.lists.source(source), WordPieceTokenizer(self.folder)
         tokenized_sentences = list(map(tokenizer.tokenize, sentences))
         found: dict[int, SpanDistribution] = {}
         for part in batches(tokenized_sentences, batch_tokens):
@@ -102,8 +104,11 @@ class Teacher:
 
 
 def save_teacher(folder: Path, teacher: Teacher) -> None:
-    """Write a teacher's folder: `teacher.json`, `network0.safetensors`, … (without the encoder's frozen embeddings)."""
+    """Write a teacher's folder: `teacher.json`, `network0.safetensors`, … with all weights, and the encoder's
+    configuration and word pieces."""
     folder.mkdir(parents=True, exist_ok=True)
+    for name in ("config.json", "tokenizer.json"):
+        write_atomically(folder / name, (teacher.folder / name).read_bytes())
     for i, network in enumerate(teacher.networks):
         tensors = {name: tensor.contiguous() for name, tensor in network.state_dict().items()}
         write_atomically(folder / f"network{i}.safetensors", safetensors.torch.save(tensors))
@@ -129,7 +134,8 @@ def load_teacher(folders: Sequence[Path]) -> Teacher:
             for i in range(int(content["networks"])):
                 tensors = safetensors.torch.load_file(folder / f"network{i}.safetensors")
                 width = tensors["form"].shape[0]
-                network = TeacherNetwork(len(own_lists.chains), len(own_lists.tags), len(own_lists.sources), width)
+                sizes = len(own_lists.chains), len(own_lists.tags), len(own_lists.sources)
+                network = TeacherNetwork(encoder_config(folder), *sizes, width)
                 network.load_state_dict(tensors)
                 networks.append(network.eval())
         except (OSError, ValueError, KeyError, TypeError, RuntimeError, safetensors.SafetensorError) as error:
@@ -137,7 +143,7 @@ def load_teacher(folders: Sequence[Path]) -> Teacher:
                 f"{folder} contains no readable teacher ({error}); train one: python -m training teacher fit …"
             ) from error
     assert lists is not None
-    return Teacher(lists, tuple(networks), meta)
+    return Teacher(lists, tuple(networks), meta, folders[0])
 
 
 def sample_sentences(
@@ -165,12 +171,13 @@ def mean_vectors(
     log_line: LineLogger = print,
 ) -> WordVectors:
     """The vector of each normal word of the sentences, with its count: the mean over the teacher's networks and the
-    word's occurrences, float32 (words, WIDTH)."""
+    word's occurrences, float32 (words, encoder width)."""
     rows: dict[str, int] = {}
     for sentence in sentences:
         for word in sentence:
             rows.setdefault(normal_word(word), len(rows))
-    sums, times = np.zeros((len(rows), WIDTH), dtype=REAL), np.zeros(len(rows), dtype=np.int64)
+    width = teacher.networks[0].encoder.width
+    sums, times = np.zeros((len(rows), width), dtype=REAL), np.zeros(len(rows), dtype=np.int64)
     done = 0
     for part, vectors in _word_vectors(teacher, sentences, source):
         at = np.array([rows[normal_word(word)] for word in part])
@@ -187,8 +194,8 @@ def mean_vectors(
 def _word_vectors(
     teacher: Teacher, sentences: Sequence[tuple[str, ...]], source: str | None
 ) -> Iterator[tuple[list[str], np.ndarray]]:
-    """Yield, for each batch of sentences, its words with their vectors, float32 (words, WIDTH)."""
-    source_id, tokenizer = teacher.lists.source(source), WordPieceTokenizer()
+    """Yield, for each batch of sentences, its words with their vectors, float32 (words, encoder width)."""
+    source_id, tokenizer = teacher.lists.source(source), WordPieceTokenizer(teacher.folder)
     tokenized_sentences = list(map(tokenizer.tokenize, sentences))
     for part in batches(tokenized_sentences, _BATCH_PIECES):
         tokenized = [tokenized_sentences[k] for k in part]

@@ -8,14 +8,14 @@ source) is an input, so that each may have its conventions; source 0 is no treeb
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from spacy_dtparse.dtypes import REAL
 from spacy_dtparse.text import SHAPES, word_shape
 
-from .encoder import WIDTH, Drop, Encoder, WordPieces, load_weights, nn, no_dropout, torch
+from .encoder import Drop, Encoder, WordPieces, nn, no_dropout, torch
 
 HEAD_WIDTH = 256
 ANY_SOURCE = 0
@@ -74,21 +74,22 @@ class Scores(NamedTuple):
 
 
 class TeacherNetwork(nn.Module):
-    """The encoder and its heads of width `width`, for `n_chains` label chains (chain 0: no label), `n_tags` tags and
-    `n_sources` sources (including ANY_SOURCE)."""
+    """An encoder with the configuration `config`, and heads of width `width`, for `n_chains` label chains (chain 0: no
+    label), `n_tags` tags and `n_sources` sources (including ANY_SOURCE)."""
 
-    def __init__(self, n_chains: int, n_tags: int, n_sources: int, width: int = HEAD_WIDTH):
+    def __init__(self, config: Any, n_chains: int, n_tags: int, n_sources: int, width: int = HEAD_WIDTH):
         super().__init__()
         self.width = width
-        self.encoder = Encoder(load_weights())
-        self.shapes = nn.Embedding(1 + len(SHAPES) + 3, WIDTH)
-        self.sources = nn.Embedding(n_sources, WIDTH)
-        self.gaps = nn.Linear(2 * WIDTH, 4 * width)
+        self.encoder = Encoder(config)
+        encoder_width = self.encoder.width
+        self.shapes = nn.Embedding(1 + len(SHAPES) + 3, encoder_width)
+        self.sources = nn.Embedding(n_sources, encoder_width)
+        self.gaps = nn.Linear(2 * encoder_width, 4 * width)
         self.form = nn.Parameter(torch.zeros(width, width))
         self.add_module("alone", nn.Linear(2 * width, 1, bias=False))  # scores of single boundaries, by its stored name
         self.label_norm = nn.LayerNorm(width)
         self.labels = nn.Linear(width, n_chains)
-        self.tag_hidden = nn.Linear(WIDTH, width)
+        self.tag_hidden = nn.Linear(encoder_width, width)
         self.tags = nn.Linear(width, n_tags)
         with torch.no_grad():
             self.shapes.weight.mul_(0.02)
@@ -118,7 +119,7 @@ class TeacherNetwork(nn.Module):
     def encode_words(
         self, batch: Sequence[TokenizedSentence], sources: Sequence[int], drop: Drop = no_dropout
     ) -> torch.Tensor:
-        """Vectors (sentences, longest + 2, WIDTH) of each sentence's words and of the markers at its ends."""
+        """Vectors (sentences, longest + 2, encoder width) of each sentence's words and of the markers at its ends."""
         n_pieces, longest = max(len(read.pieces) for read in batch), max(read.n for read in batch)
         pieces = np.zeros((len(batch), n_pieces), dtype=np.int64)
         shapes = np.zeros_like(pieces)

@@ -55,7 +55,7 @@ class Fitted:
 @pytest.fixture(scope="module")
 def fitted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fitted]:
     logged: list[dict] = []
-    teacher = train_teacher(TRAIN, TREES, QUICK, log=lambda **facts: logged.append(facts))
+    teacher = train_teacher(TRAIN, TREES, QUICK, log_metrics=lambda **facts: logged.append(facts))
     folder = tmp_path_factory.mktemp("teacher") / "small"
     save_teacher(folder, teacher)
     yield Fitted(teacher, folder, logged)
@@ -112,7 +112,7 @@ def test_vectors_are_means_over_the_occurrences_of_a_word(fitted: Fitted, tmp_pa
     assert len(sample_sentences([tmp_path / "a.00000.npz"], 99, 1)[0]) == len(WORDS)
     found = mean_vectors(fitted.teacher, WORDS, counts, "everyday")
     assert set(found.words) == set(counts) and found.counts.tolist() == [counts[word] for word in found.words]
-    network, tokenizer = fitted.teacher.networks[0], WordPieceTokenizer()
+    network, tokenizer = fitted.teacher.networks[0], WordPieceTokenizer(fitted.teacher.folder)
     sums: dict[str, list[np.ndarray]] = {}
     with torch.inference_mode():
         for words in WORDS:
@@ -139,7 +139,12 @@ def test_distributions_are_the_same_in_any_batch(fitted: Fitted) -> None:
 
 
 def test_a_saved_teacher_gives_the_same_distributions(fitted: Fitted) -> None:
-    assert sorted(path.name for path in fitted.folder.iterdir()) == ["network0.safetensors", "teacher.json"]
+    assert sorted(path.name for path in fitted.folder.iterdir()) == [
+        "config.json",
+        "network0.safetensors",
+        "teacher.json",
+        "tokenizer.json",
+    ]
     loaded = load_teacher([fitted.folder])
     assert loaded.lists == fitted.teacher.lists and loaded.meta["options"]["epochs"] == 24
     assert loaded.networks[0].width == 192
@@ -188,15 +193,15 @@ def test_an_interrupted_run_resumes_to_the_same_teacher(tmp_path: Path, monkeypa
 
     whole = train_teacher(train, [], options)
     with pytest.raises(Killed):
-        train_teacher(train, [], options, workdir=tmp_path, log=killed)
+        train_teacher(train, [], options, workdir=tmp_path, log_metrics=killed)
     logged: list[dict] = []
-    resumed = train_teacher(train, [], options, workdir=tmp_path, log=lambda **facts: logged.append(facts))
+    resumed = train_teacher(train, [], options, workdir=tmp_path, log_metrics=lambda **facts: logged.append(facts))
     assert [facts.get("resumed", facts.get("step")) for facts in logged] == [2, 3]
     found = resumed.networks[0].state_dict()
     for name, tensor in whole.networks[0].state_dict().items():
         assert torch.allclose(tensor, found[name], atol=1e-5), name
     logged.clear()
-    train_teacher(train, [], options, workdir=tmp_path, log=lambda **facts: logged.append(facts))
+    train_teacher(train, [], options, workdir=tmp_path, log_metrics=lambda **facts: logged.append(facts))
     assert logged == [{"resumed": 3}], "nothing is left to do"
     with pytest.raises(
         TrainingDataError, match=r"a run with other options\.batch_tokens \(was 1000, now 900\); give the"
@@ -211,7 +216,7 @@ def test_training_starts_from_another_teacher(fitted: Fitted) -> None:
     logged: list[dict] = []
     options = replace(QUICK, epochs=1, encoder_learning_rate=1e-6, head_learning_rate=1e-6, head_width=64, eval_every=1)
     more = [(1.0, replace(sentence, source="other"), True) for sentence in TREES]
-    made = train_teacher(more, TREES, options, start=fitted.teacher, log=lambda **facts: logged.append(facts))
+    made = train_teacher(more, TREES, options, start=fitted.teacher, log_metrics=lambda **facts: logged.append(facts))
     assert made.lists == fitted.teacher.lists, "labels, tags and sources are those of the first"
     assert made.networks[0].width == 192, "and so are the heads"
     assert logged[-1]["labels"] < 0.5 and logged[-1]["everyday"] > 97
@@ -284,14 +289,14 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     for arguments, message in (
         (command, "no training data"),
         ([*command, "--train", trees, "--set", "epoch=2"], "there is no setting 'epoch'"),
-        (["teacher", "evaluate", str(out), "--dev", trees, "--source", "wsj"], "has not learned from 'wsj'"),
+        (["teacher", "evaluate", str(out), "--dev", trees, "--source", "wsj"], "was not trained on 'wsj'"),
         (
             ["teacher", "evaluate", str(out), "--dev", trees, "--interpolation-weight", "1.1"],
             "--interpolation-weight is 1.1; it",
         ),
         (
             ["teacher", "evaluate", str(out), "--dev", trees, "--interpolate", embedded_model("en_trees")],
-            "computes no span marginals",
+            "has no span model",
         ),
         (["teacher", "evaluate", str(tmp_path), "--dev", trees], "contains no readable teacher"),
     ):

