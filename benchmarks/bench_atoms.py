@@ -38,7 +38,7 @@ def select(table: Templates, is_selected: Callable[[Pair], bool]) -> Templates:
 
 def without(group: str) -> Templates:
     """Return `standard_read` without a group of its atoms."""
-    table, standard = tables.standard_read(), tables.standard()
+    table, standard = tables.standard_marginals(), tables.standard()
     if group == "nothing":
         return table
     if group == "old":  # also drop the tuples of a marginal with the words around it

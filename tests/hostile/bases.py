@@ -45,7 +45,7 @@ def bases() -> dict[str, bytes]:
     parsers = {
         "dtree": DtreeParser(replace(hand_made("shift_reduce", seed=1).model, window_filter=window_filter)),
         "dtree-bottom": DtreeParser(hand_made("bottom_up", seed=2, table="standard").model),
-        "dtree-reader": DtreeParser(with_span_model()),
+        "dtree-span-model": DtreeParser(with_span_model()),
         "span": SpanParser(with_aliases(span_models.with_attach_table(span_models.random_model(2)))),
         "pcfg": PcfgParser(plain),
         "pcfg-latent": PcfgParser(
@@ -97,10 +97,10 @@ def _symbols(grammar: PcfgGrammar, number: int) -> list[int]:
 def with_span_model() -> DtreeModel:
     """Random trees over a random span network."""
     rng, numbers = random.Random(0), np.random.default_rng(0)
-    reader = SpanParser(span_models.with_attach_table(span_models.random_model(1)))
-    labels, tags = (*reader.labels, TOP), reader.model.words.tables[1].strings
+    span_parser = SpanParser(span_models.with_attach_table(span_models.random_model(1)))
+    labels, tags = (*span_parser.labels, TOP), span_parser.model.words.tables[1].strings
     words = ("*rare*", "the", "cat", "dog", "sat", "on")
-    lexicon = Lexicon.build(labels, tags, words, "NN", chains=reader.chain_names)
+    lexicon = Lexicon.build(labels, tags, words, "NN", chains=span_parser.chain_names)
     templates, n_atoms = get_templates("standard_read"), 60
     direct = np.full(compile_templates(templates, lexicon.sizes)[1], -1, dtype=np.int32)
     direct[numbers.choice(len(direct), n_atoms, replace=False)] = np.arange(n_atoms)
@@ -111,5 +111,5 @@ def with_span_model() -> DtreeModel:
         lexicon, templates, COLLINS, "shift_reduce", 8, True, ("drop_repeated_unary",),
         AtomMap(direct, *hash_table(none, none), np.array([n_atoms, 0, 0], dtype=np.int64)),
         np.zeros((n_atoms, PARTS_WIDTH), dtype=np.int32), tuple(flatten(own, rng) for own in trees), {"lang": "en"},
-        reader=reader.to_bytes(), labels=table,
+        span_model=span_parser.to_bytes(), labels=table,
     )  # fmt: skip
