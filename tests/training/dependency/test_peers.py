@@ -67,7 +67,7 @@ def test_spacy_trains_once_by_its_own_config(
     assert nlp.config["components"]["parser"]["model"]["@architectures"] == "spacy.TransitionBasedParser.v2"
     capsys.readouterr()
     peers.train_spacy("en", chosen, chosen, tmp_path)
-    assert capsys.readouterr().out == f"en: {tmp_path / 'en' / 'model-best'} is there\n"
+    assert capsys.readouterr().out == f"en: {tmp_path / 'en' / 'model-best'} exists\n"
     assert (tmp_path / "en.log").read_text() == log and not (tmp_path / "en.part").exists()
     row = peers.spacy_peer(tmp_path / "en" / "model-best", chosen)
     assert 0 <= row["las"] <= row["uas"] <= 100 and row["tokens_per_second"] > 0 and row["megabytes"] > 1
