@@ -224,6 +224,8 @@ def training_entries(group: str) -> Iterator[Entry]:
             if code:
                 raise RuntimeError(f"python -m training {' '.join(command)} ended with {code}")
         paths = [path for path in sorted(at.rglob("*")) if path.is_file() and path.name not in _LEFT_OUT]
+        if group == "train_whole":  # several processes write its run folders, in the order in which they end
+            paths = [path for path in paths if not path.relative_to(at).parts[0].startswith("work_")]
         yield same(f"{group}/files", [str(path.relative_to(at)) for path in paths])
         together: dict[str, dict[str, Any]] = {}
         for path in paths:
