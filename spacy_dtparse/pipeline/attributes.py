@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from spacy.tokens import Doc, Span, Token
 
+from ..core.parser import UNKNOWN_TAG
 from ..errors import NonConstituentError, NotParsedError, TreeError
-from ..parsers.base import UNKNOWN_TAG
 from ..text import escape_token
 from ..trees.tree import Tree
 from .constituents import Constituents, chain_level, group_key, make_span, read_constituents, tree_of

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ..stored_names import stored_as, to_stored
 
 if TYPE_CHECKING:
-    from ..model.trees.explain import Rule
-    from ..model.trees.reasons import Fact, Group, Reasons
+    from ..dtparse.model.explain import Rule
+    from ..dtparse.model.reasons import Fact, Group, Reasons
 
 MAX_LINES = 10
 """Maximum number of lines of an explanation, unless all are requested."""

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 
+from ..core.calibration import ResultCalibrator
+from ..core.kbest import check_k
+from ..core.parser import KBestParser, ParseResult
 from ..errors import DtparseError
-from ..parsers.base import KBestParser, ParseResult
-from ..parsers.calibration import ResultCalibrator
-from ..parsers.kbest import check_k
 from ..trees.bracket_writer import write_tree
 from ..trees.tree import TOP, Tree
-from .component import ConstituentPipe
+from .constituent_pipe import ConstituentPipe
 from .sentences import SentenceInput
 
 
