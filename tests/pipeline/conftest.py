@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
 import spacy
 from spacy.language import Language
@@ -9,9 +11,6 @@ from spacy.tokens import Doc
 
 import spacy_dtparse.core
 from spacy_dtparse.core.registry import CONSTITUENT_FACTORIES
-from spacy_dtparse.dtparse.component import DtParse
-from spacy_dtparse.pcfgla.component import PcfgLa
-from spacy_dtparse.span_parser.component import SpanParse
 
 from ..documents import ROOT
 from .rule_parser import MAGIC, RuleParser
@@ -50,7 +49,13 @@ def model_file(tmp_path):
     return path
 
 
-COMPONENTS = {"dtparse": DtParse, "span_parser": SpanParse, "pcfgla": PcfgLa}
+COMPONENTS = {
+    factory: next(
+        one for one in vars(import_module(f"spacy_dtparse.{factory}.component")).values()
+        if getattr(one, "factory", "") == factory
+    )
+    for factory in CONSTITUENT_FACTORIES
+}
 both_factories = pytest.mark.parametrize("factory", CONSTITUENT_FACTORIES)
 """For tests of the components of all these factories."""
 

@@ -24,6 +24,12 @@ from .matrix import Workspace
 from .tree import NODE, Tree
 
 STORE_FILE = "store.json"
+DIRECT, INDIRECT = "training.dtree.boosting.store:DirectStore", "training.studies.turian2006.indirect:IndirectStore"
+OPENERS = {
+    DIRECT: ("training.dtparse.boosting.store", "DirectStore"),
+    INDIRECT: ("training.studies.turian2006.indirect", "IndirectStore"),
+}
+"""Kind of store, as written in its file -> module and class. The written names do not change when a class moves."""
 BITSET_FRACTION = 1 / 48
 """An atom of more than this fraction of the examples has a bitset: 1/8 byte per example instead of 4 per posting."""
 PART_BYTES = 2**29
@@ -104,7 +110,7 @@ class DirectStore:
                 fill_columns(indptr, atoms, slot, starts, first, last, first_slot, bits, postings)
                 files["bits"].append(bits)
                 files["postings"].append(postings)
-        write_store_file(folder, cls, n_examples=n, n_atoms=n_atoms)
+        write_store_file(folder, DIRECT, n_examples=n, n_atoms=n_atoms)
         return cls.open(folder)
 
     @classmethod
@@ -168,9 +174,9 @@ def array_files(folder: Path, types: Mapping[str, Any]) -> Iterator[dict[str, Ar
         }
 
 
-def write_store_file(folder: Path, opener: type, **metadata: int | str) -> None:
-    """Mark `folder` as a store that `opener.open(folder)` opens; `metadata` are stored with it."""
-    save_checkpoint(folder / STORE_FILE, {"opener": f"{opener.__module__}:{opener.__qualname__}", **metadata})
+def write_store_file(folder: Path, opener: str, **metadata: int | str) -> None:
+    """Mark `folder` as a store of the kind `opener`, a key of OPENERS; `metadata` are stored with it."""
+    save_checkpoint(folder / STORE_FILE, {"opener": opener, **metadata})
 
 
 def read_store_file(folder: Path) -> dict:
@@ -191,16 +197,10 @@ def read_store_file(folder: Path) -> dict:
 def open_store(path: str) -> Store:
     """Open the store in the folder `path`, of any kind; once per process."""
     opener = read_store_file(Path(path)).get("opener", "")
-    module, _, name = opener.partition(":")
-    if not module.startswith("training.") or not name:
+    if opener not in OPENERS:
         raise TrainingDataError(
-            f"{path}/{STORE_FILE} names the opener {opener!r}; allowed are classes below `training`, written "
-            '"module:Class". Build the store again.'
+            f"{path}/{STORE_FILE} names the kind of store {opener!r}; this release has {', '.join(OPENERS)}. Build the "
+            "store again"
         )
-    try:
-        kind = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError):
-        raise TrainingDataError(
-            f"{path}/{STORE_FILE} names {opener!r}, which this release does not have; build the store again"
-        ) from None
-    return kind.open(path)
+    module, name = OPENERS[opener]
+    return getattr(importlib.import_module(module), name).open(path)

@@ -24,7 +24,7 @@ from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.stored_names import stored_names, to_stored
 from spacy_dtparse.trees.kernels import HeadTable
 
-from ...dtparse.boosting.store import array_files, check_atoms, map_array, read_store_file, write_store_file
+from ...dtparse.boosting.store import INDIRECT, array_files, check_atoms, map_array, read_store_file, write_store_file
 from ...dtparse.boosting.tree import NODE, Tree
 from ...dtparse.examples import STORES, Derivation, Replayer, example_types, labelled_rows, state_buffers
 from .indirect_kernels import Derivations, Stages, extract_rows, percolate_rows
@@ -159,7 +159,7 @@ class IndirectStore:
         np.save(source_folder / "entry.npy", entry)
         np.save(source_folder / "template.npy", atom_templates(table, atoms, parts))
         for store in STORES:
-            write_store_file(folder / store, cls, source=SOURCE, n_examples=totals[store]["rows"], n_atoms=n_atoms)
+            write_store_file(folder / store, INDIRECT, source=SOURCE, n_examples=totals[store]["rows"], n_atoms=n_atoms)
         return totals
 
     @classmethod
