@@ -144,6 +144,8 @@ class _Chunker:
         key = self.joined.get(k, (k, label))
         marks_owner = label == "NP" and len(names) > 1 and names[-1] == _POSSESSIVE and children[-1] < 0
         named = names[:-1] if marks_owner else names
+        if marks_owner:  # unless it begins the chunk of a noun phrase around this one
+            self._claim_tokens([~children[-1]], (~k, label))
         head = self.rules.head_child(self.labels[k], named)
         target = children[head]
         if target >= 0 and _CHUNK_OF.get(self.labels[target]) == label and self.labels[target] in _PHRASES[label]:
@@ -229,7 +231,7 @@ class _Chunker:
         for index, child in enumerate(children):
             name = self._name(child)
             if child >= 0 and name not in _ADVERBIAL:
-                if name in _NOUN_PHRASES and label == "PP" and last < 0:
+                if name in _NOUN_PHRASES and last < 0:
                     continue  # *two years* after
                 break
             if child < 0 and (label == "SBAR" or name in _PREPOSITIONS or last < 0):

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.query.measures import COUNTING, RATIOS, SyntaxMeasures, measure_trees
 from spacy_dtparse.query.structures import STRUCTURES, find_structures
-from spacy_dtparse.trees.brackets import parse_tree
+from spacy_dtparse.trees.brackets import parse_tree, read_trees
+from spacy_dtparse.trees.transforms import strip_empty
+
+from ...documents import ROOT
 
 COUNTED: dict[str, tuple[str, list[str], dict[str, int]]] = {
     "simple sentences": (
@@ -224,6 +229,21 @@ def test_empty_elements_and_function_tags_do_not_count():
     for counting in COUNTING:
         assert measure_trees([parse_tree(with_traces)], counting) == measure_trees([parse_tree(without)], counting)
     assert not measure_trees([parse_tree("(NP (-NONE- *))")]).sentences
+
+
+@pytest.mark.parametrize("name", ["train", "dev"])
+def test_the_sample_treebank(name):
+    """Structures contain one another as their definitions say, and T-units cover the sentence."""
+    for tree in map(strip_empty, read_trees(ROOT / "assets" / "sample" / f"{name}.mrg")):
+        found = find_structures(tree)
+        if not found["S"]:
+            continue
+        assert {*found["CT"]} <= {*found["T"]} and {*found["DC"]} <= {*found["C"]} | {(0, tree.n_tokens)}, str(tree)
+        assert found["T"][0][0] == 0 and all(a < b <= c for (a, b), (c, _) in pairwise(found["T"])), str(tree)
+        between = [range(b, c) for (_, b), (c, _) in pairwise([*found["T"], (tree.n_tokens, 0)])]
+        assert all(tree.tags[k] in ("CC", ",", ":") for gap in between for k in gap), str(tree)
+        for name_of_phrase in ("VP", "CP", "CN"):
+            assert all(0 <= start < end <= tree.n_tokens for start, end in found[name_of_phrase])
 
 
 def test_ratios():

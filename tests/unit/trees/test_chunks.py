@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from spacy_dtparse.trees.brackets import parse_tree
+from spacy_dtparse.trees.brackets import parse_tree, read_trees
 from spacy_dtparse.trees.chunks import CHUNK_LABELS, chunk_tags, chunks
 from spacy_dtparse.trees.heads import LEFTMOST
+from spacy_dtparse.trees.transforms import strip_empty
+
+from ...documents import ROOT
 
 CHUNKED = {
     # rule -> tree, chunks as the words between brackets
@@ -92,6 +95,13 @@ CHUNKED = {
     "a measure before a preposition": (
         "(PP (NP (CD two) (NNS years)) (IN after) (NP (NN school)))", "[NP two years] [PP after] [NP school]",
     ),
+    "a measure before a complementizer": (
+        "(SBAR (NP (CD two) (NNS days)) (IN after) (S (NP (DT the) (NN war)) (VP (VBD ended))))",
+        "[NP two days] [SBAR after] [NP the war] [VP ended]",
+    ),
+    "an owner alone": (
+        "(PP (IN at) (NP (PRP$ my) (NN aunt) (POS 's)))", "[PP at] [NP my aunt] [NP 's]",
+    ),
     "complementizers": (
         "(SBAR (RB even) (IN though) (S (NP (PRP it)) (VP (VBZ rains))))", "[SBAR even though] [NP it] [VP rains]",
     ),
@@ -145,6 +155,19 @@ def test_tags():
 def test_head_rules_of_another_language():
     tree = parse_tree("(NP (NN a) (ADJP (JJ b)))")
     assert chunks(tree, LEFTMOST)[0] == (0, 1, "NP")
+
+
+@pytest.mark.parametrize("name", ["train", "dev"])
+def test_the_sample_treebank(name):
+    """Chunks are in order, begin and end with words, and contain every noun, pronoun and lexical verb."""
+    for tree in map(strip_empty, read_trees(ROOT / "assets" / "sample" / f"{name}.mrg")):
+        covered = 0
+        for start, end, label in chunks(tree):
+            assert covered <= start < end <= tree.n_tokens, str(tree)
+            assert label in ("LST", "CONJP") or not {tree.tags[start], tree.tags[end - 1]} & {",", ".", ":", "CC"}
+            covered = end
+        for tag, chunk_tag in zip(tree.tags, chunk_tags(tree), strict=True):
+            assert chunk_tag != "O" or tag not in ("NN", "NNS", "NNP", "PRP", "WP", "EX", "VB", "VBN", "VBG"), str(tree)
 
 
 def test_a_deep_tree():
