@@ -58,8 +58,8 @@ TRAINING: dict[str, set[str]] = {
     "__main__": {"cli"},
 }
 """Subpackage of training/ -> other subpackages of training/ that it may import. All may import the package."""
-EXCEPTIONS = {"pipeline/explain_constituent.py": {"dtparse"}}
-"""File -> subpackages that it may import in addition to those of its own."""
+EXCEPTIONS = {"pipeline/explain_constituent.py": {"dtparse"}, "trees/tree.py": {"viz"}}
+"""File -> subpackages that it may import in addition to those of its own. A Tree draws itself in a notebook."""
 NUMBA = {"jit/decorator.py", "jit/cache_state.py", "nn/kernels/vectors.py"}
 """Files that import numba: the decorator of all kernels, the check whether its cache is filled, and code that kernels
 cannot express."""

@@ -23,7 +23,7 @@ was nothing to parse.
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ParseResult:
     """The parse of one sentence.
 
@@ -64,6 +64,15 @@ class ParseResult:
             )
         if self.status not in STATUSES:
             raise TreeError(f"parse status {self.status!r} is unknown; it is one of {', '.join(STATUSES)}")
+
+    def __repr__(self) -> str:
+        return f"<ParseResult: {self.status}, cost {self.cost:.3f}, {self.tree!r}>"
+
+    def __str__(self) -> str:
+        return str(self.tree)
+
+    def _repr_svg_(self) -> str | None:
+        return self.tree._repr_svg_()
 
 
 TaggedWords = tuple[Sequence[str], Sequence[str]]

@@ -88,7 +88,7 @@ def test_a_store_of_another_format_is_refused(tmp_path):
     with pytest.raises(TrainingDataError, match="not a finished store"):
         read_store_file(tmp_path)
     save_checkpoint(tmp_path / "store.json", {"opener": "os:system", "n_atoms": 3})
-    with pytest.raises(TrainingDataError, match="names the kind of store .os:system.; this release has training"):
+    with pytest.raises(TrainingDataError, match=r"names the kind of store .os:system.; this release has training"):
         open_store(str(tmp_path))
 
 
