@@ -12,7 +12,7 @@ from spacy_dtparse.query.structures import STRUCTURES, find_structures
 from spacy_dtparse.trees.brackets import parse_tree, read_trees
 from spacy_dtparse.trees.transforms import strip_empty
 
-from ...documents import ROOT
+from ..documents import ROOT
 
 COUNTED: dict[str, tuple[str, list[str], dict[str, int]]] = {
     "simple sentences": (

@@ -9,7 +9,7 @@ from spacy_dtparse.trees.chunks import CHUNK_LABELS, chunk_tags, chunks
 from spacy_dtparse.trees.heads import LEFTMOST
 from spacy_dtparse.trees.transforms import strip_empty
 
-from ...documents import ROOT
+from ..documents import ROOT
 
 CHUNKED = {
     # rule -> tree, chunks as the words between brackets
