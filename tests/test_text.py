@@ -15,7 +15,7 @@ from spacy_dtparse.text import (
     word_shape,
 )
 from training.data.corpus import read_treebank
-from training.recurrent_tagger.treebanks import read_sentences
+from training.recurrent_tagger.treebanks import read_tagged_sentences
 
 
 def test_escapes():
@@ -45,7 +45,7 @@ def test_tagger_and_parser_normalise_words_alike(tmp_path):
     """Words of a treebank in the Journal's spelling; one of the two once kept the backslash."""
     (tmp_path / "train.mrg").write_text("(S (NP (CD 1\\/2) (`` ``) (NN cup) ('' '')) (-LRB- -LRB-) (SYM \\*))\n")
     words = read_treebank(tmp_path / "train.mrg")[0].tree.words
-    assert words == read_sentences(tmp_path / "train.mrg")[0].words == ("1/2", '"', "cup", '"', "(", "*")
+    assert words == read_tagged_sentences(tmp_path / "train.mrg")[0].words == ("1/2", '"', "cup", '"', "(", "*")
 
 
 def test_normal_words_shapes_and_affixes():

@@ -113,7 +113,7 @@ class DependencyModel:
         return digest.hexdigest()[:16]
 
 
-def _parts(model: DependencyModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _dependency_model_to_arrays(model: DependencyModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     arrays = {"word_tags": model.parts.word_tags, "stem_tags": model.parts.stem_tags, "kinds": model.parts.kinds}
     for index, stage in enumerate(model.stages):
         arrays |= {f"stage{index}.keys": steps(stage.keys), f"stage{index}.weights": stage.weights}
@@ -124,7 +124,7 @@ def _parts(model: DependencyModel) -> tuple[dict[str, Any], dict[str, np.ndarray
     return {**meta, "grids": [stage.grid for stage in model.stages], "label_grid": label_grid}, arrays
 
 
-def _build(meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> DependencyModel:
+def _dependency_model_from_arrays(meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> DependencyModel:
     stages = tuple(
         LinkStage(from_steps(arrays[f"stage{index}.keys"]), arrays[f"stage{index}.weights"], grid)
         for index, grid in enumerate(meta["grids"])
@@ -165,5 +165,7 @@ SCHEMA = Schema(
     golden_fields={"score": finite(), "heads": list_of(a(integer(-1))), "labels": list_of(a(integer(0)))},
     sizes=lambda fields: {"labels": len(fields["label_names"]), "tags": len(fields["parts"]["tags"])},
 )  # fmt: skip
-FORMAT = ModelFormat(KIND, VERSION, "dependency model", _parts, _build, SCHEMA)
+FORMAT = ModelFormat(
+    KIND, VERSION, "dependency model", _dependency_model_to_arrays, _dependency_model_from_arrays, SCHEMA
+)
 read_model, write_model = FORMAT.read, FORMAT.write

@@ -118,7 +118,7 @@ class DependencyParser(StoredParser):
             pieces = split_into_pieces(sentence.tags or sentence.pos, max_tokens)
             return self.join_pieces(n, pieces, [self.parse(slice_tokens(sentence, *one)) for one in pieces])
         atoms = self.model.parts.encode(sentence)
-        return self._result(atoms, *best_tree(self._scores(atoms, sentence), self._projective))
+        return self._result(atoms, *best_dependency_tree(self._scores(atoms, sentence), self._projective))
 
     def parse_k_best(self, sentence: TokenColumns, k: int) -> list[DependencyResult]:
         """Return the `k` best distinct trees, best first; fewer if there are no more. If stages have a guide, it is the
@@ -166,7 +166,7 @@ class DependencyParser(StoredParser):
         for stage, (rows, weights) in enumerate(self._tables):
             if stage:
                 allowed = select_heads(scores, self.settings.heads)
-                heads, _ = best_tree(scores, self._projective)
+                heads, _ = best_dependency_tree(scores, self._projective)
                 labels = None if self._labeller is None else label_atoms(self._labeller.label(atoms, heads))
                 guide = make_guide(heads, labels)
             score_links(atoms, guide, rows, weights, allowed, scores)
@@ -219,7 +219,7 @@ def _leads_to_roots(heads: Sequence[int]) -> bool:
     return not above.any()
 
 
-def best_tree(scores: np.ndarray, projective: bool = True) -> tuple[np.ndarray, float]:
+def best_dependency_tree(scores: np.ndarray, projective: bool = True) -> tuple[np.ndarray, float]:
     """Return (heads int32 (n + 1,) with heads[0] = -1, sum of scores) of the best tree; see `kernels.spanning`.
 
     Raises DtparseError if forbidden links leave no tree.
@@ -231,7 +231,7 @@ def best_tree(scores: np.ndarray, projective: bool = True) -> tuple[np.ndarray, 
 
 
 def best_trees(scores: np.ndarray, projective: bool, k: int) -> list[tuple[np.ndarray, float]]:
-    """Return the `k` best distinct trees in the format of `best_tree`, best first; fewer if there are no more.
+    """Return the `k` best distinct trees in the format of `best_dependency_tree`, best first; fewer if there are no more.
 
     It branches (Lawler 1972; Murty 1968): any other tree first differs from the best tree at some token, so each token
     defines a subset of the remaining trees, whose best tree is found in the same way. Each of the k trees takes n times

@@ -14,7 +14,7 @@ from .kernels.spines import no_supertags
 from .model.model import compile_model, untrained_model
 
 
-def arguments() -> dict[Any, tuple[Any, ...]]:
+def kernel_arguments() -> dict[Any, tuple[Any, ...]]:
     """Return arguments of the types that every model has, for each kernel to compile."""
     lexicon = Lexicon.build(["S", "TOP"], ["NN"], ["*rare*"], "NN")
     model = untrained_model(lexicon, get_templates("standard"), COLLINS, "shift_reduce", 2, ())

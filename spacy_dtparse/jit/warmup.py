@@ -29,7 +29,7 @@ PARTS: dict[str, tuple[tuple[str, str], ...]] = {
     "tagger": (("recurrent_tagger", "TAGGER"),),
 }
 """Parts of the warm-up, groups of kernels that are compiled separately: (subpackage, name of a tuple of kernels in its
-module `warmup`, whose `arguments()` returns arguments for them)."""
+module `warmup`, whose `kernel_arguments()` returns arguments for them)."""
 
 NEEDS = {"dtree": ("search", "span_model"), "span": ("chart",), "recurrent": ("tagger",)}
 """Kind of parser -> the parts it needs. The kernels of other kinds are compiled at their first call."""
@@ -49,7 +49,7 @@ def kernels_of(part: str) -> dict[Any, tuple[Any, ...]]:
     kernels: dict[Any, tuple[Any, ...]] = {}
     for folder, names in PARTS[part]:
         module = import_module(f"..{folder}.warmup", __package__)
-        arguments = module.arguments()
+        arguments = module.kernel_arguments()
         kernels |= {kernel: arguments[kernel] for kernel in getattr(module, names)}
     return kernels
 

@@ -13,10 +13,10 @@ from .kernels.latent import (
     WORD,
     LatentChart,
     LatentRules,
-    best_tree,
     latent_inside,
     latent_outside,
     lay_out,
+    max_rule_tree,
     read_tree,
 )
 
@@ -289,7 +289,7 @@ def forest(
     score = np.empty(allowed.shape, dtype=SCORE)
     back = np.empty(allowed.shape, dtype=INDEX)
     parent, left, right = (np.ascontiguousarray(column) for column in table.T)
-    best_tree(parent, left, right, anchors, len(anchors), cells, score, back)
+    max_rule_tree(parent, left, right, anchors, len(anchors), cells, score, back)
     return Forest(parent, left, right, anchors, cells, score, back, root) if back[len(cells) - n, root] >= 0 else None
 
 

@@ -71,7 +71,7 @@ class LatentDecoder:
         if decoder == "rerank":
             yield from self._rerank_candidates(classes, given, allowed, k, buffers)
             return
-        parts, allowed_left = self._parts(classes, given, allowed, narrow)
+        parts, allowed_left = self._projected_parts(classes, given, allowed, narrow)
         if allowed_left is None:
             return
         if decoder == "viterbi":
@@ -89,13 +89,13 @@ class LatentDecoder:
     ) -> list[np.ndarray] | None:
         """Return, for each grammar, the expected number of occurrences of each symbol over each cell, float64 (cells,
         S); None if one of them has no tree. Arguments as for `trees`."""
-        parts, allowed_left = self._parts(classes, given, allowed, narrow)
+        parts, allowed_left = self._projected_parts(classes, given, allowed, narrow)
         found = None if allowed_left is None else all_posteriors(parts, allowed_left, self._root)
         if found is None:
             return None
         return [expected_counts(rules, result, len(allowed)) for (rules, _), result in zip(parts, found, strict=True)]
 
-    def _parts(
+    def _projected_parts(
         self, classes: np.ndarray, given: np.ndarray | None, allowed: np.ndarray, narrow: bool
     ) -> tuple[list[tuple[LatentRules, Leaves]], np.ndarray | None]:
         """Return (the grammars with the word vectors; `allowed` after pruning, None if a pruner has no tree)."""

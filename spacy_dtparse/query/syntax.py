@@ -175,10 +175,10 @@ def both(first: Condition | None, second: Condition | None) -> Condition | None:
     """Combine two conditions; either may be None."""
     if first is None or second is None:
         return first if second is None else second
-    return All((*_parts(first), *_parts(second)))
+    return All((*_subconditions(first), *_subconditions(second)))
 
 
-def _parts(condition: Condition) -> tuple[Condition, ...]:
+def _subconditions(condition: Condition) -> tuple[Condition, ...]:
     return condition.parts if isinstance(condition, All) else (condition,)
 
 

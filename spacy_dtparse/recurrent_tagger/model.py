@@ -71,14 +71,14 @@ class RecurrentModel:
         return digest.hexdigest()[:16]
 
 
-def _parts(model: RecurrentModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _tagger_to_arrays(model: RecurrentModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     # a container has no float16
     arrays = {n: a.view(np.uint16) if a.dtype == STORED_REAL else a for n, a in model.packed.items()}
     meta = {"parts": model.parts.to_dict(), "tags": model.tags, "forms": model.forms, "space": model.space}
     return meta, arrays
 
 
-def _build(meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> RecurrentModel:
+def _tagger_from_arrays(meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> RecurrentModel:
     packed = {n: a.view(STORED_REAL) if a.dtype == np.uint16 else a for n, a in arrays.items()}
     forms = tuple((form, tag) for form, tag in meta["forms"])
     parts = TokenParts.from_dict(meta["parts"])
@@ -96,5 +96,5 @@ SCHEMA = Schema(
     arrays=lambda fields, arrays: declare_network(arrays, "", outputs=("read", "scores"), output_bias=("scores",)),
     golden_fields={"tags": list_of(a(integer(0))), "starts": list_of(finite())},
 )
-FORMAT = ModelFormat(KIND, VERSION, "recurrent tagger", _parts, _build, SCHEMA, "zlib")
+FORMAT = ModelFormat(KIND, VERSION, "recurrent tagger", _tagger_to_arrays, _tagger_from_arrays, SCHEMA, "zlib")
 read_model, write_model = FORMAT.read, FORMAT.write

@@ -8,7 +8,7 @@ from ..dtypes import INDEX, REAL, STORED_TABLE
 from .kernels import TaggingNetwork, score_tags
 
 
-def arguments() -> dict[Any, tuple[Any, ...]]:
+def kernel_arguments() -> dict[Any, tuple[Any, ...]]:
     """Return arguments of the types that every model has, with the usual two layers."""
 
     def zeros(*shape: int) -> np.ndarray:

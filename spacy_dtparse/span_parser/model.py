@@ -133,7 +133,7 @@ class SpanModel:
         return digest.hexdigest()[:16]
 
 
-def _parts(model: SpanModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _span_model_to_arrays(model: SpanModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     arrays = {  # a container has no float16
         f"network{index}.{name}": array.view(np.uint16) if array.dtype == STORED_REAL else array
         for index, packed in enumerate(model.packed)
@@ -145,7 +145,7 @@ def _parts(model: SpanModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     return meta, arrays
 
 
-def _build(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> SpanModel:
+def _span_model_from_arrays(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> SpanModel:
     wide = {name: array.view(STORED_REAL) if array.dtype == np.uint16 else array for name, array in arrays.items()}
     packed = tuple(PackedNetwork(part_of(wide, f"network{k}.")) for k in range(meta["n_networks"]))
     chains = tuple(tuple(chain) for chain in meta["chains"])
@@ -179,5 +179,5 @@ SCHEMA = Schema(
     golden_fields={"scores": list_of(finite())},
     sizes=lambda fields: {"tags": len(fields["words"]["tags"])},
 )
-FORMAT = ModelFormat(KIND, VERSION, "span model", _parts, _build, SCHEMA, "zlib")
+FORMAT = ModelFormat(KIND, VERSION, "span model", _span_model_to_arrays, _span_model_from_arrays, SCHEMA, "zlib")
 read_model, write_model = FORMAT.read, FORMAT.write

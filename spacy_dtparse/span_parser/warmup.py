@@ -10,7 +10,7 @@ from .kernels.batch import Batch, Chart, parse_from
 from .kernels.network import SpanNetwork, compute_marginals
 
 
-def arguments() -> dict[Any, tuple[Any, ...]]:
+def kernel_arguments() -> dict[Any, tuple[Any, ...]]:
     """Return arguments of the types that every model has, with the usual three layers, for each kernel to compile."""
 
     def zeros(*shape: int) -> np.ndarray:

@@ -51,13 +51,13 @@ class TaggerModel:
         return digest.hexdigest()[:16]
 
 
-def _parts(model: TaggerModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _spine_tagger_to_arrays(model: TaggerModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     allowed = {"allowed_counts": np.diff(model.parts.allowed_from), "allowed": model.parts.allowed}
     meta = {"parts": model.parts.to_dict(), "grid": model.weights.grid, "scale": model.scale}
     return meta, {**label_arrays(model.weights), **allowed}
 
 
-def _build(meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> TaggerModel:
+def _spine_tagger_from_arrays(meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> TaggerModel:
     starts = np.concatenate([[0], np.cumsum(arrays["allowed_counts"])]).astype(INDEX)
     parts = TagParts.from_parts(meta["parts"], starts, arrays["allowed"])
     return TaggerModel(parts, read_labels(arrays, meta["grid"]), float(meta["scale"]), dict(meta["meta"]))
@@ -78,5 +78,5 @@ SCHEMA = Schema(
     golden_fields={"probabilities": list_of(finite())},
     sizes=lambda fields: {"labels": len(fields["parts"]["labels"])},
 )
-FORMAT = ModelFormat(KIND, VERSION, "tagger", _parts, _build, SCHEMA)
+FORMAT = ModelFormat(KIND, VERSION, "tagger", _spine_tagger_to_arrays, _spine_tagger_from_arrays, SCHEMA)
 read_model, write_model = FORMAT.read, FORMAT.write

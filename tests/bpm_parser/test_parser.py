@@ -14,7 +14,7 @@ import pytest
 
 from spacy_dtparse.bpm_parser.features import TokenColumns
 from spacy_dtparse.bpm_parser.kernels.links import ALL_LINKS, make_guide, score_links
-from spacy_dtparse.bpm_parser.parser import DependencyParser, DependencyResult, best_tree
+from spacy_dtparse.bpm_parser.parser import DependencyParser, DependencyResult, best_dependency_tree
 from spacy_dtparse.bpm_parser.parser import best_trees as k_best
 from spacy_dtparse.core import load_dependency_parser, load_parser
 from spacy_dtparse.core.settings import DependencySettings
@@ -92,11 +92,11 @@ def test_all_trees_of_a_matrix_come_in_order(projective: bool, kind: str) -> Non
         found = [(tuple(heads.tolist()), score) for heads, score in k_best(scores, projective, 1000)]
         assert found == best_trees(scores, projective, 1000)
         if found:
-            heads, score = best_tree(scores, projective)
+            heads, score = best_dependency_tree(scores, projective)
             assert (tuple(heads.tolist()), score) == found[0]
         else:
             with pytest.raises(DtparseError, match="no tree is left"):
-                best_tree(scores, projective)
+                best_dependency_tree(scores, projective)
     assert k_best(np.full((3, 3), -np.inf), projective, 5) == []
 
 

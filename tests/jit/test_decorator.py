@@ -101,8 +101,8 @@ import numba
 import numpy as np
 from numba.core.runtime import rtsys
 from spacy_dtparse.recurrent_tagger.kernels import score_tags
-from spacy_dtparse.recurrent_tagger.warmup import arguments
-given = arguments()[score_tags]
+from spacy_dtparse.recurrent_tagger.warmup import kernel_arguments
+given = kernel_arguments()[score_tags]
 for _ in range(50):
     score_tags(*given)
 print(rtsys._init, len(score_tags.compiled.stats.cache_hits))
@@ -147,7 +147,7 @@ def test_damaged_entries_are_rebuilt(source, damage):
 
 
 def test_a_full_disk_is_reported_and_nothing_fails(source, monkeypatch):
-    def full(*arguments, **options):
+    def full(*kernel_arguments, **options):
         raise OSError(28, "No space left on device")
 
     module = load(source)

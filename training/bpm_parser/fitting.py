@@ -13,7 +13,7 @@ import numpy as np
 from spacy_dtparse.bpm_parser.features import LinkParts
 from spacy_dtparse.bpm_parser.kernels.links import ALL_LINKS, label_atoms, make_guide, score_links
 from spacy_dtparse.bpm_parser.model import MAX_LABELS, DependencyModel, LinkStage, pack_links
-from spacy_dtparse.bpm_parser.parser import DependencyParser, Labeller, best_tree
+from spacy_dtparse.bpm_parser.parser import DependencyParser, Labeller, best_dependency_tree
 from spacy_dtparse.dtypes import INDEX
 from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.linear.features import LabelStage, pack_labels
@@ -36,7 +36,7 @@ def tree_heads(example: Example, rows: np.ndarray, weights: np.ndarray, projecti
     n = len(example.heads) - 1
     scores = np.zeros((n + 1, n + 1))
     score_links(example.atoms, make_guide(example.guide, example.guide_labels), rows, weights, ALL_LINKS, scores)
-    return best_tree(scores, projective)[0]
+    return best_dependency_tree(scores, projective)[0]
 
 
 def make_examples(sentences: Sequence[DependencySentence], parts: LinkParts) -> list[Example]:

@@ -23,7 +23,7 @@ class Sentence:
     tags: tuple[str, ...]
 
 
-def read_sentences(path: Path) -> list[Sentence]:
+def read_tagged_sentences(path: Path) -> list[Sentence]:
     """Read the sentences of a file of bracketed trees, in file order, without empty elements (``-NONE-``). A tree
     without words gives a Sentence of no words, so that sentences and trees stay aligned. Raises TreeFormatError, with
     file, line and column, for a malformed tree."""
@@ -60,7 +60,7 @@ class Treebank:
             dev = _read_conllu_sentences(other, tag_column) if other != path and other.is_file() else []
         elif (path / "train.mrg").is_file():
             files = (path / "train.mrg", path / "dev.mrg")
-            train, dev = (read_sentences(file) if file.is_file() else [] for file in files)
+            train, dev = (read_tagged_sentences(file) if file.is_file() else [] for file in files)
         elif any(path.glob("*.npz")):
             train = [Sentence(s.words, s.tags) for shard in list_shards([path]) for s in read_shard(shard).sentences]
         else:

@@ -22,7 +22,7 @@ from ..runs.files import write_atomically
 from ..runs.metrics_log import LineLogger
 from .encoder import encoder_config, safetensors, torch
 from .network import TeacherNetwork, TokenizedSentence, WordPieceTokenizer, batches
-from .trees import Interpolation, best_tree, interpolate
+from .trees import Interpolation, interpolate, most_probable_tree
 
 _BATCH_PIECES = 1500
 """Word pieces per batch."""
@@ -93,14 +93,14 @@ class Teacher:
     def tree(
         self, words: Sequence[str], distribution: SpanDistribution, interpolation: Interpolation | None = None
     ) -> tuple[Tree, float]:
-        """The `best_tree` of marginals. `interpolation`: a parser whose marginals are interpolated."""
+        """The `most_probable_tree` of marginals. `interpolation`: a parser whose marginals are interpolated."""
         tags, chains = [self.lists.tags[tag] for tag in distribution.tags.tolist()], self.lists.chains
         marginals = *distribution.spans.T, distribution.labels, distribution.probs
         if interpolation is not None:
             marginals = interpolate(
                 marginals, chains, interpolation.parser.span_posteriors(words, tags), interpolation.weight
             )
-        return best_tree(words, tags, marginals, chains)
+        return most_probable_tree(words, tags, marginals, chains)
 
 
 def save_teacher(folder: Path, teacher: Teacher) -> None:

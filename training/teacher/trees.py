@@ -20,7 +20,7 @@ SpanProbs = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 """Starts, ends, ids of label chains (0: no label) and probabilities, arrays of equal length."""
 
 
-def best_tree(
+def most_probable_tree(
     words: Sequence[str],
     tags: Sequence[str],
     marginals: SpanProbs,
@@ -57,12 +57,12 @@ def best_tree(
 
 
 def shard_trees(shards: Iterable[Path], min_confidence: float = 0.0) -> Iterator[tuple[Tree, float]]:
-    """Yield the `best_tree` of each sentence of shards, with the shards' tags, unless a constituent has a probability
+    """Yield the `most_probable_tree` of each sentence of shards, with the shards' tags, unless a constituent has a probability
     below `min_confidence`."""
     for path in shards:
         shard = read_shard(path)
         for sentence in shard.sentences:
-            tree, confidence = best_tree(sentence.words, sentence.tags, sentence.distribution, shard.chains)
+            tree, confidence = most_probable_tree(sentence.words, sentence.tags, sentence.distribution, shard.chains)
             if confidence >= min_confidence:
                 yield tree, confidence
 

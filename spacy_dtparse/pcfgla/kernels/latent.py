@@ -365,7 +365,7 @@ def latent_outside(rules, n, root, min_posterior, chart, above, anywhere, spare,
 
 
 @noalloc_kernel
-def best_tree(parent, left, right, anchors, n_anchors, cells, score, back):
+def max_rule_tree(parent, left, right, anchors, n_anchors, cells, score, back):
     """Find the tree with the greatest product of rule posteriors, bottom-up.
 
     `parent`, `left`, `right` int32 (R,): the rules of the anchors. `anchors`: those of a cell are adjacent, and those
@@ -399,7 +399,7 @@ def best_tree(parent, left, right, anchors, n_anchors, cells, score, back):
 
 @noalloc_kernel
 def read_tree(left, right, anchors, cells, back, top, root, steps):
-    """Write the best tree found by `best_tree`, in pre-order: `steps` int32 (M, 2), cell and symbol; return the number
+    """Write the best tree found by `max_rule_tree`, in pre-order: `steps` int32 (M, 2), cell and symbol; return the number
     of steps, -1 if `steps` is too short. `top`: the root's cell."""
     count, waiting = 0, 1
     last = len(steps)  # pending steps are stored at the end of `steps`

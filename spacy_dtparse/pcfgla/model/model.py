@@ -275,7 +275,7 @@ class PcfgModel:
         return digest.hexdigest()[:16]
 
 
-def _parts(model: PcfgModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _pcfg_to_arrays(model: PcfgModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     meta: dict[str, Any] = {"labels": model.labels.strings, "tags": model.tags.strings, "recipe": model.recipe}
     meta |= {"classes": model.words.classes.strings, "fine_names": model.fine.names, "coarse_names": model.coarse.names}
     meta |= {"given_tags": model.given_tags, "n_latent": len(model.latent), "n_pruners": len(model.pruners)}
@@ -287,7 +287,7 @@ def _parts(model: PcfgModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     return meta, arrays
 
 
-def _build(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> PcfgModel:
+def _pcfg_from_arrays(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> PcfgModel:
     n_pruners, n_latent = meta["n_pruners"], meta["n_latent"]
     latent = tuple(LatentPart.from_arrays(part_of(arrays, f"latent{k}.")) for k in range(n_pruners + n_latent))
 
@@ -341,5 +341,5 @@ SCHEMA = Schema(
     },
     about=plain(options=_OPTIONS),
 )  # fmt: skip
-FORMAT = ModelFormat(KIND, VERSION, "PCFG", _parts, _build, SCHEMA)
+FORMAT = ModelFormat(KIND, VERSION, "PCFG", _pcfg_to_arrays, _pcfg_from_arrays, SCHEMA)
 read_model, write_model = FORMAT.read, FORMAT.write

@@ -10,7 +10,7 @@ import pytest
 
 from spacy_dtparse.dtypes import OFFSET
 from spacy_dtparse.errors import ModelFormatError
-from spacy_dtparse.pcfgla.kernels.latent import ANCHOR, UNARY, WORD, best_tree, read_tree
+from spacy_dtparse.pcfgla.kernels.latent import ANCHOR, UNARY, WORD, max_rule_tree, read_tree
 from spacy_dtparse.pcfgla.latent import (
     MIN_POSTERIOR,
     Forest,
@@ -302,7 +302,7 @@ def test_a_chain_longer_than_the_allocated_workspace():
     anchors["rule"], anchors["split"] = np.arange(n_symbols), UNARY
     anchors["split"][-1] = WORD
     cells, score, back = spans_of_cells(1), np.empty((1, n_symbols)), np.empty((1, n_symbols), np.int32)
-    best_tree(parent, left, right, anchors, n_symbols, cells, score, back)
+    max_rule_tree(parent, left, right, anchors, n_symbols, cells, score, back)
     found = best(Forest(parent, left, right, anchors, cells, score, back, 0))
     assert [(step.start, step.end, step.symbol) for step in found.steps] == [(0, 1, at) for at in range(n_symbols)]
 

@@ -21,7 +21,7 @@ from training.data.shards import LEVELS, read_shard, retag, save_shard, shard_fi
 from training.data.treebanks import TreebankFile
 from training.recurrent_tagger.treebanks import Treebank
 from training.teacher.retagging import RetagTask, retag_file, retag_tasks
-from training.teacher.trees import best_tree, interpolate, lowest_cost_trees, parse_shards, shard_trees
+from training.teacher.trees import interpolate, lowest_cost_trees, most_probable_tree, parse_shards, shard_trees
 
 ROOT = Path(__file__).resolve().parents[3]
 SAMPLE = ROOT / "assets" / "sample"
@@ -251,10 +251,10 @@ def test_the_trees_of_shards(tmp_path: Path, capsys: pytest.CaptureFixture) -> N
     distribution = (np.array([0, 0, 1, 0, 0]), np.array([3, 2, 3, 3, 1]), np.array([1, 2, 3, 4, 3]),
                     np.array([0.6, 0.5, 0.4, 0.3, 0.3]))  # fmt: skip
     chains = ((), ("S",), ("NP",), ("VP",), ("S", "X"))
-    found = best_tree(words, tags, distribution, chains)
+    found = most_probable_tree(words, tags, distribution, chains)
     assert found == (Tree(words, tags, ("TOP", "S", "NP"), (0, 0, 0), (3, 3, 2)), 0.5)
-    assert best_tree(words, tags, distribution, chains, penalty=0.55)[0].labels == ("TOP", "S")
-    found = best_tree(words, tags, distribution, chains, penalty=0.2)
+    assert most_probable_tree(words, tags, distribution, chains, penalty=0.55)[0].labels == ("TOP", "S")
+    found = most_probable_tree(words, tags, distribution, chains, penalty=0.2)
     assert found[0].labels == ("TOP", "S", "NP", "VP"), "as long as they do not cross"
 
     made_shard(tmp_path / "y.00000.npz")

@@ -39,7 +39,7 @@ from training.recurrent_tagger.running import (
     train_final,
     train_tagger,
 )
-from training.recurrent_tagger.treebanks import Sentence, Treebank, consecutive_runs, read_sentences
+from training.recurrent_tagger.treebanks import Sentence, Treebank, consecutive_runs, read_tagged_sentences
 
 OFF = AugmentConfig(curly=0, lower=0, title=0, upper=0)
 SMALL = TaggingConfig(
@@ -77,7 +77,7 @@ def test_reading_strips_escapes_empties_and_suffixes(tmp_path: Path) -> None:
         "( (S (`` ``) (NP (NNS-4 cats) (-LRB- -LRB-) (CD 1\\/2) (-RRB- -RRB-)) ('' '')\n"
         "  (VP (VBP run) (NP (-NONE- *)))) )\n(TOP (X (-NONE- *)))\n(TOP (NP (JJ anti-Ro-LRB-A-RRB-)))\n"
     )
-    first, empty, last = read_sentences(path)
+    first, empty, last = read_tagged_sentences(path)
     assert first.words == ('"', "cats", "(", "1/2", ")", '"', "run")
     assert first.tags == ("``", "NNS", "-LRB-", "CD", "-RRB-", "''", "VBP")
     assert empty == Sentence((), ())
@@ -88,7 +88,7 @@ def test_malformed_trees_name_file_and_line(tmp_path: Path) -> None:
     path = tmp_path / "train.mrg"
     path.write_text("(TOP (NP (NN cat)))\n(TOP (NP (NN dog))\n")
     with pytest.raises(TreeFormatError, match=r"train\.mrg"):
-        read_sentences(path)
+        read_tagged_sentences(path)
 
 
 def test_treebank_arguments(tmp_path: Path, treebanks: list[Treebank]) -> None:
