@@ -231,7 +231,8 @@ def best_dependency_tree(scores: np.ndarray, projective: bool = True) -> tuple[n
 
 
 def best_trees(scores: np.ndarray, projective: bool, k: int) -> list[tuple[np.ndarray, float]]:
-    """Return the `k` best distinct trees in the format of `best_dependency_tree`, best first; fewer if there are no more.
+    """Return the `k` best distinct trees in the format of `best_dependency_tree`, best first; fewer if there are no
+    more.
 
     It branches (Lawler 1972; Murty 1968): any other tree first differs from the best tree at some token, so each token
     defines a subset of the remaining trees, whose best tree is found in the same way. Each of the k trees takes n times

@@ -57,8 +57,8 @@ def most_probable_tree(
 
 
 def shard_trees(shards: Iterable[Path], min_confidence: float = 0.0) -> Iterator[tuple[Tree, float]]:
-    """Yield the `most_probable_tree` of each sentence of shards, with the shards' tags, unless a constituent has a probability
-    below `min_confidence`."""
+    """Yield the `most_probable_tree` of each sentence of shards, with the shards' tags, unless a constituent has a
+    probability below `min_confidence`."""
     for path in shards:
         shard = read_shard(path)
         for sentence in shard.sentences:

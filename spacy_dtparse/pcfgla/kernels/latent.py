@@ -399,7 +399,7 @@ def max_rule_tree(parent, left, right, anchors, n_anchors, cells, score, back):
 
 @noalloc_kernel
 def read_tree(left, right, anchors, cells, back, top, root, steps):
-    """Write the best tree found by `max_rule_tree`, in pre-order: `steps` int32 (M, 2), cell and symbol; return the number
+    """Write the tree found by `max_rule_tree`, in pre-order: `steps` int32 (M, 2), cell and symbol; return the number
     of steps, -1 if `steps` is too short. `top`: the root's cell."""
     count, waiting = 0, 1
     last = len(steps)  # pending steps are stored at the end of `steps`
