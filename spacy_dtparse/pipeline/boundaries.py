@@ -13,7 +13,7 @@ from .sentences import is_blank
 FACTORY = "visible_sentences"
 
 
-@Language.component(FACTORY, assigns=["token.is_sent_start"])
+@Language.component(FACTORY, requires=["token.is_sent_start"], assigns=["token.is_sent_start"])
 def visible_sentences(doc: Doc) -> Doc:
     """Move sentence starts from white space to the next word; runs after the component that sets them.
 

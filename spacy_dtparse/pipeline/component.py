@@ -19,6 +19,7 @@ from ..parsers.kinds import CONSTITUENT_FACTORIES
 from ..parsers.settings import PcfgSettings, SearchSettings, SpanSettings
 from . import boundaries, dependencies, recurrent_tagger, spine_tagger, suggester  # noqa: F401 (register their factories)
 from .batch_pipe import DEADLINE, THREADS, BatchPipe
+from .boundary_changes import LATER_SETTERS
 from .constituents import DEFAULT_KEY, ParsedSentence, write_constituents
 from .constraints import CONSTRAINTS_KEY, read_constraints
 from .dependencies import UnlabelledHeads, write_dependencies
@@ -172,6 +173,8 @@ class ConstituentPipe(BatchPipe):
         parser = self.parser
         head_rules = head_rules_entry(parser, doc)
         write_constituents(doc, parsed, self.spans_key, parser.name, head_rules, self.noun_chunks)
+        if later := self._later_sentence_setters():
+            doc.spans[self.spans_key].attrs[LATER_SETTERS] = later
         use_for_noun_chunks(doc.vocab, doc, self.noun_chunks, getattr(parser, "labels", ()))
         if self.heads and len(doc) and not doc.has_annotation("DEP"):
             self._set_heads(doc, parsed)
@@ -295,6 +298,6 @@ class PcfgLa(ConstituentPipe):
         return bool(getattr(self.configured_parser, "needs_tags", True))
 
 
-make_dtparse = factory_of(DtParse, _SCORER, requires=["token.tag"], **_FACTORY_METADATA)
-make_span_parser = factory_of(SpanParse, _SCORER, requires=["token.tag"], **_FACTORY_METADATA)
-make_pcfgla = factory_of(PcfgLa, _SCORER, **_FACTORY_METADATA)
+make_dtparse = factory_of(DtParse, _SCORER, requires=["token.tag", "token.is_sent_start"], **_FACTORY_METADATA)
+make_span_parser = factory_of(SpanParse, _SCORER, requires=["token.tag", "token.is_sent_start"], **_FACTORY_METADATA)
+make_pcfgla = factory_of(PcfgLa, _SCORER, requires=["token.is_sent_start"], **_FACTORY_METADATA)

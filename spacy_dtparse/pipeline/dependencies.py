@@ -275,6 +275,7 @@ def _keep_boundaries(doc: Doc, starts: list[int]) -> None:
 make_bpm_parser = factory_of(
     BpmParser,
     "spacy.parser_scorer.v1",
+    requires=["token.is_sent_start"],
     assigns=["token.dep", "token.head", "token.is_sent_start", "doc.sents"],
     default_score_weights={
         "dep_uas": 0.5,

@@ -30,6 +30,7 @@ from ..errors import ConfigError, ModelFormatError
 from ..memory import return_memory
 from ..models import HERE, MODEL_FILE, PARSERS, embedded_model, find_model
 from ..parsers.kinds import KINDS
+from .boundary_changes import later_sentence_setters
 from .sentences import SentenceInput, has_boundaries, read_sentences
 from .tag_sets import TagSetCheck
 
@@ -262,11 +263,22 @@ class ModelPipe(Pipe):
 
     def _check_boundaries(self, doc: Doc) -> None:
         if not has_boundaries(doc):
+            later = self._later_sentence_setters()
+            advice = f"Put a component that sets them ({self.SENTENCE_SETTERS}) before it"
+            if later:
+                advice = (
+                    f"{later[-1]!r} sets them, but comes after it: use nlp.add_pipe({self.factory!r}, "
+                    f"after={later[-1]!r}). nlp.analyze_pipes(pretty=True) shows such problems"
+                )
             self._warn_once(
                 "sentences",
-                f"{self.name}: a Doc has no sentence boundaries and is {self.PAST_VERB} as one sentence. Put a "
-                f"component that sets them ({self.SENTENCE_SETTERS}) before it",
+                f"{self.name}: a Doc has no sentence boundaries and is {self.PAST_VERB} as one sentence. {advice}",
             )
+
+    def _later_sentence_setters(self) -> list[str]:
+        """The names of later components of the pipeline that set sentence boundaries; [] in another process."""
+        nlp = self._nlp() if self._nlp is not None else None
+        return [] if nlp is None else later_sentence_setters(nlp, self)
 
     def initialize(
         self,

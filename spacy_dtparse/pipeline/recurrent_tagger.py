@@ -202,6 +202,6 @@ class RecurrentTaggerPipe(ModelPipe):
 make_recurrent_tagger = factory_of(
     RecurrentTaggerPipe,
     "spacy_dtparse.tag_scorer.v1",
-    assigns=["token.tag", "token.pos", "token.is_sent_start"],
+    assigns=["token.tag", "token.pos", "token.is_sent_start", "doc.sents"],
     default_score_weights=SCORE_WEIGHTS,
 )

@@ -69,7 +69,7 @@ class SpineTagger(ModelPipe):
 make_spine_tagger = factory_of(
     SpineTagger,
     "spacy_dtparse.spine_scorer.v1",
-    requires=["token.tag"],
+    requires=["token.tag", "token.is_sent_start"],
     assigns=["doc.spans", "token._.spine", "token._.spines"],
     default_score_weights=SCORE_WEIGHTS,
 )

@@ -234,7 +234,10 @@ def test_analyze_pipes_and_select_pipes(nlp, factory):
     assert found["problems"][factory] == [] and "doc._.constituents" in found["summary"][factory]["assigns"]
     untagged = spacy.blank("en")
     untagged.add_pipe(factory)
-    assert untagged.analyze_pipes()["problems"][factory] == ([] if factory == "pcfgla" else ["token.tag"])
+    assert untagged.analyze_pipes()["problems"][factory] == [
+        *([] if factory == "pcfgla" else ["token.tag"]),
+        "token.is_sent_start",
+    ]
     with nlp.select_pipes(disable=[factory]):
         assert nlp("The cat sat.")._.constituents == []
 
