@@ -31,6 +31,7 @@ from ..memory import return_memory
 from ..models import HERE, MODEL_FILE, PARSERS, embedded_model, find_model
 from ..parsers.kinds import KINDS
 from .boundary_changes import later_sentence_setters
+from .provenance import add_provenance, add_requirement, read_licence_files, stored_meta
 from .sentences import SentenceInput, has_boundaries, read_sentences
 from .tag_sets import TagSetCheck
 
@@ -110,6 +111,7 @@ class ModelPipe(Pipe):
         self._source: str | None = None if model is None else str(model)
         self._loaded_parser: Any = None
         self._with_settings: Any = None
+        self._licence_files: dict[str, str] = {}
         if parser is not None:
             self.set_parser(parser)
         elif model is not None and self._source != SAVED:
@@ -210,6 +212,8 @@ class ModelPipe(Pipe):
             if isinstance(source, Path) and HERE in source.parents and hasattr(parser, "mmap_model"):
                 parser.mmap_model(source)
             self.set_parser(parser)
+            if isinstance(source, Path):
+                self._licence_files = read_licence_files(source)
             return_memory()
         except ModelFormatError as error:
             if isinstance(source, bytes) or str(source) in str(error):
@@ -239,6 +243,16 @@ class ModelPipe(Pipe):
 
     def on_add(self, nlp: Language) -> None:
         """Called before the component is added to `nlp`."""
+
+    def model_meta(self) -> dict[str, Any]:
+        """Metadata of the model: language, licence, sources, credits and others. An embedded model is not loaded for
+        them; {} while there is no model."""
+        if self._loaded_parser is not None and self._source is not None:
+            return dict(getattr(self._loaded_parser, "meta", None) or {})
+        try:
+            return stored_meta(Path(self.default_model())) if self._source is None else {}
+        except ModelFormatError:
+            return {}
 
     def _warn_once(self, kind: str, message: str) -> None:
         if kind not in self._warned:
@@ -297,6 +311,7 @@ class ModelPipe(Pipe):
         self._source = str(model)
         if nlp is not None:
             self._nlp = weakref.ref(nlp)
+            add_provenance(nlp, self.model_meta())
 
     # ---- serialization: the model only; settings are the config's ----
 
@@ -315,11 +330,13 @@ class ModelPipe(Pipe):
         return self
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Write the model to `path`/model; creates the folder."""
+        """Write the model to `path`/model, and the licence files that came with it; creates the folder."""
         data = None if MODEL_FILE in exclude else self.parser.to_bytes()
         Path(path).mkdir(parents=True, exist_ok=True)
         if data is not None:
             (Path(path) / MODEL_FILE).write_bytes(data)
+            for name, text in self._licence_files.items():
+                (Path(path) / name).write_text(text, encoding="utf8")
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "ModelPipe":
         """Load the model at `path`/model.
@@ -430,6 +447,8 @@ def factory_of(kind: type[ModelPipe], scorer: str, **metadata: Any) -> Callable[
         component = kind(name, **{key: value for key, value in config.items() if value is not _NOT_GIVEN})
         component._nlp = weakref.ref(nlp)
         component.on_add(nlp)
+        add_requirement(nlp)
+        add_provenance(nlp, component.model_meta())
         signature.drop_old_names()
         return component
 

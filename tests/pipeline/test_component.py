@@ -260,6 +260,7 @@ def test_importing_the_plugin_loads_neither_numba_nor_a_parser():
         import spacy
         import spacy_dtparse.pipeline.component
         nlp = spacy.blank("en")
+        assert "spacy_dtparse.model.container" not in sys.modules
         nlp.add_pipe("dtparse")
         nlp.add_pipe("pcfgla", config={"spans_key": "pcfgla"})
         nlp.add_pipe("bpm_parser")
@@ -269,7 +270,7 @@ def test_importing_the_plugin_loads_neither_numba_nor_a_parser():
         parts = ("kernels", "features", "model.", *("parsers." + kind for kind in kinds))
         heavy = ("numba", "llvmlite", *("spacy_dtparse." + part for part in parts))
         loaded = [name for name in sys.modules if name.startswith(heavy)]
-        assert not loaded, loaded
+        assert loaded == ["spacy_dtparse.model.container"], loaded  # needs numpy only; reads the licence
         """
     )
     done = subprocess.run(
