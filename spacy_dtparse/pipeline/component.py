@@ -24,7 +24,8 @@ from .constituents import DEFAULT_KEY, ParsedSentence, write_constituents
 from .constraints import CONSTRAINTS_KEY, read_constraints
 from .dependencies import UnlabelledHeads, write_dependencies
 from .extensions import register_extensions
-from .model_pipe import KEY, factory_of
+from .factories import factory_of
+from .model_pipe import KEY
 from .phrases import (
     CHUNK_SOURCES,
     has_own_dependencies,

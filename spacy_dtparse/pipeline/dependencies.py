@@ -16,7 +16,8 @@ from ..parsers.settings import DependencySettings
 from ..trees.heads import head_rules, tree_guide
 from .batch_pipe import DEADLINE, THREADS, BatchPipe
 from .constituents import DEFAULT_KEY, group_key, read_constituents, read_spans, tree_of
-from .model_pipe import KEY, factory_of
+from .factories import factory_of
+from .model_pipe import KEY
 from .phrases import mark_own_dependencies
 from .sentences import WordPositions, attribute_texts, read_words
 

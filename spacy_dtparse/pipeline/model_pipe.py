@@ -10,14 +10,12 @@ here: spaCy reads the annotations of `initialize`.)
 import copy
 import inspect
 import re
-import threading
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, ClassVar, Optional, Union
 
 import srsly
@@ -25,13 +23,13 @@ from spacy.language import Language
 from spacy.pipeline.pipe import Pipe
 from spacy.tokens import Doc
 
-from ..checks import RENAMED_SETTINGS, Setting, renamed_setting
+from ..checks import Setting, renamed_setting
 from ..errors import ConfigError, ModelFormatError
 from ..memory import return_memory
 from ..models import HERE, MODEL_FILE, PARSERS, embedded_model, find_model
 from ..parsers.kinds import KINDS
 from .boundary_changes import later_sentence_setters
-from .provenance import add_provenance, add_requirement, read_licence_files, stored_meta
+from .provenance import add_provenance, read_licence_files, stored_meta
 from .sentences import SentenceInput, has_boundaries, read_sentences
 from .tag_sets import TagSetCheck
 
@@ -383,77 +381,3 @@ def _restore(cls: Any, name: str, state: dict[str, Any], packed: tuple[Any, byte
         parser_class, data = packed
         component.set_parser(parser_class.from_bytes(data))
     return component
-
-
-class _NotGiven:
-    def __repr__(self) -> str:
-        return "<not given>"
-
-
-_NOT_GIVEN = _NotGiven()
-"""The default of old names of settings: an old name that has a value, null too, is refused."""
-
-
-class _FactorySignature(inspect.Signature):
-    """The signature of a factory, which has the old names of renamed settings until a component is made.
-
-    spaCy reads it twice: first to check the names in a config, before it calls the factory, then to complete the config
-    that it stores. With the old names in the first, the component can refuse them with a message that gives the new
-    names; spaCy's message would not. Without them in the second, they are in no stored config.
-    """
-
-    def __init__(self, parameters: Mapping[str, inspect.Parameter], old_names: Iterable[str]):
-        super().__init__(list(parameters.values()))
-        old = {
-            name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_NOT_GIVEN, annotation=Any)
-            for name in old_names
-        }
-        self._with_old_names = MappingProxyType({**parameters, **old})
-        self._thread = threading.local()
-
-    @property
-    def parameters(self) -> MappingProxyType[str, inspect.Parameter]:  # type: ignore[override]
-        """The parameters; without old names the first time after `drop_old_names`."""
-        if self._thread.__dict__.pop("component_made", False):
-            return super().parameters
-        return self._with_old_names
-
-    def drop_old_names(self) -> None:
-        """Leave the old names out of the `parameters` that this thread reads next."""
-        self._thread.component_made = True
-
-
-def factory_of(kind: type[ModelPipe], scorer: str, **metadata: Any) -> Callable[..., Any]:
-    """Register the factory of a component for `nlp.add_pipe(kind.factory, config={…})`; return it.
-
-    Its config has `model`, the settings of the parser and of the component, and `scorer`, by default the one registered
-    under that name. `metadata`: keyword arguments of Language.factory.
-    """
-    types = {
-        "nlp": Language,
-        "name": str,
-        "model": Optional[Union[str, Path]],
-        **{name: Optional[setting.type] for name, setting in kind.SETTINGS.items()},
-        **{name: setting.type for name, (_, setting) in kind.COMPONENT_SETTINGS.items()},
-        "scorer": Optional[Callable],
-    }
-
-    parameters = {
-        name: inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=types[name]) for name in types
-    }
-    signature = _FactorySignature(parameters, [name for name in RENAMED_SETTINGS if renamed_setting(name, types)])
-
-    def make(nlp: Language, name: str, **config: Any) -> ModelPipe:
-        component = kind(name, **{key: value for key, value in config.items() if value is not _NOT_GIVEN})
-        component._nlp = weakref.ref(nlp)
-        component.on_add(nlp)
-        add_requirement(nlp)
-        add_provenance(nlp, component.model_meta())
-        signature.drop_old_names()
-        return component
-
-    make.__doc__, make.__annotations__ = kind.__doc__, types
-    make.__signature__ = signature  # type: ignore[attr-defined]
-    component_settings = {name: default for name, (default, _) in kind.COMPONENT_SETTINGS.items()}
-    config = {"model": None, **dict.fromkeys(kind.SETTINGS), **component_settings, "scorer": {"@scorers": scorer}}
-    return Language.factory(kind.factory, default_config=config, **metadata)(make)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,10 @@ def add_requirement(nlp: Language) -> None:
 
     spaCy finds only packages of setuptools by itself.
     """
-    from .. import __version__
-
+    version = import_module(PACKAGE.replace("-", "_")).__version__  # at run time: nothing below the package imports it
     requirements = list(nlp.meta.get("requirements") or [])
     if not any(re.match(rf"{PACKAGE}(?![\w.-])", str(one).replace("_", "-"), re.IGNORECASE) for one in requirements):
-        nlp.meta["requirements"] = [*requirements, f"{PACKAGE}{get_minor_version_range(__version__)}"]
+        nlp.meta["requirements"] = [*requirements, f"{PACKAGE}{get_minor_version_range(version)}"]
 
 
 def add_provenance(nlp: Language, model_meta: Mapping[str, Any]) -> None:

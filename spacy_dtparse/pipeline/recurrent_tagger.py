@@ -24,7 +24,8 @@ from ..parsers.settings import RecurrentTaggerSettings
 from ..trees.universal import PARTS_OF_SPEECH, WORDS
 from . import layout
 from .batches import batches
-from .model_pipe import ModelPipe, factory_of
+from .factories import factory_of
+from .model_pipe import ModelPipe
 from .sentences import token_texts
 
 _POS = {get_string_id(tag): IDS[pos] for tag, pos in PARTS_OF_SPEECH.items()}

@@ -9,7 +9,8 @@ from ..checks import Setting, real
 from ..errors import ModelFormatError
 from ..parsers.settings import TaggerSettings
 from .extensions import register_extensions
-from .model_pipe import KEY, ModelPipe, factory_of
+from .factories import factory_of
+from .model_pipe import KEY, ModelPipe
 from .spine_scorer import SCORE_WEIGHTS, spine_score
 from .spines import SPINES_KEY, write_spines
 
