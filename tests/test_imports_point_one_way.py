@@ -222,7 +222,7 @@ def test_imports_are_found(tmp_path):
 
 @pytest.mark.parametrize(
     "statement",
-    ["import spacy_dtparse", "import spacy; spacy.blank('en')", "import spacy_dtparse.pipeline.factories"],
+    ["import spacy_dtparse", "import spacy; spacy.blank('en')", "import spacy_dtparse.pipeline.registration"],
 )
 def test_a_light_import(statement):
     """spaCy imports every plugin of the environment at every start: no numba, no kernels, no trainers."""

@@ -16,7 +16,8 @@ from ..errors import MissingAnnotationError
 from ..pipeline.batch_pipe import DEADLINE, THREADS, BatchPipe
 from ..pipeline.constituents import DEFAULT_KEY, group_key, read_constituents, read_spans, tree_of
 from ..pipeline.dependencies import write_dependencies
-from ..pipeline.model_pipe import KEY, factory_of
+from ..pipeline.factories import factory_of
+from ..pipeline.model_pipe import KEY
 from ..pipeline.phrases import mark_own_dependencies
 from ..pipeline.sentences import WordPositions, attribute_texts, read_words
 from ..trees.heads import head_rules, tree_guide
@@ -210,6 +211,7 @@ def _sentence_values(column: Sequence[Any], positions: Sequence[int]) -> tuple[A
 make_bpm_parser = factory_of(
     BpmParser,
     "spacy.parser_scorer.v1",
+    requires=["token.is_sent_start"],
     assigns=["token.dep", "token.head", "token.is_sent_start", "doc.sents"],
     default_score_weights={
         "dep_uas": 0.5,

@@ -131,7 +131,7 @@ def _load_pipeline(pipeline: str | None, model: str | None, budget: int | None, 
         )
     announce_compilation(kind)  # first: other processes compile while this one imports spaCy
 
-    from ..pipeline import factories  # noqa: F401 (registers the factories)
+    from ..pipeline import registration  # noqa: F401 (registers the factories)
 
     if model is not None:
         path = find_model(model)

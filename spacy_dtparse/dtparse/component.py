@@ -2,7 +2,7 @@
 
 from ..core.settings import SearchSettings
 from ..pipeline.constituent_pipe import FACTORY_METADATA, SCORER, ConstituentPipe
-from ..pipeline.model_pipe import factory_of
+from ..pipeline.factories import factory_of
 
 
 class DtParse(ConstituentPipe):
@@ -21,4 +21,4 @@ class DtParse(ConstituentPipe):
     SETTINGS = SearchSettings.ALLOWED
 
 
-make_dtparse = factory_of(DtParse, SCORER, requires=["token.tag"], **FACTORY_METADATA)
+make_dtparse = factory_of(DtParse, SCORER, requires=["token.tag", "token.is_sent_start"], **FACTORY_METADATA)

@@ -138,6 +138,17 @@ def container_kind(data: bytes | bytearray | memoryview) -> str:
     return _header(memoryview(data).cast("B"))[0]
 
 
+def container_meta(data: bytes | bytearray | memoryview) -> dict[str, Any]:
+    """Return the metadata of a container, without checking its digest and its arrays: only for information. Raises
+    `ModelFormatError` if it has none that can be read."""
+    data = memoryview(data).cast("B")
+    _, (_, version, code, _, _, stored_length, length) = _header(data)
+    if version != VERSION or code >= len(COMPRESSIONS) or length > _max_bytes(stored_length):
+        raise ModelFormatError(f"model file of unknown format (version {version}, compression {code}); {_ADVICE}")
+    meta: dict[str, Any] = _directory(_Content(data[_HEADER.size :], COMPRESSIONS[code], length))["meta"]
+    return meta
+
+
 def container_digest(data: bytes | bytearray | memoryview) -> str:
     """Return the digest in a container's header, 64 hex digits, without further checks; raises `ModelFormatError` if
     there is none."""

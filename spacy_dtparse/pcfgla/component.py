@@ -2,7 +2,7 @@
 
 from ..core.settings import PcfgSettings
 from ..pipeline.constituent_pipe import FACTORY_METADATA, SCORER, ConstituentPipe, without_budget
-from ..pipeline.model_pipe import factory_of
+from ..pipeline.factories import factory_of
 
 
 class PcfgLa(ConstituentPipe):
@@ -32,4 +32,4 @@ class PcfgLa(ConstituentPipe):
         return bool(getattr(self.configured_parser, "needs_tags", True))
 
 
-make_pcfgla = factory_of(PcfgLa, SCORER, **FACTORY_METADATA)
+make_pcfgla = factory_of(PcfgLa, SCORER, requires=["token.is_sent_start"], **FACTORY_METADATA)

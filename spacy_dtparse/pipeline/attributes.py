@@ -19,6 +19,7 @@ from ..core.parser import UNKNOWN_TAG
 from ..errors import NonConstituentError, NotParsedError, TreeError
 from ..text import escape_token
 from ..trees.tree import Tree
+from .boundary_changes import describe_changed_boundaries
 from .constituents import Constituents, chain_level, group_key, make_span, read_constituents, tree_of
 from .sentences import is_blank, plain_word, visible_tokens
 
@@ -208,7 +209,13 @@ def to_tree(span: Span, key: str | None = None) -> Tree:
     if not tokens:
         raise NonConstituentError(f"tokens {span.start} to {span.end} are white space only; they have no tree")
     tags = [token.tag_ or UNKNOWN_TAG for token in tokens]
-    return tree_of(found, [token.i for token in tokens], [plain_word(token.text) for token in tokens], tags)
+    try:
+        return tree_of(found, [token.i for token in tokens], [plain_word(token.text) for token in tokens], tags)
+    except NonConstituentError as error:
+        changed = describe_changed_boundaries(doc, key)
+        if not changed:
+            raise
+        raise NonConstituentError(f"{error}. {changed}") from None
 
 
 def trees(doc: Doc, key: str | None = None) -> list[Tree]:
@@ -243,9 +250,10 @@ def locate(span: Span | Token, key: str | None = None) -> Location:
         if end - start == 1:
             return Location(doc, found, -1, start, end, False)
         what = "white space only" if start == end else "not a constituent"
+        changed = describe_changed_boundaries(doc, key) if start < end else ""
         raise NonConstituentError(
-            f"tokens {span.start} to {span.end} ({span.text[:60]!r}) are {what}; the constituents of a Doc are in "
-            "doc._.constituents"
+            f"tokens {span.start} to {span.end} ({span.text[:60]!r}) are {what}"
+            + (f". {changed}" if changed else "; the constituents of a Doc are in doc._.constituents")
         )
     level = chain_level(span)
     exact = level is not None and constituent + level < _chain_end(found, constituent)

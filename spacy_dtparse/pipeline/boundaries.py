@@ -4,16 +4,18 @@ spaCy imports this module in every spacy.blank() and spacy.load() of the environ
 __future__ import annotations` here: spaCy reads the annotations of the component.)
 """
 
+from collections.abc import Callable
+
 from spacy.attrs import SENT_START
 from spacy.language import Language
 from spacy.tokens import Doc
 
+from .provenance import add_requirement
 from .sentences import is_blank
 
 FACTORY = "visible_sentences"
 
 
-@Language.component(FACTORY, assigns=["token.is_sent_start"])
 def visible_sentences(doc: Doc) -> Doc:
     """Move sentence starts from white space to the next word; runs after the component that sets them.
 
@@ -38,3 +40,10 @@ def visible_sentences(doc: Doc) -> Doc:
         if token.i:
             token.is_sent_start = flag == 1
     return doc
+
+
+@Language.factory(FACTORY, requires=["token.is_sent_start"], assigns=["token.is_sent_start"])
+def make_visible_sentences(nlp: Language, name: str) -> Callable[[Doc], Doc]:
+    """Return the component, the function `visible_sentences`."""
+    add_requirement(nlp)
+    return visible_sentences

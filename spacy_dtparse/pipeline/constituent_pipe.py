@@ -15,6 +15,7 @@ from ..core.calibration import ResultCalibrator
 from ..core.constraints import Constraints
 from ..core.parser import BatchParser, ParseResult
 from .batch_pipe import DEADLINE, THREADS, BatchPipe
+from .boundary_changes import LATER_SETTERS
 from .constituents import DEFAULT_KEY, ParsedSentence, write_constituents
 from .constraints import CONSTRAINTS_KEY, read_constraints
 from .dependencies import UnlabelledHeads, write_dependencies
@@ -165,6 +166,8 @@ class ConstituentPipe(BatchPipe):
         parser = self.parser
         head_rules = head_rules_entry(parser, doc)
         write_constituents(doc, parsed, self.spans_key, parser.name, head_rules, self.noun_chunks)
+        if later := self._later_sentence_setters():
+            doc.spans[self.spans_key].attrs[LATER_SETTERS] = later
         use_for_noun_chunks(doc.vocab, doc, self.noun_chunks, getattr(parser, "labels", ()))
         if self.heads and len(doc) and not doc.has_annotation("DEP"):
             self._set_heads(doc, parsed)

@@ -12,7 +12,8 @@ from ..core.registry import KINDS
 from ..errors import DtparseError, ModelFormatError
 from ..jit.warmup import start_compiling
 from ..models import DEFAULT, PARSERS, PIPELINE, embedded_model, embedded_pipeline
-from . import factories  # noqa: F401 (registers the factories where the package is not installed)
+from . import registration  # noqa: F401 (registers the factories where the package is not installed)
+from .provenance import add_provenance
 
 
 def load_embedded(name: str | None = None, **overrides: Any) -> Language:
@@ -72,4 +73,6 @@ def _with_parser(
     nlp.from_disk(folder, exclude=[exclude] if isinstance(exclude, str) else list(exclude))
     description = nlp.meta["description"].replace(embedded_factory, factory)
     nlp.meta.update(name=name.removeprefix("en_"), description=description)
+    if factory in nlp.component_names:  # from_disk has replaced the entries of this parser's model
+        add_provenance(nlp, nlp.get_pipe(factory).model_meta())  # type: ignore[attr-defined]
     return nlp

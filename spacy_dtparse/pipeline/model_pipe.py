@@ -10,14 +10,12 @@ here: spaCy reads the annotations of `initialize`.)
 import copy
 import inspect
 import re
-import threading
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, ClassVar, Optional, Union
 
 import srsly
@@ -25,11 +23,13 @@ from spacy.language import Language
 from spacy.pipeline.pipe import Pipe
 from spacy.tokens import Doc
 
-from ..checks import RENAMED_SETTINGS, Setting, renamed_setting
+from ..checks import Setting, renamed_setting
 from ..core.registry import KINDS
 from ..errors import ConfigError, ModelFormatError
 from ..memory import return_memory
 from ..models import HERE, MODEL_FILE, PARSERS, embedded_model, find_model
+from .boundary_changes import later_sentence_setters
+from .provenance import add_provenance, read_licence_files, stored_meta
 from .sentences import SentenceInput, has_boundaries, read_sentences
 from .tag_sets import TagSetCheck
 
@@ -109,6 +109,7 @@ class ModelPipe(Pipe):
         self._source: str | None = None if model is None else str(model)
         self._loaded_parser: Any = None
         self._with_settings: Any = None
+        self._licence_files: dict[str, str] = {}
         if parser is not None:
             self.set_parser(parser)
         elif model is not None and self._source != SAVED:
@@ -209,6 +210,8 @@ class ModelPipe(Pipe):
             if isinstance(source, Path) and HERE in source.parents and hasattr(parser, "mmap_model"):
                 parser.mmap_model(source)
             self.set_parser(parser)
+            if isinstance(source, Path):
+                self._licence_files = read_licence_files(source)
             return_memory()
         except ModelFormatError as error:
             if isinstance(source, bytes) or str(source) in str(error):
@@ -239,6 +242,16 @@ class ModelPipe(Pipe):
     def on_add(self, nlp: Language) -> None:
         """Called before the component is added to `nlp`."""
 
+    def model_meta(self) -> dict[str, Any]:
+        """Metadata of the model: language, licence, sources, credits and others. An embedded model is not loaded for
+        them; {} while there is no model."""
+        if self._loaded_parser is not None and self._source is not None:
+            return dict(getattr(self._loaded_parser, "meta", None) or {})
+        try:
+            return stored_meta(Path(self.default_model())) if self._source is None else {}
+        except ModelFormatError:
+            return {}
+
     def _warn_once(self, kind: str, message: str) -> None:
         if kind not in self._warned:
             self._warned.add(kind)
@@ -262,11 +275,22 @@ class ModelPipe(Pipe):
 
     def _check_boundaries(self, doc: Doc) -> None:
         if not has_boundaries(doc):
+            later = self._later_sentence_setters()
+            advice = f"Put a component that sets them ({self.SENTENCE_SETTERS}) before it"
+            if later:
+                advice = (
+                    f"{later[-1]!r} sets them, but comes after it: use nlp.add_pipe({self.factory!r}, "
+                    f"after={later[-1]!r}). nlp.analyze_pipes(pretty=True) shows such problems"
+                )
             self._warn_once(
                 "sentences",
-                f"{self.name}: a Doc has no sentence boundaries and is {self.PAST_VERB} as one sentence. Put a "
-                f"component that sets them ({self.SENTENCE_SETTERS}) before it",
+                f"{self.name}: a Doc has no sentence boundaries and is {self.PAST_VERB} as one sentence. {advice}",
             )
+
+    def _later_sentence_setters(self) -> list[str]:
+        """The names of later components of the pipeline that set sentence boundaries; [] in another process."""
+        nlp = self._nlp() if self._nlp is not None else None
+        return [] if nlp is None else later_sentence_setters(nlp, self)
 
     def initialize(
         self,
@@ -285,6 +309,7 @@ class ModelPipe(Pipe):
         self._source = str(model)
         if nlp is not None:
             self._nlp = weakref.ref(nlp)
+            add_provenance(nlp, self.model_meta())
 
     # ---- serialization: the model only; settings are the config's ----
 
@@ -303,11 +328,13 @@ class ModelPipe(Pipe):
         return self
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Write the model to `path`/model; creates the folder."""
+        """Write the model to `path`/model, and the licence files that came with it; creates the folder."""
         data = None if MODEL_FILE in exclude else self.parser.to_bytes()
         Path(path).mkdir(parents=True, exist_ok=True)
         if data is not None:
             (Path(path) / MODEL_FILE).write_bytes(data)
+            for name, text in self._licence_files.items():
+                (Path(path) / name).write_text(text, encoding="utf8")
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "ModelPipe":
         """Load the model at `path`/model.
@@ -354,75 +381,3 @@ def _restore(cls: Any, name: str, state: dict[str, Any], packed: tuple[Any, byte
         parser_class, data = packed
         component.set_parser(parser_class.from_bytes(data))
     return component
-
-
-class _NotGiven:
-    def __repr__(self) -> str:
-        return "<not given>"
-
-
-_NOT_GIVEN = _NotGiven()
-"""The default of old names of settings: an old name that has a value, null too, is refused."""
-
-
-class _FactorySignature(inspect.Signature):
-    """The signature of a factory, which has the old names of renamed settings until a component is made.
-
-    spaCy reads it twice: first to check the names in a config, before it calls the factory, then to complete the config
-    that it stores. With the old names in the first, the component can refuse them with a message that gives the new
-    names; spaCy's message would not. Without them in the second, they are in no stored config.
-    """
-
-    def __init__(self, parameters: Mapping[str, inspect.Parameter], old_names: Iterable[str]):
-        super().__init__(list(parameters.values()))
-        old = {
-            name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_NOT_GIVEN, annotation=Any)
-            for name in old_names
-        }
-        self._with_old_names = MappingProxyType({**parameters, **old})
-        self._thread = threading.local()
-
-    @property
-    def parameters(self) -> MappingProxyType[str, inspect.Parameter]:  # type: ignore[override]
-        """The parameters; without old names the first time after `drop_old_names`."""
-        if self._thread.__dict__.pop("component_made", False):
-            return super().parameters
-        return self._with_old_names
-
-    def drop_old_names(self) -> None:
-        """Leave the old names out of the `parameters` that this thread reads next."""
-        self._thread.component_made = True
-
-
-def factory_of(kind: type[ModelPipe], scorer: str, **metadata: Any) -> Callable[..., Any]:
-    """Register the factory of a component for `nlp.add_pipe(kind.factory, config={…})`; return it.
-
-    Its config has `model`, the settings of the parser and of the component, and `scorer`, by default the one registered
-    under that name. `metadata`: keyword arguments of Language.factory.
-    """
-    types = {
-        "nlp": Language,
-        "name": str,
-        "model": Optional[Union[str, Path]],
-        **{name: Optional[setting.type] for name, setting in kind.SETTINGS.items()},
-        **{name: setting.type for name, (_, setting) in kind.COMPONENT_SETTINGS.items()},
-        "scorer": Optional[Callable],
-    }
-
-    parameters = {
-        name: inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=types[name]) for name in types
-    }
-    signature = _FactorySignature(parameters, [name for name in RENAMED_SETTINGS if renamed_setting(name, types)])
-
-    def make(nlp: Language, name: str, **config: Any) -> ModelPipe:
-        component = kind(name, **{key: value for key, value in config.items() if value is not _NOT_GIVEN})
-        component._nlp = weakref.ref(nlp)
-        component.on_add(nlp)
-        signature.drop_old_names()
-        return component
-
-    make.__doc__, make.__annotations__ = kind.__doc__, types
-    make.__signature__ = signature  # type: ignore[attr-defined]
-    component_settings = {name: default for name, (default, _) in kind.COMPONENT_SETTINGS.items()}
-    config = {"model": None, **dict.fromkeys(kind.SETTINGS), **component_settings, "scorer": {"@scorers": scorer}}
-    return Language.factory(kind.factory, default_config=config, **metadata)(make)

@@ -8,7 +8,7 @@ from itertools import repeat
 from typing import Any, cast
 
 import numpy as np
-from spacy.attrs import POS, SENT_START, TAG
+from spacy.attrs import LENGTH, POS, SENT_START, SPACY, TAG
 from spacy.language import Language
 from spacy.parts_of_speech import IDS
 from spacy.scorer import Scorer
@@ -21,8 +21,10 @@ from ..checks import boolean
 from ..core.settings import RecurrentTaggerSettings
 from ..errors import ModelFormatError
 from ..models import embedded_tagger
+from ..pipeline import layout
 from ..pipeline.batches import batches
-from ..pipeline.model_pipe import ModelPipe, factory_of
+from ..pipeline.factories import factory_of
+from ..pipeline.model_pipe import ModelPipe
 from ..pipeline.sentences import token_texts
 from ..trees.universal import PARTS_OF_SPEECH, WORDS
 
@@ -62,7 +64,8 @@ class RecurrentTaggerPipe(ModelPipe):
     sentence starts at all. `pos`: whether to set `token.pos_` as well, from the tags by `trees.universal`, if the model
     is English.
 
-    Reads tokens only. White space never starts a sentence.
+    Reads tokens only. White space never starts a sentence. In lists, schedules, logs and other lines the layout of the
+    text counts as well (see `layout`).
     """
 
     factory = "recurrent_tagger"
@@ -132,14 +135,25 @@ class RecurrentTaggerPipe(ModelPipe):
         tagger = self.configured_parser
         wanted = [doc for doc in docs if len(doc) and self._needs_annotation(doc)]
         texts = [token_texts(doc) for doc in wanted]
-        found = tagger.tag(texts)
+        found = tagger.tag_with_odds(texts)
         with_pos = self.pos and tagger.meta.get("lang") == "en"
-        for doc, doc_texts, (tags, starts) in zip(wanted, texts, found, strict=True):
+        for doc, doc_texts, (tags, odds) in zip(wanted, texts, found, strict=True):
+            starts = self._sentence_starts(doc, doc_texts, tagger.names, tags, odds)
             self._set_annotations(doc, tagger.names, tags, starts, doc_texts if with_pos else None)
         for doc in docs if with_pos and len(wanted) < len(docs) else ():
             if len(doc) and not doc.has_annotation("POS", require_complete=True):
                 pos = self._pos_ids(doc, doc.to_array(TAG).reshape(-1), token_texts(doc))
                 doc.from_array([POS], cast(Any, pos.reshape(-1, 1)))
+
+    def _sentence_starts(
+        self, doc: Doc, texts: Sequence[str], names: Sequence[str], tags: np.ndarray, odds: np.ndarray
+    ) -> np.ndarray:
+        """Whether a sentence begins at each token, bool (n,): by the log odds, and by the layout of lists and lines."""
+        if not layout.may_change(texts, odds) or not self._sets_sentences(doc):
+            return odds > 0
+        lengths, spaces = doc.to_array([LENGTH, SPACY]).astype(np.int64).T
+        offsets = np.cumsum(lengths + spaces) - lengths - spaces
+        return layout.sentence_starts(texts, [names[tag] for tag in tags.tolist()], odds, offsets, spaces > 0)
 
     def _needs_annotation(self, doc: Doc) -> bool:
         """Whether tags or sentence starts have to be set."""
@@ -189,6 +203,6 @@ class RecurrentTaggerPipe(ModelPipe):
 make_recurrent_tagger = factory_of(
     RecurrentTaggerPipe,
     "spacy_dtparse.tag_scorer.v1",
-    assigns=["token.tag", "token.pos", "token.is_sent_start"],
+    assigns=["token.tag", "token.pos", "token.is_sent_start", "doc.sents"],
     default_score_weights=SCORE_WEIGHTS,
 )

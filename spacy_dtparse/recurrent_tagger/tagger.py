@@ -100,6 +100,11 @@ class RecurrentTagger(StoredParser):
         `starts`: whether a sentence begins at the token. It does at the first token, which may be white space before
         the first word, and otherwise never at white space.
         """
+        return [(tags, odds > 0) for tags, odds in self.tag_with_odds(texts)]
+
+    def tag_with_odds(self, texts: Sequence[Sequence[str]]) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Tag texts as `tag` does, with float32 (n,) log odds of sentence starts instead of `starts`: inf for the first
+        token, -inf for white space and for the first word after initial white space."""
         encoded = [self.model.parts.encode(text) for text in texts]
         found = [(np.empty(len(text), INDEX), np.empty(len(text), REAL)) for text in texts]
         lengths = [len(text) for text in texts]
@@ -116,16 +121,16 @@ class RecurrentTagger(StoredParser):
         return [self._apply_forms(text, *one) for text, one in zip(texts, found, strict=True)]
 
     def _apply_forms(self, text: Sequence[str], tags: np.ndarray, odds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the tags after those that forms decide are set, and the starts."""
-        starts, codes = odds > 0, [*map(self._decisions.__getitem__, text)]
+        """Return the tags after those that forms decide are set, and the log odds, which it changes in place."""
+        codes = [*map(self._decisions.__getitem__, text)]
         if any(codes):
             code_array = np.array(codes, dtype=INDEX)
             decided, is_word = code_array // 2 - 1, code_array % 2 == 0
             tags = np.where(decided >= 0, decided, tags)
-            starts &= is_word
-            starts[np.flatnonzero(is_word)[:1]] = False
-        starts[:1] = True
-        return tags, starts
+            odds[~is_word] = -np.inf
+            odds[np.flatnonzero(is_word)[:1]] = -np.inf
+        odds[:1] = np.inf
+        return tags, odds
 
     def _pieces(self, lengths: Sequence[int]) -> Iterator[Piece]:
         """Yield the pieces of texts, in order."""

@@ -2,7 +2,7 @@
 
 from ..core.settings import SpanSettings
 from ..pipeline.constituent_pipe import FACTORY_METADATA, SCORER, ConstituentPipe, without_budget
-from ..pipeline.model_pipe import factory_of
+from ..pipeline.factories import factory_of
 
 
 class SpanParse(ConstituentPipe):
@@ -21,4 +21,4 @@ class SpanParse(ConstituentPipe):
     SETTINGS = without_budget(SpanSettings.ALLOWED)
 
 
-make_span_parser = factory_of(SpanParse, SCORER, requires=["token.tag"], **FACTORY_METADATA)
+make_span_parser = factory_of(SpanParse, SCORER, requires=["token.tag", "token.is_sent_start"], **FACTORY_METADATA)

@@ -9,7 +9,8 @@ from ..checks import Setting, real
 from ..core.settings import TaggerSettings
 from ..errors import ModelFormatError
 from ..pipeline.extensions import register_extensions
-from ..pipeline.model_pipe import KEY, ModelPipe, factory_of
+from ..pipeline.factories import factory_of
+from ..pipeline.model_pipe import KEY, ModelPipe
 from ..pipeline.spines import SPINES_KEY, write_spines
 from .scorer import SCORE_WEIGHTS, spine_score
 
@@ -69,7 +70,7 @@ class SpineTagger(ModelPipe):
 make_spine_tagger = factory_of(
     SpineTagger,
     "spacy_dtparse.spine_scorer.v1",
-    requires=["token.tag"],
+    requires=["token.tag", "token.is_sent_start"],
     assigns=["doc.spans", "token._.spine", "token._.spines"],
     default_score_weights=SCORE_WEIGHTS,
 )

@@ -234,7 +234,10 @@ def test_analyze_pipes_and_select_pipes(nlp, factory):
     assert found["problems"][factory] == [] and "doc._.constituents" in found["summary"][factory]["assigns"]
     untagged = spacy.blank("en")
     untagged.add_pipe(factory)
-    assert untagged.analyze_pipes()["problems"][factory] == ([] if factory == "pcfgla" else ["token.tag"])
+    assert untagged.analyze_pipes()["problems"][factory] == [
+        *([] if factory == "pcfgla" else ["token.tag"]),
+        "token.is_sent_start",
+    ]
     with nlp.select_pipes(disable=[factory]):
         assert nlp("The cat sat.")._.constituents == []
 
@@ -255,8 +258,9 @@ def test_importing_the_plugin_loads_neither_numba_nor_a_parser():
         import spacy_dtparse
         assert "spacy" not in sys.modules
         import spacy
-        import spacy_dtparse.pipeline.factories
+        import spacy_dtparse.pipeline.registration
         nlp = spacy.blank("en")
+        assert "spacy_dtparse.model_io.container" not in sys.modules
         nlp.add_pipe("dtparse")
         nlp.add_pipe("pcfgla", config={"spans_key": "pcfgla"})
         nlp.add_pipe("bpm_parser")

@@ -22,7 +22,7 @@ from spacy_dtparse import sentence_infos
 from spacy_dtparse.bpm_parser.features import TokenColumns
 from spacy_dtparse.cli import build_parser as dtparse_parser
 from spacy_dtparse.core import load_dependency_parser
-from spacy_dtparse.pipeline import factories  # noqa: F401 (registers the factory where it is not installed)
+from spacy_dtparse.pipeline import registration  # noqa: F401 (registers the factory where it is not installed)
 from training.cli import build_parser as training_parser
 from training.data.collecting import layouts
 from training.data.treebanks import catalogue

@@ -31,7 +31,7 @@ def load_source(source: Path) -> tuple[ConstituentParser, Language | None]:
     if (source / "config.cfg").is_file():
         import spacy
 
-        import spacy_dtparse.pipeline.factories  # noqa: F401 (registers it if the package is not installed)
+        import spacy_dtparse.pipeline.registration  # noqa: F401 (registers it if the package is not installed)
         from spacy_dtparse.cli.pipelines import get_component
 
         nlp = spacy.load(source)
@@ -45,7 +45,7 @@ def tag_lists(nlp: Language, lists: Iterable[Sequence[str]]) -> list[tuple[str, 
     """The pipeline's tags for each list of words, as one Doc each; sentence segmentation and parsers are disabled."""
     from spacy.tokens import Doc
 
-    from spacy_dtparse.pipeline.factories import PARSER_FACTORIES
+    from spacy_dtparse.pipeline.registration import PARSER_FACTORIES
 
     unused = {*PARSER_FACTORIES, "visible_sentences", "senter", "parser", "sentencizer"}
     skipped = [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in unused]

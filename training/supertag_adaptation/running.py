@@ -14,7 +14,7 @@ from spacy_dtparse.cli.pipelines import get_component
 from spacy_dtparse.core import load_tagger
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.pcfgla.parser import PcfgParser
-from spacy_dtparse.pipeline.factories import PARSER_FACTORIES
+from spacy_dtparse.pipeline.registration import PARSER_FACTORIES
 from spacy_dtparse.spine_tagger.tagger import SequenceTagger
 from spacy_dtparse.stored_names import to_stored
 from spacy_dtparse.trees import Recipe, Tree, parse_tree
