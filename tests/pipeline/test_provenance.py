@@ -13,7 +13,7 @@ from spacy_dtparse.core.registry import CONSTITUENT_FACTORIES
 from spacy_dtparse.errors import ModelFormatError
 from spacy_dtparse.model_io.container import container_meta, container_to_bytes
 from spacy_dtparse.models import HERE, embedded_model
-from spacy_dtparse.pipeline.constituent_pipe import ALL_FACTORIES
+from spacy_dtparse.pipeline.registration import PARSER_FACTORIES
 
 from .conftest import REAL_LOAD
 
@@ -32,7 +32,7 @@ def model_copy(tmp_path):
     return folder / "span.model"
 
 
-@pytest.mark.parametrize("factory", [*ALL_FACTORIES, "recurrent_tagger", "visible_sentences"])
+@pytest.mark.parametrize("factory", [*PARSER_FACTORIES, "recurrent_tagger", "visible_sentences"])
 def test_the_package_is_a_requirement_of_the_pipeline(factory):
     nlp = spacy.blank("en")
     nlp.add_pipe(factory)
