@@ -112,6 +112,7 @@ class _BracketParser:
         self.path, self.top, self.skip, self.errors = path, top, skip, errors
         self.skipping = 0  # open brackets of a malformed tree that is being dropped
         self.stray = False  # text outside of trees was reported already
+        self.begun = False  # a bracket was read
         self.tree_per_line = False  # an earlier tree was never closed: a bracket in column 1 begins a tree
         self.location = (0, 0)  # line and column of the current match
         self._clear()
@@ -201,6 +202,7 @@ class _BracketParser:
             self._text(match[5])
             return
         self.unlabelled = False
+        self.begun = True
         if kind == _LEAF:
             self._check_no_word()
             self.tags.append(match[1])
@@ -241,8 +243,9 @@ class _BracketParser:
         if not self.stack:
             if not (self.stray and self.skip):
                 self.stray = True
+                hint = "" if self.begun else "; if all is plain text, parse it first: dtparse parse FILE > TREES.mrg"
                 raise _Problem(
-                    f"text {text!r} stands outside of any tree; remove it, or write it as a leaf (TAG {text})"
+                    f"text {text!r} stands outside of any tree; remove it, or write it as a leaf (TAG {text}){hint}"
                 )
         elif self.unlabelled:
             self.unlabelled = False

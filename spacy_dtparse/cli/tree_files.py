@@ -1,0 +1,59 @@
+"""Files of bracketed trees named on the command line, and their trees with numbers."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import DtparseError, TrainingDataError, TreeFormatError
+
+if TYPE_CHECKING:
+    from ..trees.tree import Tree
+
+
+def tree_files(names: Sequence[str]) -> Iterator[str]:
+    """The files named, and the treebank files in the folders named. Raises TrainingDataError for a name that is
+    neither."""
+    for name in names:
+        path = Path(name)
+        if name == "-" or path.is_file():
+            yield name
+            continue
+        found = sorted(inner for inner in path.rglob("*") if inner.suffix in (".mrg", ".psd")) if path.is_dir() else []
+        if not found:
+            raise TrainingDataError(
+                f"there is no file {name}; give files of bracketed trees, or folders with .mrg files"
+            )
+        yield from map(str, found)
+
+
+class AddedTop(str):
+    """The label TOP of a root that a tree does not have in its file."""
+
+    __slots__ = ()
+
+
+def numbered_trees(
+    name: str, on_error: str, errors: list[DtparseError], *, clean: bool = False
+) -> Iterator[tuple[int, Tree]]:
+    """The trees of a file ("-": standard input) with their numbers, from 1, which count malformed ones too.
+
+    A tree without a root gets one that is an AddedTop. `on_error`, `errors`: see `read_trees`. `clean`: without trees
+    that consist of empty elements only. Raises TreeFormatError.
+    """
+    from ..trees.brackets import read_trees
+    from ..trees.labels import EMPTY_TAG
+    from ..trees.tree import TOP
+
+    found: list[TreeFormatError] = []
+    source = sys.stdin.buffer if name == "-" else name
+    reported = 0
+    trees = read_trees(source, top=AddedTop(TOP), keep_root=True, on_error=on_error, errors=found)
+    for count, tree in enumerate(trees, 1):
+        errors += found[reported:]
+        reported = len(found)
+        if not clean or set(tree.tags) != {EMPTY_TAG}:
+            yield count + reported, tree
+    errors += found[reported:]
