@@ -288,7 +288,7 @@ def test_a_tree_is_given_up_after_many_lines(monkeypatch):
 
 
 def test_plain_text_names_the_command_that_parses_it():
-    with pytest.raises(TreeFormatError, match="^1:1: text 'This' .*parse it first: dtparse parse FILE"):
+    with pytest.raises(TreeFormatError, match=r"^1:1: text 'This' .*parse it first: dtparse parse FILE"):
         list(read_trees(["This is text.\n"]))
     with pytest.raises(TreeFormatError, match=r"leaf \(TAG text\)$"):
         list(read_trees(["(S (NN a))\n", "text\n"]))
