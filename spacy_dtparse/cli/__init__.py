@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import DtparseError
-from . import card, convert, edit, evaluate, explain, grep, info, parse, serve, show, warmup
+from . import card, completion, convert, edit, evaluate, explain, grep, info, parse, serve, show, warmup
 
 COMMANDS = {
     "parse": parse, "evaluate": evaluate, "show": show, "serve": serve, "grep": grep, "edit": edit, "explain": explain,
-    "card": card, "info": info, "convert": convert, "warmup": warmup,
+    "card": card, "info": info, "convert": convert, "warmup": warmup, "completion": completion,
 }  # fmt: skip
 
 EPILOG = """\

@@ -12,6 +12,7 @@ from ..errors import DtparseError
 ERRORS = ("strict", "skip", "replace")
 
 Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 def add_errors_argument(parser: argparse.ArgumentParser, unit: str = "tree") -> None:
@@ -60,16 +61,16 @@ class StopAtError:
 
 
 def skip_errors(
-    items: Iterable[Item], change: Callable[[Item], Item], errors: str, skipped: list[DtparseError]
-) -> Iterator[Item]:
-    """Yield each item after `change`. One for which that raises DtparseError is left out and its error appended to
-    `skipped`, unless `errors` is "strict"."""
+    items: Iterable[Item], convert: Callable[[Item], Result], errors: str, skipped: list[DtparseError]
+) -> Iterator[Result]:
+    """Yield the result of `convert` for each item. An item for which it raises DtparseError is left out and its error
+    appended to `skipped`, unless `errors` is "strict"."""
     for item in items:
         try:
-            changed = change(item)
+            result = convert(item)
         except DtparseError as error:
             if errors == "strict":
                 raise
             skipped.append(error)
             continue
-        yield changed
+        yield result

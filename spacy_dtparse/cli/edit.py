@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from ..errors import ConfigError, DtparseError, EditError
 from .bad_input import StopAtError, add_errors_argument, on_error, report_skipped
+from .lines import is_piped
 from .pipelines import positive_number
-from .streams import batches, flush_if_live, is_live
+from .streams import batches, flush_if_live
 from .tree_files import AddedTop, numbered_trees, tree_files
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     for name in list(tree_files(names or ["-"])):
         for trees in _changed_trees(name, edits, options, skipped):
             sys.stdout.writelines(write(tree) + "\n" for tree in trees)
-            flush_if_live(is_live(name))
+            flush_if_live(is_piped([name]))
     return report_skipped(skipped, "tree")
 
 
@@ -94,7 +95,7 @@ def _changed_trees(
 
     stop = StopAtError()
     numbered = stop.before_error(numbered_trees(name, on_error(options.errors), skipped, clean=options.clean))
-    for batch in batches(numbered, BATCH_SIZE, is_live(name)):
+    for batch in batches(numbered, BATCH_SIZE, is_piped([name])):
         trees = [_clean(tree) if options.clean else tree for _, tree in batch]
         done: list[Tree] = []
         results = edit_results(trees, edits, max_changes=options.max_changes)

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import DtparseError
 from .bad_input import StopAtError, add_errors_argument, on_error, report_skipped
+from .lines import is_piped
 from .pipelines import natural_number
-from .streams import batches, flush_if_live, is_live
+from .streams import batches, flush_if_live
 from .tree_files import numbered_trees, tree_files
 
 if TYPE_CHECKING:
@@ -104,12 +105,12 @@ def search_file(
 
     stop = StopAtError()
     trees = numbered_trees(name, on_error(errors), [] if skipped is None else skipped, clean=clean)
-    for batch in batches(stop.before_error(trees), BATCH_SIZE, is_live(name)):
+    for batch in batches(stop.before_error(trees), BATCH_SIZE, is_piped([name])):
         numbers = [number for number, _ in batch]
         forest = Forest([strip_empty(tree) if clean else tree for _, tree in batch])
         for match in pattern.search(forest):
             yield numbers[match.node.tree], forest.trees[match.node.tree], match
-        flush_if_live(is_live(name))
+        flush_if_live(is_piped([name]))
     stop.check()
 
 

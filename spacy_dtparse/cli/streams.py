@@ -59,12 +59,7 @@ def batches(items: Iterable[Item], size: int, live: bool = False) -> Iterator[li
             waiting.get_nowait()
 
 
-def is_live(name: str) -> bool:
-    """Whether a file name is standard input, whose lines may come one by one."""
-    return name == "-"
-
-
 def flush_if_live(live: bool) -> None:
-    """Write out what was printed, so that the receiver gets it before more input comes."""
+    """Write out the printed text, so that the receiver gets it before more input comes."""
     if live:
         sys.stdout.flush()

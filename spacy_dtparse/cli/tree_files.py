@@ -57,3 +57,27 @@ def numbered_trees(
         if not clean or set(tree.tags) != {EMPTY_TAG}:
             yield count + reported, tree
     errors += found[reported:]
+
+
+def read_aligned_trees(path: str, on_error: str, errors: list[DtparseError], limit: int = 0) -> list[Tree | None]:
+    """The clean trees of a file (see `read_clean_trees`), with None for each malformed one, which is skipped and its
+    error appended to `errors`: so that two files of the same sentences stay aligned. `limit`: maximum number; 0 is all.
+
+    Raises TreeFormatError, and TrainingDataError if there is no file or no tree in it.
+    """
+    from ..pipeline.corpus import read_clean_trees
+    from .pipelines import read_tree_file
+
+    found: list[TreeFormatError] = []
+
+    def read(source: str) -> Iterator[Tree | None]:
+        count = 0
+        for tree in read_clean_trees(source, on_error=on_error, errors=found):
+            yield from [None] * (len(found) - count)
+            count = len(found)
+            yield tree
+        yield from [None] * (len(found) - count)
+
+    trees = read_tree_file(path, read, limit)
+    errors += found
+    return trees
