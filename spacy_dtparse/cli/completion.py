@@ -76,7 +76,7 @@ def _plain(text: str) -> str:
     return re.sub(r"[^\w\s.,:=<>/|+-]", "", re.split(r"[;(:]", text)[0]).strip()
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """A text in single quotes; `_plain` left none in it."""
     return f"'{text}'"
 
@@ -127,12 +127,12 @@ _NEW_LINE = "\n"
 
 def zsh_script(commands: list[Command]) -> str:
     """The script for zsh."""
-    described = [f"        {_quoted(f'{one.name}:{one.summary}')}" for one in commands]
+    described = [f"        {_quote(f'{one.name}:{one.summary}')}" for one in commands]
     cases = []
     for command in commands:
         specs = [_zsh_option(option) for option in command.options]
         first = f"({' '.join(command.values)})" if command.values else "_files"
-        specs += [_quoted(f"1:argument:{first}"), "'*:file:_files'"]
+        specs += [_quote(f"1:argument:{first}"), "'*:file:_files'"]
         cases.append(f"        {command.name}) _arguments {' '.join(specs)} ;;")
     return f"""\
 #compdef dtparse
@@ -160,19 +160,19 @@ def _zsh_option(option: Option) -> str:
     text = option.help.replace(":", "\\:")
     value = "" if not option.has_value else f":value:({' '.join(option.values)})" if option.values else ":value:_files"
     excluded = f"({' '.join(option.names)})" if len(option.names) > 1 else ""
-    return " ".join(_quoted(f"{excluded}{name}[{text}]{value}") for name in option.names)
+    return " ".join(_quote(f"{excluded}{name}[{text}]{value}") for name in option.names)
 
 
 def fish_script(commands: list[Command]) -> str:
     """The script for fish."""
     lines = ["# Completion of dtparse in fish."]
     for command in commands:
-        lines.append(f"complete -c dtparse -f -n __fish_use_subcommand -a {command.name} -d {_quoted(command.summary)}")
+        lines.append(f"complete -c dtparse -f -n __fish_use_subcommand -a {command.name} -d {_quote(command.summary)}")
         condition = f"-n '__fish_seen_subcommand_from {command.name}'"
         if command.values:
-            lines.append(f"complete -c dtparse -f {condition} -a {_quoted(' '.join(command.values))}")
+            lines.append(f"complete -c dtparse -f {condition} -a {_quote(' '.join(command.values))}")
         for option in command.options:
             names = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in option.names)
-            value = f" -x -a {_quoted(' '.join(option.values))}" if option.values else " -r" if option.has_value else ""
-            lines.append(f"complete -c dtparse {condition} {names}{value} -d {_quoted(option.help)}")
+            value = f" -x -a {_quote(' '.join(option.values))}" if option.values else " -r" if option.has_value else ""
+            lines.append(f"complete -c dtparse {condition} {names}{value} -d {_quote(option.help)}")
     return "\n".join(lines)

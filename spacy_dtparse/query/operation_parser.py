@@ -127,7 +127,7 @@ class _Reader:
             self.take()
         return self.next.kind != "end"
 
-    def _found(self) -> str:
+    def describe_token(self) -> str:
         return "the operation ends here" if self.next.kind == "end" else f"found {self.next.text!r}"
 
     def operation(self) -> Operation:
@@ -139,12 +139,12 @@ class _Reader:
             self.take()
             found = self.operation()
             if self.next.kind != "close":
-                raise self.error(f"{self._found()}; an operation in [ ] ends with ]")
+                raise self.error(f"{self.describe_token()}; an operation in [ ] ends with ]")
             self.take()
         elif self.next.kind == "word" and self.next.text in KEYWORDS:
             found = self._after(self.take().text)
         else:
-            raise self.error(f"{self._found()}; operations are {', '.join(KEYWORDS)}")
+            raise self.error(f"{self.describe_token()}; operations are {', '.join(KEYWORDS)}")
         self.depth -= 1
         return found
 
@@ -182,7 +182,7 @@ class _Reader:
         token = self.next
         if token.kind != "word" or _NAME.fullmatch(token.text) is None:
             raise self.error(
-                f"{self._found()}; after {after} stands the name of a node: {'NP=name' if after else ''} in the "
+                f"{self.describe_token()}; after {after} stands the name of a node: {'NP=name' if after else ''} in the "
                 "pattern makes one, and here it is written without ="
             )
         return self.take().text
@@ -190,7 +190,7 @@ class _Reader:
     def _position(self) -> Position:
         token = self.next
         if token.kind != "position":
-            raise self.error(f"{self._found()}; {_POSITION}")
+            raise self.error(f"{self.describe_token()}; {_POSITION}")
         self.take()
         if token.text[0] == "$":
             return Position(token.text, self._name(token.text))
@@ -205,7 +205,7 @@ class _Reader:
             return Relabel(name, ("'" + self.take().text,))
         if token.kind != "regex":
             raise self.error(
-                f"{self._found()}; after relabel {name} stands the new label, /label/ or /regex/replacement/"
+                f"{self.describe_token()}; after relabel {name} stands the new label, /label/ or /regex/replacement/"
             )
         self.take()
         parts = re.findall(r"((?:[^/\\\n]|\\.)*)/", token.text[1:])
@@ -266,7 +266,9 @@ class _Reader:
             node = EditNode(label)
             template = Template(node, foot=node)
         else:
-            raise self.error(f"{self._found()}; after createSubtree stands a label, or a tree with a foot, (NP NP@)")
+            raise self.error(
+                f"{self.describe_token()}; after createSubtree stands a label, or a tree with a foot, (NP NP@)"
+            )
         first = self._name("createSubtree LABEL")
         last = self._name("createSubtree LABEL NAME") if self._argument_follows() else first
         return CreateSubtree((template,), first, last)
@@ -276,7 +278,7 @@ class _Reader:
         if negated:
             self.take()
         if self.next.text != "exists":
-            raise self.error(f"{self._found()}; a condition is `if exists NAME OPERATION` or `if not exists …`")
+            raise self.error(f"{self.describe_token()}; a condition is `if exists NAME OPERATION` or `if not exists …`")
         self.take()
         return IfExists(self._name("exists"), negated, self.operation())
 
@@ -284,7 +286,7 @@ class _Reader:
         """Parse a tree. `foot`: the operation that needs a foot in it, and allows one."""
         start = self.next.column
         if self.next.kind != "tree":
-            raise self.error(f"{self._found()}; after {foot} stands a tree, such as (NP (JJ old) NP@)")
+            raise self.error(f"{self.describe_token()}; after {foot} stands a tree, such as (NP (JJ old) NP@)")
         reader = _TemplateReader(self.text, start)
         self.at = reader.stop
         self.next = _Token("tree", "(", start)
@@ -378,7 +380,7 @@ def names_problem(operations: Sequence[Operation], names: Sequence[str], variabl
     """The name or variable of operations that neither the pattern nor an operation before it defines, in a message."""
     known = list(names)
     for operation in operations:
-        for name in operation.used:
+        for name in operation.needed_names:
             if name not in known:
                 given = f"the names are {', '.join(known)}" if known else "no node has a name, which NP=name gives"
                 return f"the operations use the name {name!r}, which the pattern does not give; {given}"
@@ -386,5 +388,5 @@ def names_problem(operations: Sequence[Operation], names: Sequence[str], variabl
             if variable not in variables:
                 given = f"the variables are {', '.join(variables)}" if variables else "it has none, which NP#1%x gives"
                 return f"the operations use the variable {variable!r}, which the pattern does not have; {given}"
-        known += operation.defined
+        known += operation.new_names
     return None

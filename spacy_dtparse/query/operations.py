@@ -16,15 +16,15 @@ from .edit_state import Position, State, Template
 
 @dataclass(frozen=True)
 class Operation:
-    """Base of operations. `used`: the names that it needs, of the pattern or of templates before it."""
+    """Base of operations."""
 
     @property
-    def used(self) -> Iterator[str]:
-        """The names that must be defined before it."""
+    def needed_names(self) -> Iterator[str]:
+        """The names that the pattern, or an operation before it, must give."""
         raise NotImplementedError
 
     @property
-    def defined(self) -> Iterator[str]:
+    def new_names(self) -> Iterator[str]:
         """The names of the nodes that it inserts."""
         return iter(())
 
@@ -43,7 +43,7 @@ class _OfNames(Operation):
     names: tuple[str, ...]
 
     @property
-    def used(self) -> Iterator[str]:
+    def needed_names(self) -> Iterator[str]:
         return iter(self.names)
 
 
@@ -79,7 +79,7 @@ class Excise(Operation):
     bottom: str
 
     @property
-    def used(self) -> Iterator[str]:
+    def needed_names(self) -> Iterator[str]:
         return iter((self.top, self.bottom))
 
     def apply(self, state: State) -> None:
@@ -112,7 +112,7 @@ class Relabel(Operation):
     regex: str | None = None
 
     @property
-    def used(self) -> Iterator[str]:
+    def needed_names(self) -> Iterator[str]:
         yield self.name
         yield from (part[1:] for part in self.parts if isinstance(part, str) and part[:1] == "=")
 
@@ -151,7 +151,7 @@ class _WithTemplates(Operation):
     templates: tuple[Template, ...]
 
     @property
-    def defined(self) -> Iterator[str]:
+    def new_names(self) -> Iterator[str]:
         return (name for template in self.templates for name, _ in template.names)
 
 
@@ -163,7 +163,7 @@ class Insert(_WithTemplates):
     position: Position
 
     @property
-    def used(self) -> Iterator[str]:
+    def needed_names(self) -> Iterator[str]:
         return iter((self.position.name,) if self.source is None else (self.source, self.position.name))
 
     def apply(self, state: State) -> None:
@@ -180,7 +180,7 @@ class Move(Operation):
     position: Position
 
     @property
-    def used(self) -> Iterator[str]:
+    def needed_names(self) -> Iterator[str]:
         return iter((self.name, self.position.name))
 
     def apply(self, state: State) -> None:
@@ -202,7 +202,7 @@ class Replace(_WithTemplates):
     source: str | None
 
     @property
-    def used(self) -> Iterator[str]:
+    def needed_names(self) -> Iterator[str]:
         return iter((self.name,) if self.source is None else (self.name, self.source))
 
     def apply(self, state: State) -> None:
@@ -228,7 +228,7 @@ class Adjoin(_WithTemplates):
     kept: str = ""
 
     @property
-    def used(self) -> Iterator[str]:
+    def needed_names(self) -> Iterator[str]:
         return iter((self.name,))
 
     def apply(self, state: State) -> None:
@@ -263,7 +263,7 @@ class CreateSubtree(_WithTemplates):
     last: str
 
     @property
-    def used(self) -> Iterator[str]:
+    def needed_names(self) -> Iterator[str]:
         return iter((self.first, self.last))
 
     def apply(self, state: State) -> None:
@@ -301,12 +301,12 @@ class IfExists(Operation):
     operation: Operation
 
     @property
-    def used(self) -> Iterator[str]:
-        return iter((self.name, *self.operation.used))
+    def needed_names(self) -> Iterator[str]:
+        return iter((self.name, *self.operation.needed_names))
 
     @property
-    def defined(self) -> Iterator[str]:
-        return self.operation.defined
+    def new_names(self) -> Iterator[str]:
+        return self.operation.new_names
 
     @property
     def variables(self) -> tuple[str, ...]:
