@@ -182,8 +182,8 @@ class _Reader:
         token = self.next
         if token.kind != "word" or _NAME.fullmatch(token.text) is None:
             raise self.error(
-                f"{self.describe_token()}; after {after} stands the name of a node: {'NP=name' if after else ''} in the "
-                "pattern makes one, and here it is written without ="
+                f"{self.describe_token()}; after {after} stands the name of a node: NP=name in the pattern makes one, "
+                "and here it is written without ="
             )
         return self.take().text
 
