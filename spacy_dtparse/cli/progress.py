@@ -46,7 +46,7 @@ class Progress:
         share = self.bytes / self.size if self.size else self.texts / self.total if self.total else 0.0
         if self.size:
             status += f", {share:.0%} of {self.size / 1e6:,.1f} MB"
-        if 0 < share < 1 and not end:
+        if (self.texts >= 100 or share >= 0.01) and 0 < share < 1 and not end:  # the first texts are slow
             status += f", {format_duration(seconds * (1 - share) / share)} left"
         print(f"\rdtparse: {status}\033[K", end=end, file=sys.stderr, flush=True)
 

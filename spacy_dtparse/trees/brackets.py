@@ -47,9 +47,10 @@ def read_trees(
     root label: it replaces an empty top, ROOT, TOP, S1 or VROOT, and a tree without any of them gets a new root. None
     leaves the top as written. `keep_root`: such a root keeps its own label, and only a tree without one gets `top`.
     Words, function tags and empty elements are not changed; a leaf with several words becomes one token, joined by
-    no-break spaces. `on_error`: "raise" stops at the first malformed tree; "skip" drops only that tree, continues with
-    the next one (at the latest at the next line that opens a bracket in column 1), and appends the error to `errors`,
-    or warns if no list is given; "replace" does the same, and undecodable bytes become U+FFFD.
+    no-break spaces. `on_error`: "raise" stops at the first malformed tree; "skip" drops only that tree and appends the
+    error to `errors`, or warns if no list is given; "replace" does the same, and undecodable bytes become U+FFFD. A
+    tree that is never closed ends before the next line that opens a bracket in column 1, unless trees before it have
+    such lines inside; if the tree after it has a closing bracket too many, both are read as one tree.
 
     Raises TreeFormatError (with path, line and column) for malformed trees and undecodable bytes,
     ConfigError for an unknown `on_error`, OSError if the file cannot be opened.

@@ -110,6 +110,7 @@ def test_progress_is_shown_for_files_on_terminals(monkeypatch):
         (None, 50_000_000, (100, 5_000_000), "1 texts, 100 tokens, 100 tokens/s, 10% of 50.0 MB, 0:09 left"),
         (8, 0, (100, 0), "1 of 8 texts, 100 tokens, 100 tokens/s, 0:07 left"),
         (None, 0, (100, 0), "1 texts, 100 tokens, 100 tokens/s"),
+        (None, 50_000_000, (100, 9), "1 texts, 100 tokens, 100 tokens/s, 0% of 50.0 MB"),
     ],
 )
 def test_progress_estimates_the_time_left(monkeypatch, total, size, step, shown):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from spacy_dtparse.errors import ConfigError, EditError, PatternError
@@ -347,6 +349,37 @@ def test_scripts():
 def test_malformed_scripts(script, message):
     with pytest.raises(PatternError, match=message):
         parse_script(script)
+
+
+RANDOM_OPERATIONS = [
+    "delete {0}", "prune {0} {1}", "excise {0} {1}", "relabel {0} X", "relabel {0} /^./$0$0/", "insert {0} $+ {1}",
+    "insert (N (M m)) >1 {0}", "insert (N=n (M=m x)) $- {0} ; coindex n m", "move {0} $- {1}", "move {0} >-1 {1}",
+    "replace {0} {1}", "replace {0} (N (M m)) (N (M k))", "adjoin (N (M m) N@) {0}", "adjoinF (N (M m) N@) {0}",
+    "adjoinH (N (M m) N@) {0}", "createSubtree N {0} {1}", "coindex {0} {1}", "if exists {0} prune {1}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_operations_give_trees_or_errors(seed):
+    """Whatever is done, the result is a well-formed tree that can be written and read, or an EditError."""
+    rng = random.Random(seed)
+    outcomes = set()
+    for _ in range(25):
+        tree = parse_tree(rng.choice([DOG, NESTED, ABC, DEEP]), top=None)
+        a, b = rng.sample(range(1, 8), 2)
+        pattern = f"__=x >> /^[SR]$/ <{rng.choice('12')} __=y ?$+ __=z" if a > 3 else f"__=x {rng.choice('<>$')} __=y"
+        operations = "\n".join(
+            rng.choice(RANDOM_OPERATIONS).format(*rng.sample("xy", 2)) for _ in range(rng.randint(1, 3))
+        )
+        try:
+            after = compile_edit(pattern, operations).apply(tree, max_changes=b)
+        except EditError:
+            outcomes.add("error")
+            continue
+        outcomes.add("tree")
+        assert Tree(after.words, after.tags, after.labels, after.starts, after.ends) == after
+        assert parse_tree(write_tree(after), top=None) == after
+    assert "error" in outcomes
 
 
 def test_deep_trees_need_no_recursion():
