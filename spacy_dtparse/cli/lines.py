@@ -12,6 +12,7 @@ from typing import IO, NamedTuple
 
 from ..errors import DtparseError
 from ..stored_names import stored_as
+from .streams import standard_input
 
 
 class Line(NamedTuple):
@@ -81,7 +82,7 @@ def read_lines(
     decoder = _Decoder(encoding, errors, [] if skipped is None else skipped)
     for path in paths:
         if path == "-":
-            yield from decoder.lines(sys.stdin.buffer, "standard input")
+            yield from decoder.lines(standard_input(), "standard input")
             continue
         with open(path, "rb") as file:
             yield from decoder.lines(file, path)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import os
 import queue
 import sys
 import threading
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TypeVar
+from typing import IO, TypeVar
 
 Item = TypeVar("Item")
 
@@ -57,6 +59,17 @@ def batches(items: Iterable[Item], size: int, live: bool = False) -> Iterator[li
         stopped.set()
         while not waiting.empty():  # lets the thread end
             waiting.get_nowait()
+
+
+def standard_input() -> IO[bytes]:
+    """Standard input as bytes, as a file object of its own: a thread may still wait in it when the program ends, and
+    Python, which then closes `sys.stdin`, would abort if the thread waited in that."""
+    try:
+        raw = io.FileIO(os.dup(sys.stdin.fileno()), "rb")
+    except (OSError, ValueError):  # replaced by an object that is no file
+        return sys.stdin.buffer
+    raw.name = "<stdin>"  # for messages
+    return io.BufferedReader(raw)
 
 
 def flush_if_live(live: bool) -> None:

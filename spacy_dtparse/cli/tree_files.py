@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import DtparseError, TrainingDataError, TreeFormatError
+from .streams import standard_input
 
 if TYPE_CHECKING:
     from ..trees.tree import Tree
@@ -48,7 +48,7 @@ def numbered_trees(
     from ..trees.tree import TOP
 
     found: list[TreeFormatError] = []
-    source = sys.stdin.buffer if name == "-" else name
+    source = standard_input() if name == "-" else name
     reported = 0
     trees = read_trees(source, top=AddedTop(TOP), keep_root=True, on_error=on_error, errors=found)
     for count, tree in enumerate(trees, 1):

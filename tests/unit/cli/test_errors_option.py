@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import signal
 import subprocess
 import sys
 import threading
@@ -110,6 +111,33 @@ def test_trees_of_standard_input_are_searched_as_they_come(command):
             assert word in process.stdout.readline()
         process.stdin.close()
         assert process.wait() == 0
+        guard.cancel()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("way", ["limit", "interrupt", "closed output"])
+def test_a_program_that_waits_for_input_can_end(way):
+    """The thread that reads is then still waiting."""
+    program = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from spacy_dtparse.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", program, "grep", "NN", *(["-m", "1"] if way == "limit" else [])]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=ROOT) as process:
+        guard = threading.Timer(60, process.kill)
+        guard.start()
+        process.stdin.write("(NP (NN x))\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "(NN x)\n"
+        if way == "interrupt":
+            process.send_signal(signal.SIGINT)
+        elif way == "closed output":
+            process.stdout.close()
+            process.stdin.write("(NP (NN x))\n")
+            process.stdin.flush()
+        code = process.wait()
+        assert process.stderr.read() == "" and code == (130 if way == "interrupt" else 0)
         guard.cancel()
 
 
