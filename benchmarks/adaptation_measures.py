@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 from common import ROOT  # noqa: F401 (makes `training` importable)
 
-from spacy_dtparse.parsers.pcfg import PcfgParser
-from spacy_dtparse.parsers.tagging import SequenceTagger
+from spacy_dtparse.pcfgla.parser import PcfgParser
 from spacy_dtparse.scoring.report import ParsevalReport
 from spacy_dtparse.scoring.significance import paired_bootstrap
+from spacy_dtparse.spine_tagger.tagger import SequenceTagger
 from spacy_dtparse.trees import Tree
 from training.data.corpus import Sentence
-from training.loglinear_tagger.corpus import LabelledSentence
+from training.spine_tagger.corpus import LabelledSentence
 from training.supertag_adaptation.measuring import gc_disabled
 
 LENGTHS = ((5, 20), (21, 40), (41, 250))

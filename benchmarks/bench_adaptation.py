@@ -31,9 +31,9 @@ from common import ROOT  # noqa: F401 (makes `training` importable)
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from spacy_dtparse.parsers import load_parser, load_tagger
-from spacy_dtparse.parsers.pcfg import PcfgParser
-from spacy_dtparse.parsers.tagging import SequenceTagger
+from spacy_dtparse.core import load_parser, load_tagger
+from spacy_dtparse.pcfgla.parser import PcfgParser
+from spacy_dtparse.spine_tagger.tagger import SequenceTagger
 from spacy_dtparse.trees.directional import category_writer
 from spacy_dtparse.trees.heads import COLLINS
 from training.data.corpus import Sentence
@@ -42,12 +42,12 @@ from training.data.reading import load_tagger as tagging_pipeline
 from training.data.spines import Token, replace_rare
 from training.data.text import text_files
 from training.data.treebanks import TreebankFile
-from training.loglinear_tagger.corpus import LabelledSentence, format_labelled, read_label_file
-from training.loglinear_tagger.fitting import evaluate_tagger, fit_tagger, jackknife_files
-from training.loglinear_tagger.options import SequenceOptions
 from training.runs.files import write_atomically
 from training.runs.metrics_log import log_metrics
-from training.self_train.silver import SilverParsing, parse_silver
+from training.self_training.silver import SilverParsing, parse_silver
+from training.spine_tagger.corpus import LabelledSentence, format_labelled, read_label_file
+from training.spine_tagger.fitting import evaluate_tagger, fit_tagger, jackknife_files
+from training.spine_tagger.options import SequenceOptions
 from training.supertag_adaptation.measuring import changes_table
 from training.supertag_adaptation.running import label_sentences, split_parses
 

@@ -13,8 +13,8 @@ from dataclasses import replace
 
 import common  # noqa: F401 (`training` is no part of the installed package)
 
-from spacy_dtparse.features.trees import tables
-from spacy_dtparse.features.trees.templates import Position, Templates
+from spacy_dtparse.dtparse.features import tables
+from spacy_dtparse.dtparse.features.templates import Position, Templates
 from training import cli
 
 Pair = tuple[Position, str]

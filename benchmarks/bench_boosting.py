@@ -20,12 +20,12 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from spacy_dtparse.dtypes import CONFIDENCE_GRID
-from training.dtree.boosting import learner as learner_module
-from training.dtree.boosting.labels import LabelData
-from training.dtree.boosting.learner import STEPS, LabelLearner
-from training.dtree.boosting.store import DirectStore
-from training.dtree.boosting.tree import n_parameters
-from training.dtree.recipe import LearnerConfig
+from training.dtparse.boosting import learner as learner_module
+from training.dtparse.boosting.labels import LabelData
+from training.dtparse.boosting.learner import STEPS, LabelLearner
+from training.dtparse.boosting.store import DirectStore
+from training.dtparse.boosting.tree import n_parameters
+from training.dtparse.recipe import LearnerConfig
 
 
 def synthetic(

@@ -19,8 +19,8 @@ from common import arguments, save
 
 import spacy_dtparse
 from spacy_dtparse.cli.pipelines import get_component
-from spacy_dtparse.model.container import container_digest
-from spacy_dtparse.parsers.calibration import PACKAGED
+from spacy_dtparse.core.calibration import PACKAGED
+from spacy_dtparse.model_io.container import container_digest
 from training.data.calibrating import calibration_table, collect_probabilities, errors_by_treebank, fit_calibration
 from training.data.evaluate import tag_lists
 from training.data.treebanks import TreebankFile, corpus_files

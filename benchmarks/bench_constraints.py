@@ -20,7 +20,7 @@ from common import arguments, save
 
 import spacy_dtparse
 from spacy_dtparse.cli.pipelines import get_component
-from spacy_dtparse.parsers.constraints import Constraint, Constraints
+from spacy_dtparse.core.constraints import Constraint, Constraints
 from spacy_dtparse.scoring import ParsevalReport
 from spacy_dtparse.trees.tree import TOP
 from training.data.evaluate import tag_lists

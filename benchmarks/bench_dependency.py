@@ -27,16 +27,16 @@ import numpy as np
 from common import ROOT  # noqa: F401 (makes `training` importable)
 from dependency_peers import figures, spacy_peer, train_spacy, training_seconds
 
-from spacy_dtparse.features.linear.linkparts import TextRules
-from spacy_dtparse.parsers.dependency import DependencyParser
+from spacy_dtparse.bpm_parser.features import TextRules
+from spacy_dtparse.bpm_parser.parser import DependencyParser
 from spacy_dtparse.scoring.attachment import AttachmentReport
+from training.bpm_parser.fitting import attachment_scores, train_dependency_model
+from training.bpm_parser.options import DependencyOptions
+from training.bpm_parser.running import read_treebank_file
 from training.data.dependencies import DependencySentence, part_labels, retag_sentences
-from training.dependency.fitting import attachment_scores, train_dependency_model
-from training.dependency.options import DependencyOptions
-from training.dependency.running import read_treebank_file
-from training.loglinear_tagger.fitting import jackknife_tags
 from training.runs.metrics_log import log_metrics
 from training.runs.processes import worker_pool
+from training.spine_tagger.fitting import jackknife_tags
 
 CZECH = ("cs_fictree/cs_fictree-ud-dev.conllu", "cs_cac/cs_cac-ud-dev.conllu")
 FILES = {

@@ -9,7 +9,7 @@ import time
 from contextlib import nullcontext
 
 import spacy_dtparse
-from spacy_dtparse.kernels.jit import interpret_kernels
+from spacy_dtparse.jit.decorator import interpret_kernels
 
 SENTENCE = (
     "After the committee had met for the third time in as many weeks, its chair told reporters that she would resign."

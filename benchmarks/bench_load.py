@@ -37,7 +37,7 @@ import spacy_dtparse; lap("import_spacy_dtparse_after_spacy")
 facts["numba_loaded_by_import"] = "numba" in sys.modules
 facts["rss_after_imports_mb"] = rss()
 t = time.perf_counter()
-import spacy_dtparse.parsers.dtree; lap("import_kernels")
+import spacy_dtparse.dtparse; lap("import_kernels")
 from spacy_dtparse.pipeline import component
 t = time.perf_counter()
 nlp = spacy_dtparse.load(sys.argv[1]); nlp.get_pipe(nlp.pipe_names[-1]).parser; lap("load")

@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 from common import arguments, dev_sentences, save
 from spacy.language import Language
 
-from spacy_dtparse.parsers import ConstituentParser
-from spacy_dtparse.parsers.dtree import DtreeParser
+from spacy_dtparse.core import ConstituentParser
+from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.scoring import CONVENTIONS, score_sentence
 from spacy_dtparse.scoring.report import f1, ratio
 from spacy_dtparse.trees import Tree

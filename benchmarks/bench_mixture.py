@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from common import save
 
-from spacy_dtparse.kernels.span.spans import best_inside, best_spans
-from spacy_dtparse.parsers import load_parser
+from spacy_dtparse.core import load_parser
 from spacy_dtparse.scoring import ParsevalReport
+from spacy_dtparse.span_parser.kernels.chart import best_inside, best_spans
 from spacy_dtparse.trees import TOP, Tree
 from training.data.corpus import Sentence
 from training.data.treebanks import TreebankFile

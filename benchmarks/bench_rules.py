@@ -16,11 +16,11 @@ import time
 import numpy as np
 from treewalk import concat, stack, walk_forest
 
+from spacy_dtparse.dtparse.kernels.rules import make_scratch, rules_batch
+from spacy_dtparse.dtparse.model.ensemble import LabelEnsemble
+from spacy_dtparse.dtparse.model.rules import compile_rules, conjunctions
 from spacy_dtparse.dtypes import CONFIDENCE_GRID, INDEX
-from spacy_dtparse.kernels.jit import kernel
-from spacy_dtparse.kernels.trees.rules import make_scratch, rules_batch
-from spacy_dtparse.model.trees.ensemble import LabelEnsemble
-from spacy_dtparse.model.trees.rules import compile_rules, conjunctions
+from spacy_dtparse.jit.decorator import kernel
 
 SLOTS, CLASSES = 70, 40
 

@@ -14,15 +14,15 @@ from pathlib import Path
 import numpy as np
 from common import arguments, save
 
-from spacy_dtparse.kernels.jit import callable_from_python, noalloc_kernel
-from spacy_dtparse.kernels.trees import score, state
-from spacy_dtparse.kernels.trees.state import make_nodes
+from spacy_dtparse.dtparse.kernels import score, state
+from spacy_dtparse.dtparse.kernels.state import make_nodes
+from spacy_dtparse.dtparse.parser import DtreeParser
+from spacy_dtparse.jit.decorator import callable_from_python, noalloc_kernel
 from spacy_dtparse.models import embedded_model, find_model
-from spacy_dtparse.parsers.dtree import DtreeParser
 from spacy_dtparse.trees import Recipe
 from training.data.corpus import Sentence, read_treebank, training_tree
-from training.dtree.fit import parser_scores
-from training.dtree.oracle import derivation
+from training.dtparse.fit import parser_scores
+from training.dtparse.oracle import derivation
 
 infer = callable_from_python(state.infer)
 list_windows = callable_from_python(state.list_windows)

@@ -15,8 +15,8 @@ from typing import Any
 
 from common import arguments, save
 
+from spacy_dtparse.core import ConstituentParser, load_parser
 from spacy_dtparse.models import embedded_model, find_model
-from spacy_dtparse.parsers import ConstituentParser, load_parser
 from training.data.corpus import Sentence, read_treebank
 from training.data.evaluate import parse_sentences, score_trees
 

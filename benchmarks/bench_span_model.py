@@ -15,8 +15,8 @@ from pathlib import Path
 
 from common import arguments, save
 
+from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.models import embedded_model
-from spacy_dtparse.parsers.dtree import DtreeParser
 from spacy_dtparse.scoring.significance import paired_bootstrap
 from spacy_dtparse.trees.unattached import unattached_tokens
 from training.data.evaluate import load_source, score_trees, tag_lists

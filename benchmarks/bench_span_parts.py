@@ -15,9 +15,9 @@ from typing import Any
 
 from common import arguments, dev_sentences, save
 
-from spacy_dtparse.kernels.span.network import span_probabilities
 from spacy_dtparse.models import find_model
-from spacy_dtparse.parsers.span import SpanParser
+from spacy_dtparse.span_parser.kernels.network import span_probabilities
+from spacy_dtparse.span_parser.parser import SpanParser
 from training.data.corpus import Sentence
 
 LEAST = 0.01

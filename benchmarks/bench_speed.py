@@ -22,8 +22,8 @@ from common import arguments, budgets, dev_sentences, percentile, save
 from spacy.language import Language
 
 from spacy_dtparse.cli.pipelines import component_name, get_component
-from spacy_dtparse.parsers import ConstituentParser
-from spacy_dtparse.parsers.base import BatchParser
+from spacy_dtparse.core import ConstituentParser
+from spacy_dtparse.core.parser import BatchParser
 from training.data.corpus import Sentence
 from training.data.evaluate import load_source
 

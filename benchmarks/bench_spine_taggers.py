@@ -20,7 +20,7 @@ import spacy
 from common import ROOT  # noqa: F401 (makes `spacy_dtparse` importable)
 from spacy.training import Example
 
-from spacy_dtparse.pipeline import component  # noqa: F401 (registers the factories where it is not installed)
+from spacy_dtparse.pipeline import factories  # noqa: F401 (registers the factories where it is not installed)
 from spacy_dtparse.pipeline.corpus import create_bracket_corpus
 from spacy_dtparse.trees.directional import CATEGORIES
 

@@ -17,19 +17,19 @@ import numpy as np
 from common import arguments, dev_sentences, save
 from treewalk import stack, walk_forest
 
+from spacy_dtparse.core import load_parser
+from spacy_dtparse.dtparse.features.templates import compile_templates
+from spacy_dtparse.dtparse.kernels.rules import make_scratch, rules_batch
+from spacy_dtparse.dtparse.model.model import DtreeModel
+from spacy_dtparse.dtparse.model.rules import compile_rules
 from spacy_dtparse.dtypes import INDEX
-from spacy_dtparse.features.trees.templates import compile_templates
-from spacy_dtparse.kernels.jit import kernel
-from spacy_dtparse.kernels.trees.rules import make_scratch, rules_batch
-from spacy_dtparse.model.trees.model import DtreeModel
-from spacy_dtparse.model.trees.rules import compile_rules
+from spacy_dtparse.jit.decorator import kernel
 from spacy_dtparse.models import embedded_model, find_model
-from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.trees.heads_compiled import compile_head_rules
 from spacy_dtparse.trees.transforms import Recipe
 from training.data.corpus import Sentence, training_tree
-from training.dtree.examples import Derivation, Replayer, labelled_rows
-from training.dtree.oracle import derivation
+from training.dtparse.examples import Derivation, Replayer, labelled_rows
+from training.dtparse.oracle import derivation
 
 
 @kernel

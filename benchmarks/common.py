@@ -14,9 +14,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # `training` is not part of the installed package
 
+from spacy_dtparse.core import ConstituentParser  # noqa: E402
 from spacy_dtparse.models import embedded_pipeline  # noqa: E402 (after the line above)
-from spacy_dtparse.parsers import ConstituentParser  # noqa: E402
-from spacy_dtparse.parsers.span.parser import SpanParser  # noqa: E402
+from spacy_dtparse.span_parser.parser import SpanParser  # noqa: E402
 from training.data.corpus import Sentence  # noqa: E402
 from training.data.treebanks import corpus_files, read_files  # noqa: E402
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from common import save
 
-from training.dtree.boosting.learner import STEPS
-from training.dtree.boosting.path import REPORTS_FILE
-from training.dtree.boosting.path_log import LOG_FILE
+from training.dtparse.boosting.learner import STEPS
+from training.dtparse.boosting.path import REPORTS_FILE
+from training.dtparse.boosting.path_log import LOG_FILE
 from training.runs.files import read_lines
 
 

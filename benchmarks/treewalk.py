@@ -1,4 +1,4 @@
-"""The reference implementation of `kernels.trees.rules`: walk every tree from its root to a leaf and sum the leaves."""
+"""The reference implementation of `kernels.rules`: walk every tree from its root to a leaf and sum the leaves."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from spacy_dtparse.kernels.jit import kernel
-from spacy_dtparse.model.trees.ensemble import LabelEnsemble
-from training.dtree.boosting.tree import concat
+from spacy_dtparse.dtparse.model.ensemble import LabelEnsemble
+from spacy_dtparse.jit.decorator import kernel
+from training.dtparse.boosting.tree import concat
 
 
 def stack(ensembles: Sequence[LabelEnsemble]) -> tuple[LabelEnsemble, np.ndarray]:

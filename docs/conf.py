@@ -23,7 +23,7 @@ from sphinx.application import Sphinx  # noqa: E402
 from sphinx.util.docutils import SphinxDirective  # noqa: E402
 
 import spacy_dtparse  # noqa: E402
-from spacy_dtparse.parsers.settings import Settings  # noqa: E402
+from spacy_dtparse.core.settings import Settings  # noqa: E402
 
 project = "spacy-dtparse"
 author = "the spacy-dtparse developers"

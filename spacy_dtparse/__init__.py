@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         to_tree,
         tree_probability,
     )
+    from .pipeline.chunks import chunk_tags, chunks
     from .pipeline.conversions import from_nltk, sentence_record, to_conllu, to_nltk
     from .pipeline.drawings import render
     from .pipeline.explain_constituent import explain, explanations
@@ -35,18 +36,21 @@ if TYPE_CHECKING:
     from .pipeline.extensions import register_extensions
     from .pipeline.k_best import RankedTree, k_best
     from .pipeline.matcher import ConstituentMatcher
+    from .pipeline.measures import SyntaxMeasures, measure_syntax, syntactic_structures
     from .pipeline.phrases import clauses, head, noun_chunks, phrases
+    from .pipeline.records import to_dataframe, to_records
     from .pipeline.tables import parse_docs, parse_rows, parse_table, row_schema
     from .web.server import serve
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Agreement", "ConstituentMatcher", "Explanation", "RankedTree", "__version__", "agreement", "children",
-    "clauses", "constituents", "explain", "explanations", "from_nltk", "head", "is_parsed", "k_best", "labels",
-    "load", "noun_chunks", "parent", "parse_docs", "parse_rows", "parse_string", "parse_table", "phrases",
-    "probability", "register_extensions", "render", "row_schema", "score", "sentence_infos", "sentence_record",
-    "serve", "subconstituents", "to_conllu", "to_nltk", "to_tree", "tree_probability",
+    "Agreement", "ConstituentMatcher", "Explanation", "RankedTree", "SyntaxMeasures", "__version__", "agreement",
+    "children", "chunk_tags", "chunks", "clauses", "constituents", "explain", "explanations", "from_nltk", "head",
+    "is_parsed", "k_best", "labels", "load", "measure_syntax", "noun_chunks", "parent", "parse_docs", "parse_rows",
+    "parse_string", "parse_table", "phrases", "probability", "register_extensions", "render", "row_schema", "score",
+    "sentence_infos", "sentence_record", "serve", "subconstituents", "syntactic_structures", "to_conllu",
+    "to_dataframe", "to_nltk", "to_records", "to_tree", "tree_probability",
 ]  # fmt: skip
 
 
@@ -66,7 +70,7 @@ def load(name: str | None = None, **overrides: Any) -> Language:
     return load_embedded(name, **overrides)
 
 
-_SUBPACKAGES = ("errors", "parsers", "pipeline", "query", "scoring", "trees", "viz")
+_SUBPACKAGES = ("core", "errors", "pipeline", "query", "scoring", "trees", "viz")
 """Modules that are attributes as soon as this package is imported: `spacy_dtparse.errors.NonConstituentError`."""
 
 
@@ -83,6 +87,9 @@ def __getattr__(name: str) -> Any:
         **dict.fromkeys(("parse_docs", "parse_rows", "parse_table", "row_schema"), "pipeline.tables"),
         **dict.fromkeys(("explain", "explanations"), "pipeline.explain_constituent"),
         "Explanation": "pipeline.explanation",
+        **dict.fromkeys(("chunk_tags", "chunks"), "pipeline.chunks"),
+        **dict.fromkeys(("measure_syntax", "syntactic_structures", "SyntaxMeasures"), "pipeline.measures"),
+        **dict.fromkeys(("to_dataframe", "to_records"), "pipeline.records"),
         **dict.fromkeys(("RankedTree", "k_best"), "pipeline.k_best"),
     }  # fmt: skip
     return getattr(import_module(f".{modules.get(name, 'pipeline.attributes')}", __name__), name)

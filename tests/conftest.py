@@ -26,8 +26,8 @@ def pytest_configure(config):
     if hasattr(config, "workerinput") or os.environ.get(WAIT) == "1":  # a worker, or a test that runs tests
         return
     if is_whole_suite(config):
-        from spacy_dtparse.model import kernel_warmup
+        from spacy_dtparse.jit import warmup
 
-        kernel_warmup.start_compiling(*kernel_warmup.NEEDS)
-        kernel_warmup.wait_until_compiled()
+        warmup.start_compiling(*warmup.NEEDS)
+        warmup.wait_until_compiled()
     os.environ[WAIT] = "1"

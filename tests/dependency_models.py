@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from spacy_dtparse.features.linear.linkparts import LinkParts, TextRules, TokenColumns
-from spacy_dtparse.kernels.linear.link_labels import MAX_LABEL_KEYS, tree_label_keys
-from spacy_dtparse.kernels.linear.links import make_guide, tree_keys
-from spacy_dtparse.model.linear.dependency import DependencyModel, LinkStage, pack_links
-from spacy_dtparse.model.linear.features import LabelStage, pack_labels
+from spacy_dtparse.bpm_parser.features import LinkParts, TextRules, TokenColumns
+from spacy_dtparse.bpm_parser.kernels.link_labels import MAX_LABEL_KEYS, tree_label_keys
+from spacy_dtparse.bpm_parser.kernels.links import make_guide, tree_keys
+from spacy_dtparse.bpm_parser.model import DependencyModel, LinkStage, pack_links
+from spacy_dtparse.linear.features import LabelStage, pack_labels
 
 SENTENCES = [
     TokenColumns(

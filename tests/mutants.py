@@ -1,7 +1,7 @@
 """Mutation testing: small changes of the features, kernels and decoders, one at a time; their tests must notice each.
 
     python -m tests.mutants --count 300 --seed 1 --output build/mutants.jsonl
-    python -m tests.mutants --only spacy_dtparse/kernels/span/spans.py:47:8:1     a survivor once more
+    python -m tests.mutants --only spacy_dtparse/span_parser/kernels/chart.py:47:8:1     a survivor once more
 
 Sources are never written: a forked process imports the changed text in place of the module's file and runs the module's
 tests there, kernels as plain Python (NUMBA_DISABLE_JIT=1). What is imported before the fork costs nothing per mutant.
@@ -21,14 +21,21 @@ import signal
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.mutant_tests import TESTS
+from tests.test_imports_point_one_way import COMPONENTS, imported_modules
 
 ROOT = Path(__file__).resolve().parents[1]
+SHARED = ("kernels.py", "kernels/*.py")
+"""Kernels, of any subpackage."""
+OWN = ("features.py", "features/*.py", "kbest.py", "long.py", "chart.py", "decoders.py", "latent.py")
+"""Features and decoders of a component."""
+CORE = ("supertags", "marginals", "constraints", "kbest")
 MEMORY = 8 << 30
 """Bytes of address space for one mutant: some allocate without end."""
 
@@ -159,9 +166,48 @@ def mutants_of(file: str, source: str) -> list[Mutant]:
     return sorted(found, key=lambda mutant: mutant[1:4])
 
 
+@cache
+def mutated_files() -> tuple[str, ...]:
+    """The files that are changed: features, kernels and decoders."""
+    package = ROOT / "spacy_dtparse"
+    found = {path for pattern in SHARED for path in package.glob(f"*/{pattern}")}
+    found |= {path for part in COMPONENTS for pattern in OWN for path in (package / part).glob(pattern)}
+    found |= {package / "core" / f"{name}.py" for name in CORE}
+    return tuple(sorted(str(path.relative_to(ROOT)) for path in found if path.name != "__init__.py"))
+
+
+@cache
+def _importers() -> dict[str, set[str]]:
+    """{dotted name of a module: the files of the package and of the tests that import it}"""
+    found = defaultdict(set)
+    for part in ("spacy_dtparse", "training", "tests"):
+        for path in (ROOT / part).rglob("*.py"):
+            for module in imported_modules(path):
+                found[module].add(str(path.relative_to(ROOT)))
+                found[module.rpartition(".")[0]].add(str(path.relative_to(ROOT)))
+    return found
+
+
+@cache
+def tests_of(file: str) -> tuple[str, ...]:
+    """The tests of a file: those that import it, and those of its subpackage that import a module that does. If there
+    are none, the tests of the nearest modules that depend on it."""
+    folder = f"tests/{file.split('/')[1]}/"
+    seen, level = {file}, {file}
+    found: set[str] = set()
+    for distance in range(5):
+        level = {one for name in level for one in _importers()[name[:-3].replace("/", ".")]} - seen
+        seen |= level
+        tests = {one for one in level if Path(one).name.startswith("test_") and "/golden/" not in one}
+        found |= tests if distance == 0 or not found else {one for one in tests if one.startswith(folder)}
+        if found and distance:
+            break
+    return tuple(sorted(found))
+
+
 def all_mutants() -> list[Mutant]:
-    """The mutants of all files that are listed in `TESTS`."""
-    return [one for file in TESTS for one in mutants_of(file, (ROOT / file).read_text())]
+    """The mutants of all `mutated_files`."""
+    return [one for file in mutated_files() for one in mutants_of(file, (ROOT / file).read_text())]
 
 
 class _Changed(SourceFileLoader):
@@ -198,7 +244,7 @@ def _run(file: str, text: str, log: Path) -> int:
     import pytest
 
     options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow and not embedded", "--tb=line"]
-    return int(pytest.main([*options, *(f"tests/{one}" for one in TESTS[file].split())]))
+    return int(pytest.main([*options, *tests_of(file)]))
 
 
 def tested(file: str, text: str, limit: float) -> tuple[str, float, str]:
@@ -255,7 +301,7 @@ def main() -> None:
     if options.output and options.output.is_file():
         done = {one["name"]: one for one in map(json.loads, options.output.read_text().splitlines())}
     files = {one.file for one in drawn}
-    print(f"{len(drawn)} of {len(every)} mutants in {len(files)} of {len(TESTS)} files", flush=True)
+    print(f"{len(drawn)} of {len(every)} mutants in {len(files)} of {len(mutated_files())} files", flush=True)
     limits: dict[str, float] = {}
     caught = 0
     for mutant in drawn:

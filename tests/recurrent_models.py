@@ -6,10 +6,10 @@ from collections import Counter
 
 import numpy as np
 
-from spacy_dtparse.features.recurrent.tokenparts import TokenParts
-from spacy_dtparse.kernels.recurrent.tagging import TaggingNetwork
-from spacy_dtparse.model.packing import pack
-from spacy_dtparse.model.recurrent.model import RecurrentModel
+from spacy_dtparse.nn.packing import pack
+from spacy_dtparse.recurrent_tagger.features import TokenParts
+from spacy_dtparse.recurrent_tagger.kernels import TaggingNetwork
+from spacy_dtparse.recurrent_tagger.model import RecurrentModel
 
 TEXTS = [
     ["The", "cat", "sat", "on", "the", "mat", ".", "Dogs", "bark", "\n\n", "A", "dog", "saw", "1,250", "cats", "!"],

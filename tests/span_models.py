@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from spacy_dtparse.features.span.wordparts import WordParts, count_parts
-from spacy_dtparse.kernels.span.network import SpanNetwork
-from spacy_dtparse.model.span.model import AttachTables, PackedNetwork, SpanModel
+from spacy_dtparse.span_parser.features import WordParts, count_parts
+from spacy_dtparse.span_parser.kernels.network import SpanNetwork
+from spacy_dtparse.span_parser.model import AttachTables, PackedNetwork, SpanModel
 
 SENTENCES = [
     (("The", "cat", "sat", "on", "the", "mat", "."), ("DT", "NN", "VBD", "IN", "DT", "NN", ".")),

@@ -6,11 +6,11 @@ from functools import cache
 
 import numpy as np
 
-from spacy_dtparse.features.linear.tagparts import TagParts
-from spacy_dtparse.model.linear.features import pack_pairs
-from spacy_dtparse.model.linear.tagger import TaggerModel
-from training.loglinear_tagger.corpus import LabelledSentence
-from training.loglinear_tagger.learners import list_features, make_data
+from spacy_dtparse.linear.features import pack_pairs
+from spacy_dtparse.spine_tagger.features import TagParts
+from spacy_dtparse.spine_tagger.model import TaggerModel
+from training.spine_tagger.corpus import LabelledSentence
+from training.spine_tagger.learners import list_features, make_data
 
 SENTENCES = [
     LabelledSentence(

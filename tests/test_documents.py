@@ -24,7 +24,7 @@ import spacy_dtparse
 from spacy_dtparse.cli import COMMANDS
 from spacy_dtparse.cli import build_parser as dtparse_parser
 from spacy_dtparse.cli import main as dtparse
-from spacy_dtparse.pipeline import component, corpus  # noqa: F401 (registers what is not installed)
+from spacy_dtparse.pipeline import factories as _factories  # noqa: F401 (registers what is not installed)
 from spacy_dtparse.pipeline.attributes import trees
 from spacy_dtparse.viz import svg_tree
 from training.cli import build_parser as training_parser

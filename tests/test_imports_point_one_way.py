@@ -17,51 +17,50 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "spacy_dtparse"
 BASE = {"checks", "errors", "dtypes", "symbols", "text", "memory", "stored_names"}
+SHARED = {"base", "jit", "trees", "scoring", "model_io", "nn", "linear", "core"}
+"""The subpackages that all parsers and taggers may use."""
+COMPONENTS = ("recurrent_tagger", "span_parser", "dtparse", "pcfgla", "bpm_parser", "spine_tagger")
+"""A folder per component. Its modules `component` and `scorer` are for spaCy, the others do not import spaCy."""
+REMOVABLE = {"pcfgla", "bpm_parser", "spine_tagger"}
+"""Components that no other subpackage imports: without their folders, the others work."""
+DOCS = SHARED | {"viz", "query", "models", "pipeline"} | (set(COMPONENTS) - REMOVABLE)
 ALLOWED: dict[str, set[str]] = {
     "base": set(),
-    "trees": {"base"},
+    "jit": {"base"},
+    "trees": {"base", "jit"},
     "scoring": {"base", "trees"},
-    "kernels": {"base"},
-    "features": {"base", "trees", "kernels"},
-    "model": {"base", "trees", "kernels", "features"},
-    "parsers": {"base", "trees", "scoring", "kernels", "features", "model"},
+    "model_io": {"base"},
+    "nn": {"base", "jit", "model_io"},
+    "linear": {"base", "jit", "model_io"},
+    "core": {"base", "jit", "trees", "scoring", "model_io"},
     "viz": {"base", "trees"},
     "query": {"base", "trees"},
     "models": {"base"},
-    "pipeline": {"base", "trees", "scoring", "kernels", "features", "model", "models", "parsers", "viz", "query"},
-    "web": {
-        "base", "trees", "scoring", "kernels", "features", "model", "models", "parsers", "viz", "query", "pipeline",
-    },
-    "cli": {
-        # package: load() and __version__
-        "base", "trees", "scoring", "kernels", "features", "model", "models", "parsers", "viz", "query", "pipeline",
-        "web", "package",
-    },
-    # __init__ exports load() and, at first use, the functions of pipeline.attributes; __main__ is the
-    # command line
+    "pipeline": SHARED | {"viz", "query", "models"},
+    **dict.fromkeys(COMPONENTS, SHARED | {"models", "pipeline"}),
+    "web": DOCS,
+    "cli": DOCS | {"web", "package"},  # package: load() and __version__
+    # __init__ exports load() and, at first use, the functions of pipeline.attributes; __main__ is the command line
     "package": {"base", "models", "pipeline", "web", "cli"},
-}  # fmt: skip
-TRAINERS = {"dtree", "span", "pcfg", "dependency", "pos_tagger", "loglinear_tagger", "teacher", "clusters"}
-COMPOSITES = {"self_train", "supertag_adaptation"}
+}
+TRAINERS = {*COMPONENTS, "teacher", "clusters"}
+COMPOSITES = {"self_training", "supertag_adaptation"}
 TRAINING: dict[str, set[str]] = {
     "runs": set(),
     "data": {"runs"},
-    "recurrent": set(),
+    "nn": set(),
     **{subpackage: {"runs", "data"} for subpackage in TRAINERS},
-    **{subpackage: {"runs", "data", "recurrent"} for subpackage in ("span", "pos_tagger")},
-    "self_train": {"runs", "data"} | TRAINERS,
-    "supertag_adaptation": {"runs", "data", "self_train"} | TRAINERS,
-    "studies": {"runs", "data", "recurrent"} | TRAINERS | COMPOSITES,
-    "cli": {"runs", "data", "recurrent", "studies"} | TRAINERS | COMPOSITES,
+    **{subpackage: {"runs", "data", "nn"} for subpackage in ("span_parser", "recurrent_tagger")},
+    "self_training": {"runs", "data"} | TRAINERS,
+    "supertag_adaptation": {"runs", "data", "self_training"} | TRAINERS,
+    "studies": {"runs", "data", "nn"} | TRAINERS | COMPOSITES,
+    "cli": {"runs", "data", "nn", "studies"} | TRAINERS | COMPOSITES,
     "__main__": {"cli"},
 }
 """Subpackage of training/ -> other subpackages of training/ that it may import. All may import the package."""
-EXCEPTIONS = {
-    "trees/heads_compiled.py": {"kernels"},
-}
-"""File -> subpackages that it may import in addition to those of its own. Head rules are data of `trees` that a kernel
-applies."""
-NUMBA = {"kernels/jit.py", "kernels/cache_state.py", "kernels/vectors.py"}
+EXCEPTIONS = {"pipeline/explain_constituent.py": {"dtparse"}, "trees/tree.py": {"viz"}}
+"""File -> subpackages that it may import in addition to those of its own. A Tree draws itself in a notebook."""
+NUMBA = {"jit/decorator.py", "jit/cache_state.py", "nn/kernels/vectors.py"}
 """Files that import numba: the decorator of all kernels, the check whether its cache is filled, and code that kernels
 cannot express."""
 NUMBA_VERSION_ONLY = {"cli/info.py"}
@@ -107,8 +106,12 @@ def imported_modules(path: Path, root: Path = ROOT) -> set[str]:
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_subpackages_import_only_what_is_below(path):
+def test_subpackages_import_only_what_is_below():
+    for path in FILES:
+        check_imports(path)
+
+
+def check_imports(path):
     name = str(path.relative_to(PACKAGE).as_posix())
     subpackage = subpackage_of(".".join(path.relative_to(ROOT).with_suffix("").parts))
     assert subpackage in ALLOWED, f"{name} is in a subpackage that docs/design.md does not describe"
@@ -121,15 +124,22 @@ def test_subpackages_import_only_what_is_below(path):
                 f"{name} ({subpackage}) imports {module}; allowed are {sorted(allowed)}"
             )
         if top == "numba":
-            assert name in NUMBA | NUMBA_VERSION_ONLY, f"{name} imports numba; use kernels.jit.kernel"
-        if top == "spacy" and subpackage not in ("pipeline", "web", "cli", "package"):
+            assert name in NUMBA | NUMBA_VERSION_ONLY, f"{name} imports numba; use jit.decorator.kernel"
+        for_spacy = subpackage in COMPONENTS and path.stem in ("component", "scorer")
+        if "pipeline" in module.split(".")[1:2]:
+            assert for_spacy or subpackage not in COMPONENTS, f"{name} imports {module}"
+        if top == "spacy" and not for_spacy and subpackage not in ("pipeline", "web", "cli", "package"):
             raise AssertionError(f"{name} ({subpackage}) imports spaCy")
 
 
-@pytest.mark.parametrize(
-    "path", sorted((ROOT / "training").rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT))
-)
-def test_trainers_do_not_import_one_another(path):
+def test_trainers_do_not_import_one_another():
+    paths = sorted((ROOT / "training").rglob("*.py"))
+    assert len(paths) > 50
+    for path in paths:
+        check_imports_of_trainer(path)
+
+
+def check_imports_of_trainer(path):
     subpackage = path.relative_to(ROOT / "training").with_suffix("").parts[0]
     if subpackage == "__init__":
         return
@@ -142,53 +152,42 @@ def test_trainers_do_not_import_one_another(path):
             assert rest[0] in allowed, f"{path} imports {module}; allowed are {allowed}"
 
 
-TASK_FOLDERS = {"trees", "span", "pcfg", "linear"}
-"""Folders of kernels, features and model: none imports another one, and code that they share imports none of them."""
+def is_kernel_file(path: Path) -> bool:
+    """Whether a file of the package is among those that `jit.decorator.kernel_sources` names as kernels."""
+    return path.stem == "kernels" or path.parent.name == "kernels"
 
 
-def task_folder_of(module: str) -> str | None:
-    """The task folder of a module of kernels, features or model; None for shared code and for other modules."""
-    parts = module.split(".")
-    if len(parts) < 3 or parts[1] not in ("kernels", "features", "model"):
-        return None
-    return parts[2] if parts[2] in TASK_FOLDERS else None
+def test_kernels_depend_on_kernel_sources_only():
+    """A change of anything that compiled code depends on invalidates the cache of compiled kernels."""
+    from spacy_dtparse.jit.decorator import kernel_sources
 
-
-def test_task_folders_do_not_import_one_another():
-    seen = set()
+    sources = set(kernel_sources())
+    names = {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in sources}
+    assert len(names) > 30
     for path in FILES:
-        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        if name.split(".")[1] not in ("kernels", "features", "model"):
+        imported = imported_modules(path)
+        if "kernel" not in path.read_text(encoding="utf8") or path.parent.name == "jit":
             continue
-        folder = task_folder_of(name)
-        seen.add(folder)
-        for module in imported_modules(path):
-            assert task_folder_of(module) in (None, folder), f"{name} imports {module}"
-    assert seen == TASK_FOLDERS | {None}
-
-
-def test_sibling_parsers_do_not_import_one_another():
-    siblings = {path.name for path in (PACKAGE / "parsers").iterdir() if (path / "__init__.py").is_file()}
-    assert "dtree" in siblings
-    for path in FILES:
-        parts = path.relative_to(PACKAGE).parts
-        if parts[0] != "parsers" or len(parts) < 3:
-            continue
-        for module in imported_modules(path):
-            inner = module.split(".")
-            if inner[:2] == ["spacy_dtparse", "parsers"] and len(inner) > 2 and inner[2] in siblings:
-                assert inner[2] == parts[1], f"{'/'.join(parts)} imports {module}"
+        defines = any(module.startswith("spacy_dtparse.jit.decorator.") for module in imported)
+        compiled = defines and re.search(r"^@(\w+_)?kernel\b", path.read_text(encoding="utf8"), re.MULTILINE)
+        assert not compiled or path in sources, f"{path}: kernels belong into a file kernels.py or a folder kernels/"
+        if is_kernel_file(path):
+            for module in imported:
+                own = module.startswith("spacy_dtparse.") and not module.startswith("spacy_dtparse.stored_names")
+                assert not own or names & {module, module.rpartition(".")[0]}, f"{path} imports {module}"
 
 
 def test_the_design_document_says_the_same():
     text = (ROOT / "docs" / "design.md").read_text(encoding="utf8")
-    documented = dict(re.findall(r"^\| `([a-z]+)/` \|[^|]*\| ([^|]*) \|$", text, re.MULTILINE))
+    documented = dict(re.findall(r"^\| `([a-z_]+)/` \|[^|]*\| ([^|]*) \|$", text, re.MULTILINE))
     order = list(documented)
     assert set(order) == set(ALLOWED) - {"base", "package"} | {"training"}
     for subpackage in set(order) - {"training"}:
-        listed = set(re.findall(r"[a-z]+", documented[subpackage]))
-        if listed == {"all", "above"}:
-            listed = {"base", *order[: order.index(subpackage)]}
+        listed = set(re.findall(r"[a-z_]+", documented[subpackage]))
+        if {"all", "above"} <= listed:
+            without = set(COMPONENTS) if listed == {*"all above without components".split()} else set()
+            without |= REMOVABLE if "last" in listed else set()
+            listed = {"base", *order[: order.index(subpackage)]} - without
         assert ALLOWED[subpackage] - {"package"} <= listed, (
             f"{subpackage} may import more in this test than in docs/design.md"
         )
@@ -209,27 +208,27 @@ def test_imports_are_found(tmp_path):
     path = tmp_path / "spacy_dtparse" / "trees" / "bad.py"
     path.parent.mkdir(parents=True)
     path.write_text(
-        "from typing import TYPE_CHECKING\nfrom ..model import rules\nfrom . import heads\n"
-        "if TYPE_CHECKING:\n    import spacy\ndef f():\n    from training.dtree.fit import Fit\n    import numba\n"
+        "from typing import TYPE_CHECKING\nfrom ..model_io import rules\nfrom . import heads\n"
+        "if TYPE_CHECKING:\n    import spacy\ndef f():\n    from training.dtparse.fit import Fit\n    import numba\n"
     )
     assert imported_modules(path, tmp_path) == {
         "typing.TYPE_CHECKING",
-        "spacy_dtparse.model.rules",
+        "spacy_dtparse.model_io.rules",
         "spacy_dtparse.trees.heads",
-        "training.dtree.fit.Fit",
+        "training.dtparse.fit.Fit",
         "numba",
     }
 
 
 @pytest.mark.parametrize(
     "statement",
-    ["import spacy_dtparse", "import spacy; spacy.blank('en')", "import spacy_dtparse.pipeline.component"],
+    ["import spacy_dtparse", "import spacy; spacy.blank('en')", "import spacy_dtparse.pipeline.factories"],
 )
 def test_a_light_import(statement):
     """spaCy imports every plugin of the environment at every start: no numba, no kernels, no trainers."""
     code = (
         f"{statement}\nimport sys\n"
-        "kinds = ('spacy_dtparse.kernels', 'training')\n"
+        "kinds = ('spacy_dtparse.jit', 'training')\n"
         "heavy = [m for m in sys.modules if m == 'numba' or m.startswith(kinds)]\n"
         "print(heavy)"
     )

@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> None:
             f"this parser is of kind {parser.name!r}, which has no rules to show; boosted trees have (en_dtparse, "
             "en_trees)"
         )
-    from ..model.trees.card import label_card
+    from ..dtparse.model.card import label_card
 
     labels = [options.label] if options.label is not None else parser.model.names
     cards = [label_card(parser.model, label, options.max_rules) for label in labels]

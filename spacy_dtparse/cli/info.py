@@ -6,9 +6,9 @@ import platform
 from typing import Any
 
 from .. import __version__
+from ..core import read_model
+from ..core.registry import CONSTITUENTS, KINDS, TAGS, parser_from_bytes
 from ..models import find_model
-from ..parsers import read_model
-from ..parsers.kinds import CONSTITUENTS, KINDS, TAGS, parser_from_bytes
 from .pipelines import (
     add_pipeline_arguments,
     dependency_component,
@@ -74,7 +74,7 @@ def collect(
     import numba
     import spacy
 
-    from ..kernels.jit import KERNEL_ROOT, _cache_folder
+    from ..jit.decorator import KERNEL_ROOT, _cache_folder
 
     info: dict[str, dict[str, Any]] = {
         "software": {

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc, Span
 
-    from ..pipeline.component import ConstituentPipe
+    from ..pipeline.constituent_pipe import ConstituentPipe
 
 FORMATS = ("brackets", "pretty", "json", "conllu")
 
@@ -178,7 +178,7 @@ def format_doc(
 ) -> Iterator[str]:
     """Yield one string per sentence that has a word, in one of FORMATS; with `k` one for each of its k best trees.
     `origin`, `ids`: for JSON and CoNLL-U."""
-    from ..pipeline.component import ParserInput
+    from ..pipeline.constituent_pipe import ParserInput
     from ..pipeline.k_best import best_trees
     from ..pipeline.sentences import visible_tokens
 

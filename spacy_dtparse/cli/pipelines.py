@@ -12,17 +12,17 @@ from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from ..core.registry import CONSTITUENT_FACTORIES, CONSTITUENTS, KINDS
+from ..core.settings import DEADLINE
 from ..errors import DtparseError, ModelFormatError, TrainingDataError
 from ..models import DEFAULT, HERE, PARSERS, PIPELINE, embedded_model, find_model
-from ..parsers.kinds import CONSTITUENT_FACTORIES, CONSTITUENTS, KINDS
-from ..parsers.settings import DEADLINE
 
 if TYPE_CHECKING:
     from spacy.language import Language
 
-    from ..parsers.base import ConstituentParser
-    from ..pipeline.component import ConstituentPipe
-    from ..pipeline.dependencies import BpmParser
+    from ..bpm_parser.component import BpmParser
+    from ..core.parser import ConstituentParser
+    from ..pipeline.constituent_pipe import ConstituentPipe
 
 Item = TypeVar("Item")
 
@@ -132,7 +132,7 @@ def _load_pipeline(pipeline: str | None, model: str | None, budget: int | None, 
         )
     announce_compilation(kind)  # first: other processes compile while this one imports spaCy
 
-    from ..pipeline import component  # noqa: F401 (registers the factories)
+    from ..pipeline import factories  # noqa: F401 (registers the factories)
 
     if model is not None:
         path = find_model(model)
@@ -270,7 +270,7 @@ def sentence_pipes(nlp: Language, *, only_parser: bool) -> list[str]:
 
 def model_kind(pipeline: str | None, model: str | None) -> str | None:
     """The kind of the model that will parse, from its header; None if it is not known before loading."""
-    from ..model.container import container_kind
+    from ..model_io.container import container_kind
 
     try:
         source = model or pipeline
@@ -287,8 +287,8 @@ def model_kind(pipeline: str | None, model: str | None) -> str | None:
 def announce_compilation(kind: str | None = None) -> None:
     """Start compiling the kernels for models of this kind; if they compile at the first parse instead, say so on
     standard error."""
-    from ..kernels.cache_state import are_kernels_compiled
-    from ..model.kernel_warmup import NEEDS, start_compiling
+    from ..jit.cache_state import are_kernels_compiled
+    from ..jit.warmup import NEEDS, start_compiling
 
     if kind in NEEDS:
         start_compiling(kind, "recurrent")

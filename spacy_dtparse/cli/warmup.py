@@ -26,8 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Compile, and print the time and the kernels' folder."""
-    from ..kernels.cache_state import cache_folder, is_jit_disabled
-    from ..model.kernel_warmup import NEEDS, start_compiling, wait_until_compiled
+    from ..jit.cache_state import cache_folder, is_jit_disabled
+    from ..jit.warmup import NEEDS, start_compiling, wait_until_compiled
     from .pipelines import load_language
 
     if is_jit_disabled():

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from spacy.tokens import Doc, Span, Token
 
+from ..core.parser import UNKNOWN_TAG
 from ..errors import NonConstituentError, NotParsedError, TreeError
-from ..parsers.base import UNKNOWN_TAG
 from ..text import escape_token
 from ..trees.tree import Tree
 from .constituents import Constituents, chain_level, group_key, make_span, read_constituents, tree_of
@@ -189,7 +189,7 @@ def _read_score(span: Span, name_in_attrs: str) -> float | None:
 def sentence_infos(doc: Doc, key: str | None = None) -> list[dict[str, Any]]:
     """How each sentence was parsed, a dict for each; [] if Doc.from_docs or JSON dropped this information.
 
-    `start`, `end`: tokens of the Doc. `status`: one of `parsers.STATUSES`, or "gold" if the tree was given. `cost`,
+    `start`, `end`: tokens of the Doc. `status`: one of `core.parser.STATUSES`, or "gold" if the tree was given. `cost`,
     `n_states`, `n_scored`, `greedy_optimal`, `n_searches`, `ambiguity`: as in `ParseResult`; absent for a sentence
     without words or with a given tree. `deadline_exceeded`: True if the deadline was exceeded, else absent.
     """

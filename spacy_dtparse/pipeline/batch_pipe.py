@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Optional
 from spacy.tokens import Doc
 
 from ..checks import Setting, integer, optional
-from ..parsers import settings
+from ..core import settings
 from .batches import batches, in_threads
 from .model_pipe import ModelPipe
 
@@ -31,7 +31,7 @@ class BatchPipe(ModelPipe, ABC):
 
     `threads`: number of threads that parse in `nlp.pipe`, in addition to the thread of the other components; the result
     is the same. Docs are read and written in the calling thread only. `deadline`: maximum number of seconds for parsing
-    a sentence; a sentence that could take longer is parsed in less time (see `parsers.deadline`), and the record of its
+    a sentence; a sentence that could take longer is parsed in less time (see `core.deadline`), and the record of its
     parse says so. None: no limit.
     """
 

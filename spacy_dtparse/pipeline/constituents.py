@@ -15,8 +15,8 @@ import numpy as np
 from spacy.strings import get_string_id
 from spacy.tokens import Doc, Span, SpanGroup
 
+from ..core.parser import ParseResult
 from ..errors import NonConstituentError, NotParsedError, TreeError
-from ..parsers.base import ParseResult
 from ..symbols import IdMap
 from ..trees.tree import TOP, Tree
 

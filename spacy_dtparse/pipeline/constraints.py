@@ -9,8 +9,8 @@ from typing import Any
 
 from spacy.tokens import Doc
 
+from ..core.constraints import ConstrainedParser, Constraint, Constraints, read_label
 from ..errors import ConfigError, ConstraintError
-from ..parsers.constraints import ConstrainedParser, Constraint, Constraints, read_label
 from .sentences import SentenceInput
 
 CONSTRAINTS_KEY = "constraints"

@@ -9,8 +9,8 @@ from typing import Any
 
 from spacy.tokens import Doc, Span, Token
 
+from ..core.parser import UNKNOWN_TAG
 from ..errors import DtparseError, NonConstituentError, TreeError
-from ..parsers.base import UNKNOWN_TAG
 from ..text import escape_token
 from ..trees.bracket_writer import write_tree
 from ..trees.brackets import parse_tree

@@ -8,11 +8,11 @@ import spacy
 from spacy.language import Language
 from spacy.util import Config, dict_to_dot, load_config, load_meta, load_model_from_config
 
+from ..core.registry import KINDS
 from ..errors import DtparseError, ModelFormatError
-from ..model.kernel_warmup import start_compiling
+from ..jit.warmup import start_compiling
 from ..models import DEFAULT, PARSERS, PIPELINE, embedded_model, embedded_pipeline
-from ..parsers.kinds import KINDS
-from . import component  # noqa: F401 (registers the factories where the package is not installed)
+from . import factories  # noqa: F401 (registers the factories where the package is not installed)
 
 
 def load_embedded(name: str | None = None, **overrides: Any) -> Language:

@@ -9,11 +9,11 @@ from typing import Any
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 
+from ..core.parser import ParseResult
 from ..errors import DtparseError, NonConstituentError, OtherPipelineError
-from ..parsers.base import ParseResult
 from ..trees.tree import TOP
 from .attributes import locate
-from .component import ConstituentPipe
+from .constituent_pipe import ConstituentPipe
 from .constituents import Constituents, group_key, read_constituents
 from .explanation import Alternative, Explanation
 from .sentences import SentenceInput, is_blank
@@ -142,7 +142,7 @@ class _Sentence:
         others = self._alternatives(k)
         score = self.result.scores[k]
         if self.parser.name == "dtree":
-            from ..model.trees.reasons import reasons  # numba
+            from ..dtparse.model.reasons import reasons  # numba
 
             if self._reasons is None:
                 self._reasons = reasons(

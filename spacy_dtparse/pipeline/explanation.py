@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from ..stored_names import stored_as, to_stored
 
 if TYPE_CHECKING:
-    from ..model.trees.explain import Rule
-    from ..model.trees.reasons import Fact, Group, Reasons
+    from ..dtparse.model.explain import Rule
+    from ..dtparse.model.reasons import Fact, Group, Reasons
 
 MAX_LINES = 10
 """Maximum number of lines of an explanation, unless all are requested."""
@@ -31,7 +33,7 @@ class Alternative:
     relation: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """Why a constituent is in the tree.
 
@@ -101,8 +103,30 @@ class Explanation:
         n = len(self.rules) if all else rules or 0
         return "\n".join([*lines, *(f"  {rule}" for rule in self.rules[:n])])
 
+    def __repr__(self) -> str:
+        return f"<Explanation: {self._title()}>"
+
     def __str__(self) -> str:
         return self.to_text()
+
+    def _repr_html_(self) -> str:
+        """The explanation as tables: other labels and brackets, and the groups of facts."""
+        parts = [f"<p><b>{escape(self._title())}</b><br/>{escape(self.decided)}</p>"]
+        if self.alternatives:
+            rows = [
+                (other.label, other.text, other.relation, _format_probability(other.probability))
+                for other in self.alternatives
+            ]
+            parts.append(_html_table(("instead", "words", "relation", "probability"), rows))
+        if self.reasons is not None:
+            over = "" if self.runner_up is None else f"over {self.runner_up}"
+            groups = [
+                (group.name, f"{group.value:+.2f}", f"{group.over:+.2f}" if over else "", self._strongest_facts(group))
+                for group in self.groups
+            ]
+            parts.append(_html_table(("reason", "score", over, "strongest facts"), groups))
+            parts.append(f"<p>{self._rule_count()}</p>")
+        return f'<div class="tex2jax_ignore">{"".join(parts)}</div>'  # dollar signs in it begin no formulas
 
     def to_dict(self, rules: int = 0) -> dict[str, Any]:
         """Return plain data; `rules`: number of rules to include, the largest first."""
@@ -150,15 +174,26 @@ class Explanation:
             lines += [f"    {fact.value:+.4f} ({fact.over:+.4f}) {fact.words}" for fact in group.facts]
         return [*lines, f"  {self._rule_count()}:"]
 
+    def _strongest_facts(self, group: Group, max_facts: int = 2) -> str:
+        """The facts with the largest contributions in the direction of their group."""
+        same = [f for f in group.facts if f.value * group.value > 0 and abs(f.value) >= _MIN_CONTRIBUTION]
+        return "; ".join(f"{f.words} {f.value:+.2f}" for f in sorted(same, key=lambda f: -abs(f.value))[:max_facts])
+
     def _rule_count(self) -> str:
         n = self.reasons.n_rules if self.reasons is not None else 0
         return f"{n} rule{'s' if n != 1 else ''} fired"
 
     def _format_group(self, group: Group, max_facts: int) -> str:
         over = f" ({group.over:+.2f} over {self.runner_up})" if self.runner_up is not None else ""
-        same = [f for f in group.facts if f.value * group.value > 0 and abs(f.value) >= _MIN_CONTRIBUTION]
-        facts = "; ".join(f"{f.words} {f.value:+.2f}" for f in sorted(same, key=lambda f: -abs(f.value))[:max_facts])
+        facts = self._strongest_facts(group, max_facts)
         return f"  {group.value:+.2f}{over} {group.name}{': ' if facts else ''}{facts}"
+
+
+def _html_table(names: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
+    cells = [[f'<td style="text-align:left">{escape(cell)}</td>' for cell in row] for row in rows]
+    body = "".join(f"<tr>{''.join(row)}</tr>" for row in cells)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _format_alternative(other: Alternative) -> str:

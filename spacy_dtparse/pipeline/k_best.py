@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, SupportsIndex, overload
 
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 
+from ..core.calibration import ResultCalibrator
+from ..core.kbest import check_k
+from ..core.parser import KBestParser, ParseResult
 from ..errors import DtparseError
-from ..parsers.base import KBestParser, ParseResult
-from ..parsers.calibration import ResultCalibrator
-from ..parsers.kbest import check_k
 from ..trees.bracket_writer import write_tree
 from ..trees.tree import TOP, Tree
-from .component import ConstituentPipe
+from .constituent_pipe import ConstituentPipe
 from .sentences import SentenceInput
 
+_MAX_COLUMNS = 100
+"""Maximum width of a line of a table; longer trees are shortened. `str()` does not shorten them."""
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class RankedTree:
     """One of the best trees of a sentence.
 
@@ -71,14 +75,73 @@ class RankedTree:
         positions = self.positions
         return tuple((label, positions[start], positions[end - 1] + 1) for start, end, label in spans[skip_top:])
 
+    def __repr__(self) -> str:
+        probability = "" if self.probability is None else f", probability {self.probability:.2f}"
+        title = f"RankedTree {self.rank}: margin {self.margin:.3f}{probability}"
+        return f"<{title}, {_shorten(self.brackets, _MAX_COLUMNS - len(title) - 4)}>"
+
+    def _repr_html_(self) -> str:
+        return RankedTrees([self])._repr_html_()
+
     def __str__(self) -> str:
         values = f"{self.margin:.3f}" if self.probability is None else f"{self.probability:.2f}, {self.margin:.3f}"
         return f"{self.rank}. ({values}) {self.brackets}"
 
 
-def k_best(nlp: Language | ConstituentPipe, sentence: str | Doc | Span, k: int = 10) -> list[RankedTree]:
+class RankedTrees(list[RankedTree]):
+    """A list of the best trees of a sentence, best first. It prints as a table of ranks, margins, probabilities and
+    trees; in a notebook the table has pictures. `repr` shortens long trees, `str` does not."""
+
+    @overload
+    def __getitem__(self, index: SupportsIndex, /) -> RankedTree: ...
+
+    @overload
+    def __getitem__(self, index: slice, /) -> RankedTrees: ...
+
+    def __getitem__(self, index: SupportsIndex | slice, /) -> RankedTree | RankedTrees:
+        found: Any = super().__getitem__(index)
+        return RankedTrees(found) if isinstance(index, slice) else found
+
+    def __repr__(self) -> str:
+        return self._table(_MAX_COLUMNS) if self else "RankedTrees([])"
+
+    def __str__(self) -> str:
+        return self._table() if self else ""
+
+    def _table(self, columns: int | None = None) -> str:
+        rows = [("rank", "margin", "probability")]
+        rows += [(str(one.rank), f"{one.margin:.3f}", _format_probability(one.probability)) for one in self]
+        lines = ["  ".join(cell.rjust(len(name)) for name, cell in zip(rows[0], row, strict=True)) for row in rows]
+        trees = ["tree", *(one.brackets for one in self)]
+        width = None if columns is None else columns - len(lines[0]) - 2
+        return "\n".join(
+            f"{line}  {tree if width is None else _shorten(tree, width)}"
+            for line, tree in zip(lines, trees, strict=True)
+        )
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{one.rank}</td><td>{one.margin:.3f}</td><td>{_format_probability(one.probability)}</td>"
+            f'<td style="text-align:left">{one.tree._repr_svg_()}</td></tr>'
+            for one in self
+        )
+        head = "<tr><th>rank</th><th>margin</th><th>probability</th><th>tree</th></tr>"
+        # not to be read as formulas, as by displaCy
+        return f'<table class="tex2jax_ignore"><thead>{head}</thead><tbody>{rows}</tbody></table>'
+
+
+def _format_probability(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"
+
+
+def _shorten(text: str, max_length: int) -> str:
+    return text if len(text) <= max_length else text[: max_length - 1] + "…"
+
+
+def k_best(nlp: Language | ConstituentPipe, sentence: str | Doc | Span, k: int = 10) -> RankedTrees:
     """The k best trees of a sentence, best first, by the constituent parser of a pipeline; fewer if it finds no more.
-    The first is the pipeline's own tree, unless supertags prune its search.
+    The first is the pipeline's own tree, unless supertags prune its search. The result is a list that prints as a
+    table.
 
     `sentence`: a text or a Doc of one sentence, or a Span, which stands for the sentence that it begins in. A Doc must
     have the annotation that the parser needs: boundaries and, for most, tags.
@@ -105,21 +168,21 @@ def k_best(nlp: Language | ConstituentPipe, sentence: str | Doc | Span, k: int =
     return _rank_trees(pipe, sentences[0], k)
 
 
-def best_trees(pipe: ConstituentPipe, doc: Doc, k: int) -> Iterator[tuple[SentenceInput, list[RankedTree]]]:
+def best_trees(pipe: ConstituentPipe, doc: Doc, k: int) -> Iterator[tuple[SentenceInput, RankedTrees]]:
     """`k_best` of each sentence of a Doc that has a word."""
     for sentence_input in pipe.read_doc(doc).sentences:
         if sentence_input.words:
             yield sentence_input, _rank_trees(pipe, sentence_input, k)
 
 
-def _rank_trees(pipe: ConstituentPipe, sentence_input: SentenceInput, k: int) -> list[RankedTree]:
+def _rank_trees(pipe: ConstituentPipe, sentence_input: SentenceInput, k: int) -> RankedTrees:
     parser = pipe.configured_parser
     if not isinstance(parser, KBestParser):
         raise DtparseError(f"a parser of kind {parser.name!r} gives only its best tree; use one that lists trees")
     found = parser.parse_k_best(sentence_input.words, sentence_input.tags, k)
     if getattr(parser, "calibration", None) is not None:
         found = ResultCalibrator(parser).with_tree_probabilities(sentence_input.words, sentence_input.tags, found)
-    return [RankedTree(rank, one, sentence_input.positions) for rank, one in enumerate(found, 1)]
+    return RankedTrees(RankedTree(rank, one, sentence_input.positions) for rank, one in enumerate(found, 1))
 
 
 def _choose_component(nlp: Language | ConstituentPipe, doc: Doc) -> ConstituentPipe:

@@ -11,8 +11,8 @@ from spacy.attrs import IDS, TAG
 from spacy.tokens import Doc, Span
 from spacy.vocab import Vocab
 
+from ..core.parser import UNKNOWN_TAG
 from ..errors import ConfigError, PatternError
-from ..parsers.base import UNKNOWN_TAG
 from ..query import Forest, Matching, Node, Pattern, compile_pattern
 from ..query.forest import Nodes
 from ..trees.heads import HeadRules

@@ -26,10 +26,10 @@ from spacy.pipeline.pipe import Pipe
 from spacy.tokens import Doc
 
 from ..checks import RENAMED_SETTINGS, Setting, renamed_setting
+from ..core.registry import KINDS
 from ..errors import ConfigError, ModelFormatError
 from ..memory import return_memory
 from ..models import HERE, MODEL_FILE, PARSERS, embedded_model, find_model
-from ..parsers.kinds import KINDS
 from .sentences import SentenceInput, has_boundaries, read_sentences
 from .tag_sets import TagSetCheck
 
@@ -205,7 +205,7 @@ class ModelPipe(Pipe):
 
     def _load(self, source: Path | bytes) -> None:
         try:
-            parser = getattr(import_module("..parsers", __package__), self.LOADER)(source)
+            parser = getattr(import_module("..core", __package__), self.LOADER)(source)
             if isinstance(source, Path) and HERE in source.parents and hasattr(parser, "mmap_model"):
                 parser.mmap_model(source)
             self.set_parser(parser)

@@ -12,8 +12,8 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import registry
 
+from ..core.parser import UNKNOWN_TAG
 from ..errors import DtparseError
-from ..parsers.base import UNKNOWN_TAG
 from ..trees.tree import TOP, Tree
 from .constituents import DEFAULT_KEY, group_key, read_constituents
 from .sentences import sentence_bounds

@@ -7,8 +7,8 @@ import numpy as np
 from spacy.attrs import ORTH, SENT_START, TAG
 from spacy.tokens import Doc, Token
 
+from ..core.parser import UNKNOWN_TAG
 from ..errors import MissingAnnotationError
-from ..parsers.base import UNKNOWN_TAG
 from ..symbols import Memo
 
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from ..parsers.base import UNKNOWN_TAG
+from ..core.parser import UNKNOWN_TAG
 from .sentences import SentenceInput
 
 _MIN_WORDS = 20

@@ -40,6 +40,9 @@ class Node(NamedTuple):
     end: int
     label: str
 
+    def __repr__(self) -> str:
+        return f"<Node {self.label!r}: {self.kind}, tokens {self.start} to {self.end} of tree {self.tree}>"
+
 
 class Forest:
     """The n nodes of `trees` in pre-order, in columns of n int32.

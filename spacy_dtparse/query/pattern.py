@@ -26,6 +26,11 @@ class Match(NamedTuple):
     node: Node
     names: dict[str, Node]
 
+    def __repr__(self) -> str:
+        nodes = {"": self.node, **self.names}
+        shown = (f"{name}{'=' if name else ''}{node.label}[{node.start}:{node.end}]" for name, node in nodes.items())
+        return f"<Match in tree {self.node.tree}: {', '.join(shown)}>"
+
 
 class Pattern:
     """A compiled pattern. `source`: the pattern as given; `names`: the names of its nodes, in order."""

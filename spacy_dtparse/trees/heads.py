@@ -24,7 +24,7 @@ _SETS = ("conjunctions", "no_coordination", "punctuation")
 _FIELDS = ("rules", "default", "candidate", *_SETS)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class HeadRules:
     """A table of head rules; `head_tables` defines the scans.
 
@@ -59,6 +59,11 @@ class HeadRules:
 
     def __hash__(self) -> int:
         return hash(json.dumps(self.to_dict(), sort_keys=True))
+
+    def __repr__(self) -> str:
+        labels = sorted(self.rules)
+        shown = ", ".join(labels[:5]) + (" …" if len(labels) > 5 else "")
+        return f"<HeadRules for {len(labels)} label{'s' if len(labels) != 1 else ''}{': ' if shown else ''}{shown}>"
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], base: HeadRules | None = None) -> HeadRules:

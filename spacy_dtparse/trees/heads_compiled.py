@@ -1,13 +1,13 @@
-"""Compile head rules to the arrays of `kernels.trees.heads`, and convert the trees of a text to dependencies."""
+"""Compile head rules to the arrays of `trees.kernels`, and convert the trees of a text to dependencies."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from ..dtypes import INDEX
-from ..kernels.trees.heads import EXCLUDED, FIRST, LAST, LEFT, NODE_COLUMNS, RIGHT, HeadTable, link_sentences
 from ..symbols import IdMap, Memo, SymbolTable
 from .heads import CANDIDATE, HeadRules, resort_is_right
+from .kernels import EXCLUDED, FIRST, LAST, LEFT, NODE_COLUMNS, RIGHT, HeadTable, link_sentences
 from .labels import base_label
 from .tree import TOP
 

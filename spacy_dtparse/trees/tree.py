@@ -128,6 +128,12 @@ class Tree:
 
         return write_tree(self)
 
+    def _repr_svg_(self) -> str | None:
+        """The drawing of the tree, for notebooks."""
+        from ..viz import draw  # the one import of a layer above, at run time only: what displays a tree is drawn there
+
+        return draw([self])._repr_svg_()
+
     @property
     def n_tokens(self) -> int:
         """Number of tokens."""

@@ -10,11 +10,11 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from ..checks import Setting, boolean, integer, one_of
+from ..core.calibration import ResultCalibrator
+from ..core.parser import KBestParser
 from ..errors import ConfigError, DtparseError
-from ..parsers.base import KBestParser
-from ..parsers.calibration import ResultCalibrator
 from ..pipeline.attributes import constituents, sentence_infos
-from ..pipeline.component import ConstituentPipe
+from ..pipeline.constituent_pipe import ConstituentPipe
 from ..pipeline.drawings import trees_with_probabilities
 from ..pipeline.explain_constituent import explain
 from ..text import check_text

@@ -12,12 +12,12 @@ from spacy.tokens import Doc
 import spacy_dtparse
 import spacy_dtparse.cli
 import training.cli
+from spacy_dtparse.bpm_parser.component import BpmParser
+from spacy_dtparse.core.parser import ParseResult
 from spacy_dtparse.models import PARSERS, embedded_model
-from spacy_dtparse.parsers.base import ParseResult
-from spacy_dtparse.pipeline.component import ConstituentPipe
-from spacy_dtparse.pipeline.dependencies import BpmParser
+from spacy_dtparse.pipeline.constituent_pipe import ConstituentPipe
 from spacy_dtparse.pipeline.explanation import Explanation
-from spacy_dtparse.pipeline.recurrent_tagger import RecurrentTaggerPipe
+from spacy_dtparse.recurrent_tagger.component import RecurrentTaggerPipe
 from spacy_dtparse.trees.bracket_writer import write_tree
 from spacy_dtparse.trees.spines import format_spine, spines
 from tests.teacher_shards import made_shard
@@ -133,7 +133,7 @@ def describe_parse(result: ParseResult) -> tuple[list[Any], list[Any]]:
 
 def rounded(probability: float | None) -> str:
     """Return the probability of a tree with nine digits. Its last bits depend on the order of a set, which differs
-    between processes (`parsers.calibration._expected`)."""
+    between processes (`core.calibration._expected`)."""
     return f"{probability:.9g}" if probability is not None else ""
 
 

@@ -8,30 +8,31 @@ from pathlib import Path
 
 import numpy as np
 
-from spacy_dtparse.features.span.wordparts import WordParts
-from spacy_dtparse.features.trees.lexicon import Lexicon
-from spacy_dtparse.features.trees.tables import get_templates
-from spacy_dtparse.features.trees.templates import compile_templates
-from spacy_dtparse.kernels.trees.atoms import AtomMap
-from spacy_dtparse.kernels.trees.features import PARTS_WIDTH
-from spacy_dtparse.kernels.trees.pruning import LEVELS
-from spacy_dtparse.model.pcfg.latent_part import Emissions, LatentPart
-from spacy_dtparse.model.pcfg.model import TAG, PcfgGrammar, PcfgModel
-from spacy_dtparse.model.span.model import SpanModel
-from spacy_dtparse.model.trees.model import DtreeModel, hash_table
-from spacy_dtparse.model.trees.window_filter import WindowFilter
-from spacy_dtparse.parsers.dependency import DependencyParser
-from spacy_dtparse.parsers.dtree import DtreeParser
-from spacy_dtparse.parsers.pcfg import PcfgParser
-from spacy_dtparse.parsers.span import SpanParser
-from spacy_dtparse.parsers.tagging import RecurrentTagger, SequenceTagger
+from spacy_dtparse.bpm_parser.parser import DependencyParser
+from spacy_dtparse.dtparse.features.lexicon import Lexicon
+from spacy_dtparse.dtparse.features.tables import get_templates
+from spacy_dtparse.dtparse.features.templates import compile_templates
+from spacy_dtparse.dtparse.kernels.atoms import AtomMap
+from spacy_dtparse.dtparse.kernels.features import PARTS_WIDTH
+from spacy_dtparse.dtparse.kernels.pruning import LEVELS
+from spacy_dtparse.dtparse.model.model import DtreeModel, hash_table
+from spacy_dtparse.dtparse.model.window_filter import WindowFilter
+from spacy_dtparse.dtparse.parser import DtreeParser
+from spacy_dtparse.pcfgla.model.latent_part import Emissions, LatentPart
+from spacy_dtparse.pcfgla.model.model import TAG, PcfgGrammar, PcfgModel
+from spacy_dtparse.pcfgla.parser import PcfgParser
+from spacy_dtparse.recurrent_tagger.tagger import RecurrentTagger
+from spacy_dtparse.span_parser.features import WordParts
+from spacy_dtparse.span_parser.model import SpanModel
+from spacy_dtparse.span_parser.parser import SpanParser
+from spacy_dtparse.spine_tagger.tagger import SequenceTagger
 from spacy_dtparse.trees.heads import COLLINS
 from spacy_dtparse.trees.tree import TOP
 from tests import dependency_models, recurrent_models, span_models, tagger_models
+from tests.jit.harness import hand_made
 from tests.reference.decision_trees import flatten, random_tree
-from tests.unit.kernels.harness import hand_made
 from training.data.corpus import read_treebank
-from training.pcfg import Markov, PcfgOptions, train_pcfg
+from training.pcfgla import Markov, PcfgOptions, train_pcfg
 
 SAMPLE = Path(__file__).resolve().parents[2] / "assets" / "sample" / "train.mrg"
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from srsly.msgpack._packer import Packer
 
-from spacy_dtparse.model.container import _LZMA, COMPRESSIONS, HEADER_SIZE, MAGIC, narrow
+from spacy_dtparse.model_io.container import _LZMA, COMPRESSIONS, HEADER_SIZE, MAGIC, narrow
 
 _FIELDS = struct.Struct("<HH24sQQ")
 

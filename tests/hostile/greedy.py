@@ -9,23 +9,23 @@ from itertools import pairwise
 
 import numpy as np
 
-from spacy_dtparse.features.trees.lexicon import Lexicon
-from spacy_dtparse.features.trees.templates import GROUPS, Position, Templates, compile_templates
-from spacy_dtparse.kernels.trees.atoms import AtomMap
-from spacy_dtparse.kernels.trees.features import PARTS_WIDTH
-from spacy_dtparse.model.container import container_from_bytes
-from spacy_dtparse.model.packing import pack
-from spacy_dtparse.model.pcfg.latent_part import Emissions, LatentPart
-from spacy_dtparse.model.pcfg.model import PHRASE, TAG, PcfgGrammar, PcfgModel
-from spacy_dtparse.model.span.model import PackedNetwork, SpanModel
-from spacy_dtparse.model.trees.model import DtreeModel, hash_table
-from spacy_dtparse.model.trees.window_filter import WindowFilter
-from spacy_dtparse.parsers.dependency import DependencyParser
-from spacy_dtparse.parsers.dtree import DtreeParser
-from spacy_dtparse.parsers.pcfg import PcfgParser
-from spacy_dtparse.parsers.span import SpanParser
-from spacy_dtparse.parsers.stored import StoredParser
-from spacy_dtparse.parsers.tagging import RecurrentTagger
+from spacy_dtparse.bpm_parser.parser import DependencyParser
+from spacy_dtparse.core.stored import StoredParser
+from spacy_dtparse.dtparse.features.lexicon import Lexicon
+from spacy_dtparse.dtparse.features.templates import GROUPS, Position, Templates, compile_templates
+from spacy_dtparse.dtparse.kernels.atoms import AtomMap
+from spacy_dtparse.dtparse.kernels.features import PARTS_WIDTH
+from spacy_dtparse.dtparse.model.model import DtreeModel, hash_table
+from spacy_dtparse.dtparse.model.window_filter import WindowFilter
+from spacy_dtparse.dtparse.parser import DtreeParser
+from spacy_dtparse.model_io.container import container_from_bytes
+from spacy_dtparse.nn.packing import pack
+from spacy_dtparse.pcfgla.model.latent_part import Emissions, LatentPart
+from spacy_dtparse.pcfgla.model.model import PHRASE, TAG, PcfgGrammar, PcfgModel
+from spacy_dtparse.pcfgla.parser import PcfgParser
+from spacy_dtparse.recurrent_tagger.tagger import RecurrentTagger
+from spacy_dtparse.span_parser.model import PackedNetwork, SpanModel
+from spacy_dtparse.span_parser.parser import SpanParser
 from spacy_dtparse.symbols import SymbolTable
 from spacy_dtparse.trees.heads import COLLINS
 from spacy_dtparse.trees.tree import TOP

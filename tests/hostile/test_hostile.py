@@ -8,9 +8,9 @@ from functools import partial
 
 import pytest
 
+from spacy_dtparse.core.registry import KINDS, parser_from_bytes
 from spacy_dtparse.errors import ModelFormatError
-from spacy_dtparse.model.container import container_kind
-from spacy_dtparse.parsers.kinds import KINDS, parser_from_bytes
+from spacy_dtparse.model_io.container import container_kind
 
 from .bases import bases
 from .greedy import REFUSED_AT_ONCE, greedy

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from spacy_dtparse.bpm_parser.features import TokenColumns
+from spacy_dtparse.core.registry import KINDS, parser_from_bytes
 from spacy_dtparse.errors import DtparseError, ModelFormatError
-from spacy_dtparse.features.linear.linkparts import TokenColumns
-from spacy_dtparse.model.container import container_from_bytes, container_kind
-from spacy_dtparse.parsers.kinds import KINDS, parser_from_bytes
+from spacy_dtparse.model_io.container import container_from_bytes, container_kind
 from spacy_dtparse.trees.brackets import parse_trees
 from spacy_dtparse.trees.tree import Tree
 

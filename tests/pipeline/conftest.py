@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
 import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
 
-import spacy_dtparse.parsers
-from spacy_dtparse.parsers.kinds import CONSTITUENT_FACTORIES
-from spacy_dtparse.pipeline.component import DtParse, PcfgLa, SpanParse
+import spacy_dtparse.core
+from spacy_dtparse.core.registry import CONSTITUENT_FACTORIES
 
 from ..documents import ROOT
 from .rule_parser import MAGIC, RuleParser
@@ -29,16 +30,16 @@ def list_tagger(doc: Doc) -> Doc:
 
 
 def load_rule_or_real(source):
-    data = source if isinstance(source, bytes) else spacy_dtparse.parsers.read_model(source)
+    data = source if isinstance(source, bytes) else spacy_dtparse.core.read_model(source)
     return RuleParser.from_bytes(data) if data.startswith(MAGIC) else REAL_LOAD(data)
 
 
-REAL_LOAD = spacy_dtparse.parsers.load_parser
+REAL_LOAD = spacy_dtparse.core.load_parser
 
 
 @pytest.fixture(autouse=True)
 def rule_parser_loads(monkeypatch):
-    monkeypatch.setattr(spacy_dtparse.parsers, "load_parser", load_rule_or_real)
+    monkeypatch.setattr(spacy_dtparse.core, "load_parser", load_rule_or_real)
 
 
 @pytest.fixture
@@ -48,7 +49,13 @@ def model_file(tmp_path):
     return path
 
 
-COMPONENTS = {"dtparse": DtParse, "span_parser": SpanParse, "pcfgla": PcfgLa}
+COMPONENTS = {
+    factory: next(
+        one for one in vars(import_module(f"spacy_dtparse.{factory}.component")).values()
+        if getattr(one, "factory", "") == factory
+    )
+    for factory in CONSTITUENT_FACTORIES
+}
 both_factories = pytest.mark.parametrize("factory", CONSTITUENT_FACTORIES)
 """For tests of the components of all these factories."""
 
@@ -74,9 +81,9 @@ def nlp(model_file, factory):
 @pytest.fixture(scope="session")
 def latent_parser():
     """A parser of two small grammars with latent annotations, which choose the tags, and one that prunes for them."""
-    from spacy_dtparse.parsers.pcfg import PcfgParser
+    from spacy_dtparse.pcfgla.parser import PcfgParser
     from training.data.corpus import read_treebank
-    from training.pcfg.latent_training import LatentOptions, train_latent
+    from training.pcfgla.latent_training import LatentOptions, train_latent
 
     options = LatentOptions(cycles=3, iterations=3, merge_iterations=1, smooth_iterations=1, seeds=(0, 1))
     sentences = read_treebank(ROOT / "assets" / "sample" / "train.mrg", limit=60)
@@ -87,10 +94,10 @@ def train_links(folder, limit=None, change=None, **options):
     """Train a small dependency parser on the sample trees; `change` replaces the columns of a sentence."""
     from dataclasses import replace
 
-    from spacy_dtparse.parsers.dependency import DependencyParser
-    from training.dependency.fitting import train_dependency_model
-    from training.dependency.options import DependencyOptions
-    from training.dependency.running import read_treebank_file
+    from spacy_dtparse.bpm_parser.parser import DependencyParser
+    from training.bpm_parser.fitting import train_dependency_model
+    from training.bpm_parser.options import DependencyOptions
+    from training.bpm_parser.running import read_treebank_file
 
     sentences = read_treebank_file(str(ROOT / "assets" / "sample" / "train.mrg"), "en")[:limit]
     if change is not None:

@@ -7,7 +7,7 @@ import random
 
 from spacy.tokens import Doc
 
-from spacy_dtparse.parsers.dependency import DependencyResult
+from spacy_dtparse.bpm_parser.parser import DependencyResult
 from training.data.dependencies import tree_problem
 
 

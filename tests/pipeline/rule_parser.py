@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import math
 
+from spacy_dtparse.core import ParseResult
 from spacy_dtparse.errors import ModelFormatError
-from spacy_dtparse.parsers import ParseResult
 from spacy_dtparse.trees.tree import Tree
 
 MAGIC = b"RULE-PARSER\n"

@@ -14,10 +14,10 @@ import spacy
 from spacy.attrs import ENT_IOB, ENT_TYPE, LEMMA, MORPH, NORM, ORTH, POS, SPACY, TAG
 from spacy.tokens import Doc, Span, Token
 
+from spacy_dtparse.bpm_parser.component import BpmParser
+from spacy_dtparse.bpm_parser.features import TokenColumns
 from spacy_dtparse.errors import MissingAnnotationError
-from spacy_dtparse.features.linear.linkparts import TokenColumns
-from spacy_dtparse.pipeline.dependencies import BpmParser
-from training.dependency.running import read_treebank_file
+from training.bpm_parser.running import read_treebank_file
 
 from ..documents import ROOT
 from ..reference.dependencies import is_projective

@@ -109,7 +109,7 @@ def test_it_does_not_run_if_only_tags_or_constituents_are_needed(model_file, tmp
 
 @pytest.fixture
 def output(capsys, monkeypatch):
-    monkeypatch.setattr("spacy_dtparse.kernels.cache_state.are_kernels_compiled", lambda: True)
+    monkeypatch.setattr("spacy_dtparse.jit.cache_state.are_kernels_compiled", lambda: True)
 
     def run(*arguments):
         code = main([str(argument) for argument in arguments])

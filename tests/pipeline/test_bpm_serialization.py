@@ -13,13 +13,15 @@ from spacy.tokens import DocBin
 from spacy.util import load_config
 from spacy.vocab import Vocab
 
+from spacy_dtparse.bpm_parser.component import BpmParser
+from spacy_dtparse.bpm_parser.parser import DependencyParser
+from spacy_dtparse.core import load_dependency_parser, load_parser
+from spacy_dtparse.dtparse.component import DtParse
 from spacy_dtparse.errors import ModelFormatError
-from spacy_dtparse.parsers import load_dependency_parser, load_parser
-from spacy_dtparse.parsers.dependency import DependencyParser
-from spacy_dtparse.parsers.span import SpanParser
-from spacy_dtparse.pipeline.component import DtParse, PcfgLa, SpanParse
-from spacy_dtparse.pipeline.dependencies import BpmParser
+from spacy_dtparse.pcfgla.component import PcfgLa
 from spacy_dtparse.pipeline.model_pipe import SAVED
+from spacy_dtparse.span_parser.component import SpanParse
+from spacy_dtparse.span_parser.parser import SpanParser
 
 from ..span_models import random_model
 from .conftest import make_links_nlp, train_links, tree_of

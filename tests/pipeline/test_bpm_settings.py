@@ -8,10 +8,10 @@ from confection import ConfigValidationError
 from spacy.tokens import Doc
 
 from spacy_dtparse import models
+from spacy_dtparse.bpm_parser.component import BpmParser
+from spacy_dtparse.bpm_parser.features import TextRules, TokenColumns
+from spacy_dtparse.core.settings import DependencySettings
 from spacy_dtparse.errors import ConfigError, MissingAnnotationError, ModelFormatError
-from spacy_dtparse.features.linear.linkparts import TextRules, TokenColumns
-from spacy_dtparse.parsers.dependency import DependencySettings
-from spacy_dtparse.pipeline.dependencies import BpmParser
 
 from .conftest import make_links_nlp, train_links
 from .link_stubs import tagged, whole

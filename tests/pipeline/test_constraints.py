@@ -8,7 +8,7 @@ from spacy.tokens import Doc, Span
 
 import spacy_dtparse
 from spacy_dtparse.errors import ConfigError, ConstraintError
-from spacy_dtparse.parsers.span.parser import SpanParser
+from spacy_dtparse.span_parser.parser import SpanParser
 from tests.span_models import SENTENCES, random_model
 
 from .conftest import make_nlp, model_file, rule_parser_loads  # noqa: F401 (fixtures)

@@ -10,8 +10,8 @@ import spacy
 from spacy.tokens import Doc
 
 from spacy_dtparse import sentence_infos
+from spacy_dtparse.bpm_parser.component import DEADLINE_EXCEEDED, BpmParser
 from spacy_dtparse.cli.pipelines import load_pipeline
-from spacy_dtparse.pipeline.dependencies import DEADLINE_EXCEEDED, BpmParser
 from tests.dependency_models import SENTENCES, random_model
 
 from .conftest import make_nlp
@@ -66,7 +66,7 @@ def test_constraints_are_obeyed_after_the_deadline():
 
 def test_dependencies_have_a_list_of_sentences(monkeypatch):
     parser, vocab = random_model(), spacy.blank("en").vocab
-    from spacy_dtparse.parsers.dependency import DependencyParser
+    from spacy_dtparse.bpm_parser.parser import DependencyParser
 
     parse = DependencyParser.parse
 

@@ -12,17 +12,17 @@ import spacy
 from spacy.attrs import DEP, HEAD
 from spacy.tokens import Doc, Span, SpanGroup
 
+from spacy_dtparse.bpm_parser.component import DEADLINE_EXCEEDED, BpmParser, DependencyInput, read_guide
+from spacy_dtparse.bpm_parser.parser import DependencyResult
 from spacy_dtparse.errors import NonConstituentError, NotParsedError, TreeError
-from spacy_dtparse.parsers.dependency import DependencyResult
 from spacy_dtparse.pipeline import constituents, dependencies
 from spacy_dtparse.pipeline.constituents import read_constituents, read_spans
-from spacy_dtparse.pipeline.dependencies import DEADLINE_EXCEEDED, BpmParser, DependencyInput, read_guide
 from spacy_dtparse.pipeline.sentences import read_words
 from spacy_dtparse.trees import COLLINS, HeadRules, Tree
 from spacy_dtparse.trees.heads import LEFTMOST, MODES, tree_guide
 from spacy_dtparse.trees.heads_compiled import TextGuide
 
-from ..unit.kernels.harness import KERNEL_MARKS
+from ..jit.harness import KERNEL_MARKS
 from .link_stubs import Chain
 
 pytestmark = KERNEL_MARKS

@@ -13,8 +13,8 @@ import pytest
 from spacy.tokens import Doc
 
 import spacy_dtparse
+from spacy_dtparse.core.parser import ParseResult
 from spacy_dtparse.errors import ConfigError, NonConstituentError, NotParsedError
-from spacy_dtparse.parsers.base import ParseResult
 from spacy_dtparse.pipeline.constituents import ParsedSentence, write_constituents
 from spacy_dtparse.pipeline.drawings import in_notebook, render, trees_with_probabilities
 from spacy_dtparse.trees import parse_tree

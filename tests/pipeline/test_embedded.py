@@ -41,7 +41,7 @@ def test_load_and_default_model(embedded, capsys, monkeypatch):
     assert default.get_pipe_config("span_parser")["model"] is None
     assert Path(models.embedded_model("en_span")).parent.parent == models.embedded_pipeline()
     assert Path(models.embedded_model()).parent.name == "en_dtparse"
-    monkeypatch.setattr("spacy_dtparse.kernels.cache_state.are_kernels_compiled", lambda: False)
+    monkeypatch.setattr("spacy_dtparse.jit.cache_state.are_kernels_compiled", lambda: False)
     assert main(["She sat."]) == 0
     captured = capsys.readouterr()
     assert (

@@ -10,17 +10,17 @@ import pytest
 from spacy.tokens import Doc
 
 import spacy_dtparse
+from spacy_dtparse.bpm_parser.features import TextRules, TokenColumns
+from spacy_dtparse.bpm_parser.parser import DependencyParser
+from spacy_dtparse.core import load_dependency_parser, load_parser
 from spacy_dtparse.errors import ConfigError, DtparseError, MissingAnnotationError
-from spacy_dtparse.features.linear.linkparts import TextRules, TokenColumns
 from spacy_dtparse.models import embedded_model
-from spacy_dtparse.parsers import load_dependency_parser, load_parser
-from spacy_dtparse.parsers.dependency import DependencyParser
 from spacy_dtparse.pipeline import dependencies
 from spacy_dtparse.pipeline.attributes import to_tree
 from spacy_dtparse.trees.heads import COLLINS, tree_guide
-from training.dependency.fitting import attachment_scores, train_dependency_model
-from training.dependency.options import DependencyOptions
-from training.dependency.running import add_guides, read_treebank_file
+from training.bpm_parser.fitting import attachment_scores, train_dependency_model
+from training.bpm_parser.options import DependencyOptions
+from training.bpm_parser.running import add_guides, read_treebank_file
 
 from ..documents import ROOT
 

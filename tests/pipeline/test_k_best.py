@@ -11,7 +11,7 @@ import spacy_dtparse
 from spacy_dtparse import RankedTree, k_best, to_tree
 from spacy_dtparse.cli import main
 from spacy_dtparse.errors import ConfigError, DtparseError, MissingAnnotationError
-from spacy_dtparse.pipeline.component import ConstituentPipe
+from spacy_dtparse.pipeline.constituent_pipe import ConstituentPipe
 from spacy_dtparse.trees import parse_tree
 
 pytestmark = [pytest.mark.slow, pytest.mark.embedded]

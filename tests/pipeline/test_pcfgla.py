@@ -16,7 +16,7 @@ from spacy.vocab import Vocab
 from spacy_dtparse import models, sentence_infos, to_tree
 from spacy_dtparse.cli import main
 from spacy_dtparse.errors import ConfigError, MissingAnnotationError, ModelFormatError
-from spacy_dtparse.pipeline.component import PcfgLa
+from spacy_dtparse.pcfgla.component import PcfgLa
 from spacy_dtparse.pipeline.corpus import create_bracket_corpus
 
 from ..documents import ROOT

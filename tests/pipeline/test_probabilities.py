@@ -12,10 +12,10 @@ from spacy.tokens import Doc, DocBin
 
 import spacy_dtparse
 from spacy_dtparse.cli import main
+from spacy_dtparse.core.calibration import CALIBRATION, Calibration, ResultCalibrator
 from spacy_dtparse.errors import DtparseError
-from spacy_dtparse.parsers.calibration import CALIBRATION, Calibration, ResultCalibrator
-from spacy_dtparse.parsers.span.parser import SpanParser
-from spacy_dtparse.pipeline.component import SpanParse
+from spacy_dtparse.span_parser.component import SpanParse
+from spacy_dtparse.span_parser.parser import SpanParser
 from tests.span_models import SENTENCES, random_model
 
 EXAMPLE = Calibration((0.5, 0.7, -0.1), (-1.2, -0.5))

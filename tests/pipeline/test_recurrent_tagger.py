@@ -12,8 +12,9 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from spacy_dtparse.errors import ConfigError, ModelFormatError
-from spacy_dtparse.parsers.tagging import RecurrentTagger, SequenceTagger
-from spacy_dtparse.pipeline.recurrent_tagger import RecurrentTaggerPipe, tag_score
+from spacy_dtparse.recurrent_tagger.component import RecurrentTaggerPipe, tag_score
+from spacy_dtparse.recurrent_tagger.tagger import RecurrentTagger
+from spacy_dtparse.spine_tagger.tagger import SequenceTagger
 from spacy_dtparse.trees.universal import part_of_speech
 
 from ..recurrent_models import TAGS, TEXTS, random_model

@@ -7,9 +7,10 @@ import spacy
 from spacy.util import load_config
 
 from spacy_dtparse.checks import RENAMED_SETTINGS
+from spacy_dtparse.core.settings import PcfgSettings, SearchSettings, SpanSettings
+from spacy_dtparse.dtparse.component import DtParse, make_dtparse
 from spacy_dtparse.errors import ConfigError
-from spacy_dtparse.parsers.settings import PcfgSettings, SearchSettings, SpanSettings
-from spacy_dtparse.pipeline.component import DtParse, SpanParse, make_dtparse
+from spacy_dtparse.span_parser.component import SpanParse
 
 RENAMED = [
     ("dtparse", "confident", "shift_threshold"),

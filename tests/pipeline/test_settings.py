@@ -9,10 +9,12 @@ import pytest
 import spacy
 from spacy.util import load_config
 
+from spacy_dtparse.core.settings import SpanSettings
+from spacy_dtparse.dtparse.component import DtParse
 from spacy_dtparse.errors import ConfigError, ModelFormatError
 from spacy_dtparse.models import embedded_model
-from spacy_dtparse.parsers.span import SpanParser, SpanSettings
-from spacy_dtparse.pipeline.component import DtParse, SpanParse
+from spacy_dtparse.span_parser.component import SpanParse
+from spacy_dtparse.span_parser.parser import SpanParser
 
 from ..span_models import random_model
 from .conftest import make_nlp

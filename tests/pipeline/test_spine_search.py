@@ -16,15 +16,15 @@ from spacy.vocab import Vocab
 
 from spacy_dtparse import sentence_infos, to_tree
 from spacy_dtparse.cli.pipelines import sentence_pipes
+from spacy_dtparse.dtparse.component import DtParse
+from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.errors import ConfigError
-from spacy_dtparse.parsers.dtree import DtreeParser
-from spacy_dtparse.parsers.tagging import SequenceTagger
-from spacy_dtparse.pipeline.component import DtParse
 from spacy_dtparse.pipeline.sentences import read_sentences
 from spacy_dtparse.pipeline.spines import read_supertags, write_spines
+from spacy_dtparse.spine_tagger.tagger import SequenceTagger
 
+from ..jit.harness import SLOW, hand_made
 from ..tagger_models import random_tagger
-from ..unit.kernels.harness import SLOW, hand_made
 from .rule_parser import RuleParser
 
 TEXTS = ["The old cat sat on the mat. She sleeps quietly.", "Dogs bark", "", "  ", "It saw\nthe dog."]

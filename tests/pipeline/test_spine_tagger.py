@@ -13,14 +13,14 @@ from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 from spacy.vocab import Vocab
 
+from spacy_dtparse.bpm_parser.component import BpmParser
+from spacy_dtparse.bpm_parser.parser import DependencyParser
 from spacy_dtparse.cli import main
+from spacy_dtparse.dtparse.component import DtParse
 from spacy_dtparse.errors import ConfigError, MissingAnnotationError, ModelFormatError
-from spacy_dtparse.parsers.dependency import DependencyParser
-from spacy_dtparse.parsers.tagging import SequenceTagger
-from spacy_dtparse.pipeline.component import DtParse
-from spacy_dtparse.pipeline.dependencies import BpmParser
-from spacy_dtparse.pipeline.spine_tagger import SpineTagger
 from spacy_dtparse.pipeline.spines import spine, spines, write_spines
+from spacy_dtparse.spine_tagger.component import SpineTagger
+from spacy_dtparse.spine_tagger.tagger import SequenceTagger
 
 from ..dependency_models import random_model as random_dependency_model
 from ..tagger_models import SENTENCES, random_tagger

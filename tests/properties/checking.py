@@ -8,7 +8,7 @@ from typing import Any
 from spacy.tokens import Doc, DocBin, Span
 
 from spacy_dtparse import sentence_infos
-from spacy_dtparse.parsers import STATUSES
+from spacy_dtparse.core import STATUSES
 from spacy_dtparse.pipeline.attributes import trees
 from spacy_dtparse.pipeline.sentences import is_blank, plain_word, sentence_bounds
 from spacy_dtparse.trees import parse_tree, write_tree

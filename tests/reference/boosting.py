@@ -1,4 +1,4 @@
-"""Reference implementation of `training.dtree.boosting`: plain Python, numpy for arrays only, no shared
+"""Reference implementation of `training.dtparse.boosting`: plain Python, numpy for arrays only, no shared
 code.
 """
 

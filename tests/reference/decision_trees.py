@@ -9,7 +9,7 @@ import random
 
 import numpy as np
 
-from spacy_dtparse.model.trees.ensemble import LabelEnsemble
+from spacy_dtparse.dtparse.model.ensemble import LabelEnsemble
 
 GRID = 2.0**-16
 

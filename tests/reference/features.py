@@ -1,6 +1,6 @@
 """The atoms of a window, computed from a template table by name; no code of the kernels, no ids.
 
-An atom is a string in the format of `spacy_dtparse.features.trees.names`.
+An atom is a string in the format of `spacy_dtparse.dtparse.features.names`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from spacy_dtparse.features.trees.templates import Position, Templates
+from spacy_dtparse.dtparse.features.templates import Position, Templates
 
 from .states import Node, Rules, State
 from .states import node as make_node

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from spacy_dtparse.kernels.span.network import SpanNetwork
+from spacy_dtparse.span_parser.kernels.network import SpanNetwork
 
 LEAK = 0.1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from spacy_dtparse.features.trees.lexicon import Lexicon, tag_class
+from spacy_dtparse.dtparse.features.lexicon import Lexicon, tag_class
 from spacy_dtparse.text import normal_word
 
 from .states import Node, Rules, State
@@ -36,7 +36,7 @@ SEED = 0xA0761D6478BD642F
 
 
 def keys(state: State, i: int, j: int, lexicon: Lexicon, words: Sequence[str], tags: Sequence[str], entries: int):
-    """The entries of the window [i, j), in the order of `kernels.trees.window_filter.window_keys`."""
+    """The entries of the window [i, j), in the order of `dtparse.kernels.window_filter.window_keys`."""
     line, arity = state.frontier, j - i
 
     def at(k: int, lo: int = 0, hi: int | None = None) -> Node | None:

@@ -1,4 +1,4 @@
-"""The command `calibrate`; its results are tested in `tests/unit/parsers/test_calibration.py`."""
+"""The command `calibrate`; its results are tested in `tests/core/test_calibration.py`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from spacy_dtparse.parsers.dtree import DtreeParser
-from tests.unit.kernels.harness import hand_made
+from spacy_dtparse.dtparse.parser import DtreeParser
+from tests.jit.harness import hand_made
 from training.cli import main
 
 

@@ -14,8 +14,8 @@ import spacy
 from spacy.training import Example
 
 import training.data.assemble
+from spacy_dtparse.core import load_parser
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
-from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.trees import read_trees
 from training.cli import COMMANDS, GROUPS, build_parser, main
 from training.data.assemble import assemble, check_size

@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 import srsly
 
+from training.bpm_parser.options import DependencyOptions
 from training.cli import COMMANDS
-from training.dependency.options import DependencyOptions
-from training.dtree.recipe import FitRecipe
-from training.loglinear_tagger.options import SequenceOptions
-from training.pos_tagger.config import TaggingConfig
+from training.dtparse.recipe import FitRecipe
+from training.recurrent_tagger.config import TaggingConfig
 from training.runs.settings import apply_field_settings, apply_settings
-from training.span.fitting import SpanOptions
+from training.span_parser.fitting import SpanOptions
+from training.spine_tagger.options import SequenceOptions
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]

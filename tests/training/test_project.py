@@ -19,14 +19,14 @@ import spacy
 import srsly
 
 from spacy_dtparse import sentence_infos
+from spacy_dtparse.bpm_parser.features import TokenColumns
 from spacy_dtparse.cli import build_parser as dtparse_parser
-from spacy_dtparse.features.linear.linkparts import TokenColumns
-from spacy_dtparse.parsers import load_dependency_parser
-from spacy_dtparse.pipeline import component  # noqa: F401 (registers the factory where it is not installed)
+from spacy_dtparse.core import load_dependency_parser
+from spacy_dtparse.pipeline import factories  # noqa: F401 (registers the factory where it is not installed)
 from training.cli import build_parser as training_parser
 from training.data.collecting import layouts
 from training.data.treebanks import catalogue
-from training.dtree.recipe import FitRecipe, PathConfig
+from training.dtparse.recipe import FitRecipe, PathConfig
 
 ROOT = Path(__file__).resolve().parents[2]
 STEPS = ["verify", "convert", "tag", "fit", "assemble", "evaluate"]

@@ -6,7 +6,7 @@ import pytest
 
 from spacy_dtparse.errors import ConfigError
 from training.cli import main
-from training.pos_tagger.config import TaggingConfig
+from training.recurrent_tagger.config import TaggingConfig
 from training.runs.files import read_lines
 from training.runs.metrics_log import log_metrics
 from training.runs.settings import apply_field_settings, apply_settings

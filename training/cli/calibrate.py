@@ -32,7 +32,7 @@ from .declaring import READ_SPEC, choice, declare, option, path, size
 def calibrate(options: argparse.Namespace) -> None:
     """Calibrate the probabilities that a parser gives to its constituents and trees, and measure the result."""
     from spacy_dtparse.cli.pipelines import get_component
-    from spacy_dtparse.parsers.calibration import CALIBRATION, NO_SPAN_MODEL
+    from spacy_dtparse.core.calibration import CALIBRATION, NO_SPAN_MODEL
     from training.data.calibrating import calibration_table, collect_probabilities, errors_by_treebank, fit_calibration
     from training.data.evaluate import load_source, tags_of
     from training.data.treebanks import TreebankFile

@@ -59,7 +59,7 @@ command = partial(declare, "Parsers")
     path("--word-vectors", "initial word vectors, written by teacher vectors", metavar="FILE"),
     option("--seeds", "random seeds; one network is trained for each", type=natural_number, nargs="+", default=[0, 1]),
     number("--workers", 2, "processes; at most one per network is used"),
-    settings("training.span.fitting.SpanOptions, its shape and dropout (epochs=20 dropout.layers=0.2)"),
+    settings("training.span_parser.fitting.SpanOptions, its shape and dropout (epochs=20 dropout.layers=0.2)"),
     path("--workdir", "folder for unfinished networks, so that a run can be resumed"),
     HEADS,
     *model_options("span", credit="credit for the meta, for example for raw texts"),
@@ -71,7 +71,7 @@ def train_span(options: argparse.Namespace) -> None:
     """
     from training.data.shards import list_shards
     from training.data.treebanks import TreebankFile
-    from training.span.running import parse_settings, train_span_parser
+    from training.span_parser.running import parse_settings, train_span_parser
 
     if options.workers < 1:
         raise ConfigError("--workers is 0; give 1 or more")
@@ -94,7 +94,7 @@ def train_span(options: argparse.Namespace) -> None:
     number("--folds", 4, "folds; a span model trained on the other folds computes the marginals of each"),
     option("--seeds", "random seeds; one network is trained for each", type=natural_number, nargs="+", default=[0]),
     number("--workers", 2, "processes"),
-    settings("training.span.fitting.SpanOptions, its shape and dropout (epochs=20 dropout.layers=0.2)"),
+    settings("training.span_parser.fitting.SpanOptions, its shape and dropout (epochs=20 dropout.layers=0.2)"),
     path("--workdir", "folder for unfinished networks, so that a run can be resumed", required=True),
     path("--out", "folder for NAME.train.beliefs.npz", required=True),
 )
@@ -103,8 +103,8 @@ def jackknife_marginals(options: argparse.Namespace) -> None:
 
     Repeat the command to resume a run.
     """
-    from training.span.jackknife import jackknifed_marginals
-    from training.span.running import parse_settings
+    from training.span_parser.jackknife import jackknifed_marginals
+    from training.span_parser.running import parse_settings
 
     chosen = parse_settings(options.set, tuple(options.seeds))
     files = jackknifed_marginals(parse_treebanks(options)[0], options.folds, chosen, options.workdir, options.out,
@@ -161,8 +161,8 @@ def train_boosted(options: argparse.Namespace) -> None:
 
     Repeat the command to resume a run.
     """
-    from training.dtree.fit import load_span_parser, train_boosted_parser
-    from training.dtree.recipe import FitRecipe
+    from training.dtparse.fit import load_span_parser, train_boosted_parser
+    from training.dtparse.recipe import FitRecipe
     from training.runs.settings import apply_settings
 
     recipe = FitRecipe.from_dict(apply_settings(FitRecipe.from_json(options.recipe).to_dict(), options.set))
@@ -205,10 +205,10 @@ def retrain_window_filter(options: argparse.Namespace) -> None:
 
     A window is a run of adjacent frontier items considered as the children of one inference.
     """
+    from spacy_dtparse.dtparse.parser import DtreeParser
     from spacy_dtparse.models import find_model
-    from spacy_dtparse.parsers.dtree import DtreeParser
     from training.data.treebanks import read_files
-    from training.dtree.window_filter import derivations_of, filter_losses, train_window_filter
+    from training.dtparse.window_filter import derivations_of, filter_losses, train_window_filter
     from training.runs.files import write_atomically
     from training.runs.metrics_log import format_metrics
 
@@ -266,10 +266,10 @@ def horizontal_order(text: str) -> int | None:
 )  # fmt: skip
 def train_pcfg(options: argparse.Namespace) -> None:
     """Estimate a treebank grammar from relative frequencies, and write its parser."""
-    from spacy_dtparse.parsers.pcfg import PcfgParser
+    from spacy_dtparse.pcfgla.parser import PcfgParser
     from spacy_dtparse.trees import Recipe
     from training.data.treebanks import read_files, training_origin
-    from training.pcfg import Markov, PcfgOptions, train_pcfg
+    from training.pcfgla import Markov, PcfgOptions, train_pcfg
 
     chosen = PcfgOptions(
         Markov(options.vertical, options.horizontal, options.binarise, options.tag_vertical),
@@ -326,10 +326,10 @@ def train_pcfgla(options: argparse.Namespace) -> None:
 
     Repeat the command to resume a run.
     """
-    from spacy_dtparse.parsers.pcfg import PcfgParser
+    from spacy_dtparse.pcfgla.parser import PcfgParser
     from training.data.treebanks import read_files, training_origin
-    from training.pcfg import Markov
-    from training.pcfg.latent_training import LatentOptions, train_latent
+    from training.pcfgla import Markov
+    from training.pcfgla.latent_training import LatentOptions, train_latent
     from training.runs.files import write_atomically
     from training.runs.metrics_log import log_metrics
 
@@ -384,7 +384,7 @@ def train_pcfgla(options: argparse.Namespace) -> None:
     option("--numbers", "how numerals are normalised: one (a single class, default) or chinese (years, months and "
            "dates are separate)", default="one"),
     option("--decoder", "projective (Eisner, default) or spanning", default="projective"),
-    settings("training.dependency.options.DependencyOptions (members=20 stages=1 method=mira)"),
+    settings("training.bpm_parser.options.DependencyOptions (members=20 stages=1 method=mira)"),
     option("--workers", "processes, one learner in each (default: 2)", type=positive_number, default=2),
     path("--workdir", "folder for finished learners, so that a run can be resumed"),
     *model_options("bpm", licence=True, credit="credit for the meta"),
@@ -394,11 +394,11 @@ def train_bpm(options: argparse.Namespace) -> None:
 
     Repeat the command to resume a run.
     """
-    from spacy_dtparse.features.linear.linkparts import TextRules
-    from training.dependency.options import DependencyOptions
-    from training.dependency.running import train_dependency_parser
-    from training.loglinear_tagger.fitting import jackknife_tags
+    from spacy_dtparse.bpm_parser.features import TextRules
+    from training.bpm_parser.options import DependencyOptions
+    from training.bpm_parser.running import train_dependency_parser
     from training.runs.settings import apply_field_settings
+    from training.spine_tagger.fitting import jackknife_tags
 
     if not options.train:
         raise ConfigError("no training data; give --train FILE …")
@@ -442,9 +442,9 @@ def train_bpm(options: argparse.Namespace) -> None:
 )
 def evaluate_bpm(options: argparse.Namespace) -> None:
     """Compute the attachment scores of a dependency parser on CoNLL-U files or bracketed trees."""
-    from spacy_dtparse.parsers import load_dependency_parser, load_parser
-    from training.dependency.fitting import attachment_scores
-    from training.dependency.running import add_guides, find_tagger, read_treebank_file, tag_sentences
+    from spacy_dtparse.core import load_dependency_parser, load_parser
+    from training.bpm_parser.fitting import attachment_scores
+    from training.bpm_parser.running import add_guides, find_tagger, read_treebank_file, tag_sentences
 
     parser = load_dependency_parser(options.model)
     parser = parser.with_settings(stages=options.stages, decoder=options.decoder, heads=options.heads)

@@ -80,8 +80,8 @@ def self_train(options: argparse.Namespace) -> None:
     from training.data.reading import SentenceSelection, load_tagger
     from training.data.text import text_files
     from training.data.treebanks import TreebankFile
-    from training.self_train.selecting import Selection, write_selection
-    from training.self_train.silver import SilverParsing, parse_silver
+    from training.self_training.selecting import Selection, write_selection
+    from training.self_training.silver import SilverParsing, parse_silver
 
     selection = Selection(options.keep_fraction, options.min_confidence, tuple(options.sizes), options.seed)
     excluded = tuple(map(TreebankFile, options.exclude))
@@ -158,7 +158,7 @@ def parse_betas(text: str) -> tuple[float, ...]:
         metavar="BETA",
     ),
     option("--estimator", "perceptron (default), mira, gis or lbfgs", default="perceptron"),
-    settings("training.loglinear_tagger.options.SequenceOptions (epochs=5 cutoff=10 sigma=0.5)"),
+    settings("training.spine_tagger.options.SequenceOptions (epochs=5 cutoff=10 sigma=0.5)"),
     option("--workers", "processes and threads (default: 2)", type=positive_number, default=2),
     path("--workdir", "folder for intermediate results, so that a run can be resumed"),
     path("--out", "folder for the pipeline", required=True),
@@ -171,8 +171,8 @@ def adapt(options: argparse.Namespace) -> None:
     from training.data.reading import SentenceSelection
     from training.data.text import text_files
     from training.data.treebanks import TreebankFile
-    from training.loglinear_tagger.options import SequenceOptions
     from training.runs.settings import apply_field_settings
+    from training.spine_tagger.options import SequenceOptions
     from training.supertag_adaptation.running import BETAS, Adaptation, adapt
 
     adaptation = Adaptation(

@@ -58,9 +58,9 @@ def self_train_compare(options: argparse.Namespace) -> None:
     Repeat the command to resume a run.
     """
     from training.data.treebanks import TreebankFile
-    from training.dtree.recipe import FitRecipe
+    from training.dtparse.recipe import FitRecipe
     from training.runs.settings import apply_settings
-    from training.self_train.students import Experiment, parse_named_file, run_experiment, students_table
+    from training.self_training.students import Experiment, parse_named_file, run_experiment, students_table
 
     recipe = FitRecipe.from_dict(apply_settings(FitRecipe.from_json(options.recipe).to_dict(), options.set))
     evaluation_files = [parse_named_file(text) for text in options.evaluate]

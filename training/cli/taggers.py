@@ -31,8 +31,8 @@ from .declaring import (
 if TYPE_CHECKING:
     from spacy_dtparse.trees import HeadRules
     from training.data.treebanks import TreebankFile
-    from training.pos_tagger.config import TaggingConfig
-    from training.pos_tagger.treebanks import Treebank
+    from training.recurrent_tagger.config import TaggingConfig
+    from training.recurrent_tagger.treebanks import Treebank
 
 command = partial(declare, "Taggers")
 COMMON = (
@@ -49,14 +49,14 @@ COMMON = (
     ),
     option("--lang", "language of the text (default: en)", default="en"),
     path("--out", "folder for predicted tags and log.jsonl, not for the model", required=True),
-    settings("training.pos_tagger.config.TaggingConfig (fit.epochs=8 network.width=48)"),
+    settings("training.recurrent_tagger.config.TaggingConfig (fit.epochs=8 network.width=48)"),
 )
 """The options of `train-tagger` and `jackknife-tags`."""
 
 
 def treebanks_and_config(options: argparse.Namespace, start: TaggingConfig) -> tuple[list[Treebank], TaggingConfig]:
     """(Treebanks, configuration) that the options of COMMON describe. Raises ConfigError, TrainingDataError."""
-    from training.pos_tagger.treebanks import Treebank
+    from training.recurrent_tagger.treebanks import Treebank
     from training.runs.settings import apply_field_settings
 
     if options.names and options.corpus is None:
@@ -78,8 +78,8 @@ def jackknife_tags(options: argparse.Namespace) -> None:
 
     Repeat the command to resume a run.
     """
-    from training.pos_tagger.config import JACKKNIFE
-    from training.pos_tagger.running import jackknife
+    from training.recurrent_tagger.config import JACKKNIFE
+    from training.recurrent_tagger.running import jackknife
 
     treebanks, config = treebanks_and_config(options, JACKKNIFE)
     for name, value in jackknife(treebanks, options.out, options.folds, config, options.run, options.lang).items():
@@ -100,8 +100,8 @@ def jackknife_tags(options: argparse.Namespace) -> None:
 )
 def train_tagger(options: argparse.Namespace) -> None:
     """Train the tagger and the sentence segmentation of a spaCy pipeline, and tag the dev parts."""
-    from training.pos_tagger.config import FINAL
-    from training.pos_tagger.running import train_final
+    from training.recurrent_tagger.config import FINAL
+    from training.recurrent_tagger.running import train_final
 
     treebanks, config = treebanks_and_config(options, FINAL)
     scores = train_final(
@@ -153,7 +153,7 @@ def spines(options: argparse.Namespace) -> int:
     from spacy_dtparse.trees import HeadRules, Recipe, head_rules
     from training.data import spines
     from training.data.treebanks import TreebankFile, read_files
-    from training.loglinear_tagger.corpus import LabelledSentence, format_labelled
+    from training.spine_tagger.corpus import LabelledSentence, format_labelled
 
     rules = head_rules(options.lang) if options.heads is None else HeadRules.from_json(options.heads)
     files, held_out = ([TreebankFile.parse(text) for text in texts] for texts in (options.files, options.held_out))
@@ -202,7 +202,7 @@ def _check_round_trips(files: Sequence[TreebankFile], rules: HeadRules, categori
     ),
     path("--dev", "development files", nargs="*", default=[], metavar="FILE"),
     option("--estimator", "perceptron (default), mira, gis or lbfgs", default="perceptron"),
-    settings("training.loglinear_tagger.options.SequenceOptions (epochs=5 cutoff=10 sigma=0.5)"),
+    settings("training.spine_tagger.options.SequenceOptions (epochs=5 cutoff=10 sigma=0.5)"),
     option(
         "--betas",
         "betas for which to print results (default: the five of the C&C parser)",
@@ -233,9 +233,9 @@ def train_spine_tagger(options: argparse.Namespace) -> None:
 
     Repeat the command to resume a run.
     """
-    from training.loglinear_tagger.fitting import fit_files, jackknife_files, report
-    from training.loglinear_tagger.options import SequenceOptions
     from training.runs.settings import apply_field_settings
+    from training.spine_tagger.fitting import fit_files, jackknife_files, report
+    from training.spine_tagger.options import SequenceOptions
 
     if not options.train:
         raise ConfigError("no training data; give --train FILE …")

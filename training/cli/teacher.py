@@ -144,9 +144,9 @@ def vectors(options: argparse.Namespace) -> None:
 )  # fmt: skip
 def trees(options: argparse.Namespace) -> None:
     """Write the trees of annotated text, by the teacher or by another parser."""
+    from spacy_dtparse.core import load_parser
+    from spacy_dtparse.core.parser import BatchParser
     from spacy_dtparse.models import find_model
-    from spacy_dtparse.parsers import load_parser
-    from spacy_dtparse.parsers.base import BatchParser
     from spacy_dtparse.trees import write_tree
     from training.data.shards import list_shards, text_name
     from training.data.treebanks import text_list_path
@@ -216,7 +216,7 @@ def retag(options: argparse.Namespace) -> None:
 )
 def evaluate(options: argparse.Namespace) -> None:
     """Score a teacher on trees."""
-    from spacy_dtparse.parsers import load_parser
+    from spacy_dtparse.core import load_parser
     from training.data.treebanks import TreebankFile, read_files
     from training.teacher.fitting import evaluate_teacher
     from training.teacher.model import load_teacher

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spacy_dtparse.kernels.jit import inner_kernel, kernel
+from spacy_dtparse.jit.decorator import inner_kernel, kernel
 
 
 class Bigrams(NamedTuple):

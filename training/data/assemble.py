@@ -10,10 +10,10 @@ import srsly
 from spacy.language import Language
 
 from spacy_dtparse import __version__
+from spacy_dtparse.core import load_parser
+from spacy_dtparse.core.registry import CONSTITUENT_FACTORIES, KINDS
 from spacy_dtparse.errors import ConfigError, ModelFormatError
-from spacy_dtparse.parsers import load_parser
-from spacy_dtparse.parsers.kinds import CONSTITUENT_FACTORIES, KINDS
-from spacy_dtparse.pipeline import component  # noqa: F401 (registers the factory where it is not installed)
+from spacy_dtparse.pipeline import factories  # noqa: F401 (registers the factory where it is not installed)
 
 from .treebanks import CATALOGUE, parse_weighted_names, provenance, span_model_treebanks
 

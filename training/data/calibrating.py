@@ -1,6 +1,6 @@
 """Calibrate a parser on development trees: fit its probabilities to how often it is right.
 
-See `spacy_dtparse.parsers.calibration` for the calibration map.
+See `spacy_dtparse.core.calibration` for the calibration map.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from spacy_dtparse.core.calibration import Calibration, constituent_terms, sigmoid, tree_estimates, tree_terms
 from spacy_dtparse.errors import TrainingDataError
-from spacy_dtparse.parsers.calibration import Calibration, constituent_terms, sigmoid, tree_estimates, tree_terms
 from spacy_dtparse.trees.tree import TOP
 
 from .corpus import Sentence

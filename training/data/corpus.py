@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from spacy_dtparse.core.marginals import SpanMarginals
 from spacy_dtparse.errors import TrainingDataError
-from spacy_dtparse.features.trees.marginals import SpanMarginals
-from spacy_dtparse.model.schema import LABEL, TAG, text
+from spacy_dtparse.model_io.schema import LABEL, TAG, text
 from spacy_dtparse.text import raw_word
 from spacy_dtparse.trees import Tree, read_trees
 from spacy_dtparse.trees.transforms import Recipe, strip_empty

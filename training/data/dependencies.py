@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
+from spacy_dtparse.bpm_parser.features import TextRules, TokenColumns
 from spacy_dtparse.errors import TrainingDataError
-from spacy_dtparse.features.linear.linkparts import TextRules, TokenColumns
-from spacy_dtparse.parsers.tagging import SequenceTagger
+from spacy_dtparse.spine_tagger.tagger import SequenceTagger
 from spacy_dtparse.trees import Tree
 from spacy_dtparse.trees.heads import HeadRules, tree_guide
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spacy_dtparse.core import STATUSES, ConstituentParser, load_parser
+from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
-from spacy_dtparse.parsers import STATUSES, ConstituentParser, load_parser
-from spacy_dtparse.parsers.dtree import DtreeParser
 from spacy_dtparse.scoring import ParsevalReport
 from spacy_dtparse.trees import Tree
 
@@ -31,7 +31,7 @@ def load_source(source: Path) -> tuple[ConstituentParser, Language | None]:
     if (source / "config.cfg").is_file():
         import spacy
 
-        import spacy_dtparse.pipeline.component  # noqa: F401 (registers it if the package is not installed)
+        import spacy_dtparse.pipeline.factories  # noqa: F401 (registers it if the package is not installed)
         from spacy_dtparse.cli.pipelines import get_component
 
         nlp = spacy.load(source)
@@ -45,9 +45,9 @@ def tag_lists(nlp: Language, lists: Iterable[Sequence[str]]) -> list[tuple[str, 
     """The pipeline's tags for each list of words, as one Doc each; sentence segmentation and parsers are disabled."""
     from spacy.tokens import Doc
 
-    from spacy_dtparse.pipeline.component import ALL_FACTORIES
+    from spacy_dtparse.pipeline.factories import PARSER_FACTORIES
 
-    unused = {*ALL_FACTORIES, "visible_sentences", "senter", "parser", "sentencizer"}
+    unused = {*PARSER_FACTORIES, "visible_sentences", "senter", "parser", "sentencizer"}
     skipped = [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in unused]
     docs = (Doc(nlp.vocab, words=list(words)) for words in lists)
     with nlp.select_pipes(disable=skipped):

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+from spacy_dtparse.core.marginals import SpanMarginals
 from spacy_dtparse.errors import TrainingDataError
-from spacy_dtparse.features.trees.marginals import SpanMarginals
 
 from ..runs.resuming import array_to_data, as_array, open_arrays, save_arrays
 

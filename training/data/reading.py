@@ -10,8 +10,8 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from spacy_dtparse import load as load_embedded
+from spacy_dtparse.core.registry import CONSTITUENT_FACTORIES
 from spacy_dtparse.errors import ConfigError, ModelFormatError
-from spacy_dtparse.parsers.kinds import CONSTITUENT_FACTORIES
 
 from .text import TextFile
 from .treebanks import TreebankFile

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from spacy_dtparse.dtypes import INDEX, REAL
-from spacy_dtparse.features.span.wordparts import WordParts
-from spacy_dtparse.kernels.span.spans import tree_posteriors
-from spacy_dtparse.model.span.model import Chain
+from spacy_dtparse.span_parser.features import WordParts
+from spacy_dtparse.span_parser.kernels.chart import tree_posteriors
+from spacy_dtparse.span_parser.model import Chain
 from spacy_dtparse.text import normal_word
 from spacy_dtparse.trees import TOP, Tree
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from spacy.language import Language
 
-from spacy_dtparse.features.span.wordparts import TAG, WordParts
-from spacy_dtparse.parsers.span import SpanParser
+from spacy_dtparse.span_parser.features import TAG, WordParts
+from spacy_dtparse.span_parser.parser import SpanParser
 
 from .corpus import Sentence, take_evenly
 from .evaluate import tag_lists

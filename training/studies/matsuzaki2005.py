@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from spacy_dtparse.core import load_parser
 from spacy_dtparse.errors import ConfigError, TrainingDataError
-from spacy_dtparse.parsers import load_parser
-from spacy_dtparse.parsers.pcfg import PcfgParser
+from spacy_dtparse.pcfgla.parser import PcfgParser
 
 from ..data.corpus import Sentence
 from ..data.evaluate import score_parser
 from ..data.treebanks import corpus_files, every, read_files
-from ..pcfg import Markov
-from ..pcfg.latent_training import LatentOptions, describe_latent, train_latent
+from ..pcfgla import Markov
+from ..pcfgla.latent_training import LatentOptions, describe_latent, train_latent
 from ..runs.files import append_line, read_lines, read_result, save_checkpoint, write_atomically
 from .plans import NO, RESULT, PlanItem, Results, Tables, markdown, origin, percent
 from .sources import Sources, corpus_sources

@@ -10,15 +10,15 @@ from itertools import product
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from spacy_dtparse.parsers.dtree import DtreeParser
-from spacy_dtparse.parsers.pcfg import PcfgParser
-from spacy_dtparse.parsers.tagging import SequenceTagger
+from spacy_dtparse.dtparse.parser import DtreeParser
+from spacy_dtparse.pcfgla.parser import PcfgParser
+from spacy_dtparse.spine_tagger.tagger import SequenceTagger
 from spacy_dtparse.trees import Tree
 
 from ..data.corpus import Sentence
 from ..data.evaluate import score_trees
-from ..loglinear_tagger.corpus import LabelledSentence
-from ..loglinear_tagger.fitting import evaluate_tagger
+from ..spine_tagger.corpus import LabelledSentence
+from ..spine_tagger.fitting import evaluate_tagger
 
 Prunable = DtreeParser | PcfgParser
 """Parsers that can be restricted to spines: a search is a pass over an agenda in the one, over a chart in the other."""

@@ -8,12 +8,12 @@ import spacy
 from spacy.language import Language
 
 from spacy_dtparse.cli.pipelines import component_name, get_component, has_constituents, load_language, put_parser
+from spacy_dtparse.core import ConstituentParser, load_parser
+from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.models import embedded_model, find_model
-from spacy_dtparse.parsers import ConstituentParser, load_parser
-from spacy_dtparse.parsers.dtree import DtreeParser
-from spacy_dtparse.pipeline.spine_tagger import SpineTagger
 from spacy_dtparse.pipeline.spines import SPINES_KEY
+from spacy_dtparse.spine_tagger.component import SpineTagger
 from spacy_dtparse.trees import COLLINS, HeadRules
 
 from ..data.assemble import check_target
@@ -69,7 +69,7 @@ def set_betas(nlp: Language, betas: Sequence[float]) -> None:
 
 def parser_head_rules(parser: Prunable) -> HeadRules:
     """The head rules of a parser: for boosted trees those in the model, for a grammar those with which
-    `training.pcfg.binarise` binarises."""
+    `training.pcfgla.binarise` binarises."""
     return parser.model.heads if isinstance(parser, DtreeParser) else COLLINS
 
 

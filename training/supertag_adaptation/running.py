@@ -11,11 +11,11 @@ from typing import Any
 from spacy.language import Language
 
 from spacy_dtparse.cli.pipelines import get_component
+from spacy_dtparse.core import load_tagger
 from spacy_dtparse.errors import ConfigError, TrainingDataError
-from spacy_dtparse.parsers import load_tagger
-from spacy_dtparse.parsers.pcfg import PcfgParser
-from spacy_dtparse.parsers.tagging import SequenceTagger
-from spacy_dtparse.pipeline.component import ALL_FACTORIES
+from spacy_dtparse.pcfgla.parser import PcfgParser
+from spacy_dtparse.pipeline.factories import PARSER_FACTORIES
+from spacy_dtparse.spine_tagger.tagger import SequenceTagger
 from spacy_dtparse.stored_names import to_stored
 from spacy_dtparse.trees import Recipe, Tree, parse_tree
 from spacy_dtparse.trees.directional import category_writer, check_categories
@@ -26,14 +26,14 @@ from ..data.reading import SentenceSelection
 from ..data.spines import categorise
 from ..data.text import TextFile
 from ..data.treebanks import TreebankFile, read_files
-from ..loglinear_tagger.corpus import LabelledSentence
-from ..loglinear_tagger.fitting import fit_tagger, tagger_metadata
-from ..loglinear_tagger.options import SequenceOptions
 from ..runs.files import file_digest, read_result, save_checkpoint, write_atomically
 from ..runs.metrics_log import LineLogger, metrics_logger
 from ..runs.resuming import claim_folder, digest, run_folder
-from ..self_train.selecting import COMPLETE_STATUSES
-from ..self_train.silver import SilverParsing, SilverTreebank, parse_silver
+from ..self_training.selecting import COMPLETE_STATUSES
+from ..self_training.silver import SilverParsing, SilverTreebank, parse_silver
+from ..spine_tagger.corpus import LabelledSentence
+from ..spine_tagger.fitting import fit_tagger, tagger_metadata
+from ..spine_tagger.options import SequenceOptions
 from .measuring import Prunable, TaggerVariant, best_betas, measure, report
 from .packing import open_pipeline, parser_head_rules, set_betas, write_pipeline
 
@@ -194,7 +194,7 @@ def _prepare_data(
             spines, settings["betas"] = folder / "0" / TAGGER, list(betas)
     text = adaptation.files, adaptation.reading, folder / "text"
     parsing = SilverParsing(model, *text, n_workers, settings, allow_unknown_confidence=True, spines=spines)
-    ours = [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in ALL_FACTORIES]
+    ours = [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in PARSER_FACTORIES]
     with nlp.select_pipes(disable=ours):
         train, held = split_parses(parse_silver(parsing, nlp, log))
     return _AdaptationData(parser, file_digest(model), label(train), known, (held, label(held)), (dev, labels))

@@ -12,7 +12,7 @@ import numpy as np
 
 from spacy_dtparse.dtypes import INDEX, REAL
 from spacy_dtparse.errors import ModelFormatError
-from spacy_dtparse.kernels.span.spans import tree_posteriors
+from spacy_dtparse.span_parser.kernels.chart import tree_posteriors
 from spacy_dtparse.text import normal_word
 from spacy_dtparse.trees import Tree
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
+from spacy_dtparse.core import load_parser
 from spacy_dtparse.dtypes import INDEX, REAL
 from spacy_dtparse.errors import ModelFormatError
-from spacy_dtparse.kernels.span.network import span_probabilities
 from spacy_dtparse.models import PARSERS, find_model
-from spacy_dtparse.parsers import load_parser
-from spacy_dtparse.parsers.span import SpanParser
+from spacy_dtparse.span_parser.kernels.network import span_probabilities
+from spacy_dtparse.span_parser.parser import SpanParser
 
 from ..data.evaluate import tag_lists
 from ..data.reading import load_tagger

@@ -7,9 +7,9 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from spacy_dtparse.core.parser import BatchParser
 from spacy_dtparse.dtypes import INDEX, REAL
-from spacy_dtparse.kernels.span.spans import best_inside, best_spans
-from spacy_dtparse.parsers.base import BatchParser
+from spacy_dtparse.span_parser.kernels.chart import best_inside, best_spans
 from spacy_dtparse.trees import TOP, Tree
 
 from ..data.shards import read_shard, text_name

@@ -10,8 +10,8 @@ import spacy
 from spacy.tokens import Doc
 
 import spacy_dtparse
+from spacy_dtparse.dtparse.component import DtParse
 from spacy_dtparse.models import embedded_model
-from spacy_dtparse.pipeline.component import DtParse
 from spacy_dtparse.pipeline.sentences import is_blank, plain_word
 from spacy_dtparse.text import unescape_token
 from spacy_dtparse.trees.brackets import parse_tree

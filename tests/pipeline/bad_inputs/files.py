@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
+from spacy_dtparse.core import load_parser
 from spacy_dtparse.errors import ModelFormatError, TrainingDataError, TreeFormatError
-from spacy_dtparse.model.container import container_to_bytes
+from spacy_dtparse.model_io.container import container_to_bytes
 from spacy_dtparse.models import embedded_model
-from spacy_dtparse.parsers import load_parser
 from spacy_dtparse.trees.brackets import read_trees
 from training.data.corpus import read_treebank
 from training.data.treebanks import TreebankFile
-from training.dtree.fit import BoostingRun
-from training.dtree.recipe import FitRecipe
+from training.dtparse.fit import BoostingRun
+from training.dtparse.recipe import FitRecipe
 
 from .cases import Bench, Case, Raises, Returns
 

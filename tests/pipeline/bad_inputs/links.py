@@ -10,7 +10,11 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 import spacy_dtparse
+from spacy_dtparse.bpm_parser.component import BpmParser
+from spacy_dtparse.bpm_parser.features import TokenColumns
 from spacy_dtparse.cli import main
+from spacy_dtparse.core import load_dependency_parser
+from spacy_dtparse.dtparse.component import DtParse
 from spacy_dtparse.errors import (
     ConfigError,
     DtparseError,
@@ -19,14 +23,10 @@ from spacy_dtparse.errors import (
     NotParsedError,
     TrainingDataError,
 )
-from spacy_dtparse.features.linear.linkparts import TokenColumns
-from spacy_dtparse.model.container import container_to_bytes
-from spacy_dtparse.parsers import load_dependency_parser
-from spacy_dtparse.pipeline.component import DtParse
-from spacy_dtparse.pipeline.dependencies import BpmParser
+from spacy_dtparse.model_io.container import container_to_bytes
+from training.bpm_parser.options import DependencyOptions
+from training.bpm_parser.running import read_treebank_file, train_dependency_parser
 from training.data.dependencies import read_conllu, tree_problem
-from training.dependency.options import DependencyOptions
-from training.dependency.running import read_treebank_file, train_dependency_parser
 
 from .cases import Bench, Case, Exits, Raises, Returns
 from .files import flipped

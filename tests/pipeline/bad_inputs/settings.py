@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from spacy_dtparse.cli import main
+from spacy_dtparse.core.settings import SearchSettings
+from spacy_dtparse.core.supertags import check_supertags
 from spacy_dtparse.errors import ConfigError, DtparseError, ModelFormatError, TreeError
-from spacy_dtparse.features.supertags import check_supertags
-from spacy_dtparse.parsers.dtree import SearchSettings
 from spacy_dtparse.trees import parse_directional, tree_from_directional
 from training.data.treebanks import TreebankFile
-from training.dtree.recipe import FitRecipe
+from training.dtparse.recipe import FitRecipe
 
 from .cases import Case, Exits, Raises, Returns
 

@@ -10,9 +10,9 @@ import spacy
 from spacy.tokens import Doc
 
 from spacy_dtparse.errors import ConfigError, MissingAnnotationError
-from spacy_dtparse.parsers.tagging import SequenceTagger
 from spacy_dtparse.pipeline.sentences import is_blank
-from spacy_dtparse.pipeline.spine_tagger import SpineTagger
+from spacy_dtparse.spine_tagger.component import SpineTagger
+from spacy_dtparse.spine_tagger.tagger import SequenceTagger
 
 from ...tagger_models import random_tagger
 from .cases import Case, Raises, Returns

@@ -9,8 +9,8 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.vocab import Vocab
 
 import spacy_dtparse
+from spacy_dtparse.dtparse.component import DtParse
 from spacy_dtparse.errors import MissingAnnotationError, NonConstituentError, NotParsedError, TreeError
-from spacy_dtparse.pipeline.component import DtParse
 
 from .cases import TREES, Bench, Case, Raises, Returns, has, statuses, whole
 

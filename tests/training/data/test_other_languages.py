@@ -9,8 +9,8 @@ import pytest
 import spacy
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
-from spacy_dtparse.features.span.wordparts import WordParts, count_parts
 from spacy_dtparse.scoring.parseval import ALL, EVALB, score_sentence
+from spacy_dtparse.span_parser.features import WordParts, count_parts
 from spacy_dtparse.trees import COLLINS, Tree, head_rules, parse_tree, read_trees, write_tree
 from spacy_dtparse.trees.heads import LEFTMOST
 from training.data.converting import Conversion, convert_treebank, split_tokens
@@ -19,8 +19,8 @@ from training.data.heads import learn_head_rules, rules_for
 from training.data.scheme import Scheme
 from training.data.splitting import split_files
 from training.data.tokens import blank_pipeline
-from training.dtree.fit import build_lexicon
-from training.span.fitting import SpanOptions, make_training_data
+from training.dtparse.fit import build_lexicon
+from training.span_parser.fitting import SpanOptions, make_training_data
 
 ROOT = Path(__file__).resolve().parents[3]
 ICELANDIC = """

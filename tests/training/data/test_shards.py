@@ -10,16 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from spacy_dtparse.core import load_parser
+from spacy_dtparse.core.parser import ParseResult
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.models import embedded_model
-from spacy_dtparse.parsers import load_parser
-from spacy_dtparse.parsers.base import ParseResult
 from spacy_dtparse.trees import Tree, write_tree
 from tests.teacher_shards import CHAINS, LISTS, TAGS, WORDS, MadeDistribution, made_shard, shard_of_trees
 from training.cli import main
 from training.data.shards import LEVELS, read_shard, retag, save_shard, shard_files
 from training.data.treebanks import TreebankFile
-from training.pos_tagger.treebanks import Treebank
+from training.recurrent_tagger.treebanks import Treebank
 from training.teacher.retagging import RetagTask, retag_file, retag_tasks
 from training.teacher.trees import best_tree, interpolate, lowest_cost_trees, parse_shards, shard_trees
 
@@ -43,7 +43,8 @@ def test_a_written_shard_is_read_back(tmp_path: Path) -> None:
 
 
 def test_reading_shards_needs_no_torch() -> None:
-    modules = "training.span.running, training.pos_tagger.treebanks, training.teacher.retagging, training.cli"
+    modules = "training.span_parser.running, training.teacher.retagging, training.recurrent_tagger.treebanks"
+    modules += ", training.cli"
     code = f"import sys; sys.modules['torch'] = None; import {modules}; print('imported')\n"
     code += "sys.exit(training.cli.main(['teacher', 'evaluate', 'nothing', '--dev', 'nothing.mrg']))"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)

@@ -24,7 +24,7 @@ from training.data.spines import (
     replace_rare,
     report,
 )
-from training.loglinear_tagger.corpus import read_label_file
+from training.spine_tagger.corpus import read_label_file
 
 SAMPLE = Path(__file__).resolve().parents[3] / "assets" / "sample"
 TREES = (

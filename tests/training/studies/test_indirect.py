@@ -10,24 +10,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from spacy_dtparse.dtparse.features.tables import get_templates
+from spacy_dtparse.dtparse.features.templates import compile_templates
+from spacy_dtparse.dtparse.kernels import features as k
+from spacy_dtparse.dtparse.kernels.state import STRATEGIES
+from spacy_dtparse.dtparse.model.model import make_grammar
 from spacy_dtparse.errors import TrainingDataError
-from spacy_dtparse.features.trees.tables import get_templates
-from spacy_dtparse.features.trees.templates import compile_templates
-from spacy_dtparse.kernels.trees import features as k
-from spacy_dtparse.kernels.trees.state import STRATEGIES
-from spacy_dtparse.model.trees.model import make_grammar
 from spacy_dtparse.trees import Recipe
 from spacy_dtparse.trees.heads import COLLINS
 from spacy_dtparse.trees.heads_compiled import compile_head_rules
-from tests.unit.kernels.harness import gold
+from tests.jit.harness import gold
 from training.data.corpus import read_treebank, training_tree
-from training.dtree.boosting.labels import open_label_data
-from training.dtree.boosting.learner import LabelLearner
-from training.dtree.boosting.store import DirectStore, Store, open_store
-from training.dtree.boosting.tree import Tree, single_leaf
-from training.dtree.examples import STORES, collect_atoms, write_stores
-from training.dtree.fit import build_lexicon
-from training.dtree.recipe import LearnerConfig
+from training.dtparse.boosting.labels import open_label_data
+from training.dtparse.boosting.learner import LabelLearner
+from training.dtparse.boosting.store import DirectStore, Store, open_store
+from training.dtparse.boosting.tree import Tree, single_leaf
+from training.dtparse.examples import STORES, collect_atoms, write_stores
+from training.dtparse.fit import build_lexicon
+from training.dtparse.recipe import LearnerConfig
 from training.studies.turian2006.indirect import (
     UNKNOWN,
     IndirectStore,
@@ -233,7 +233,7 @@ def test_another_process_opens_the_same_store(built):
     folder, _, _ = built("r2l", "standard")
     path = folder / "indirect" / "window"
     code = (
-        "import sys; from training.dtree.boosting.store import open_store; import numpy as np\n"
+        "import sys; from training.dtparse.boosting.store import open_store; import numpy as np\n"
         "store = open_store(sys.argv[1])\n"
         "indptr, atoms = store.rows(np.arange(0, store.n_examples, 5))\n"
         "checksum = int((atoms * np.arange(len(atoms)) % 9973).sum())\n"

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from spacy_dtparse.dtparse.model.ensemble import LabelEnsemble
 from spacy_dtparse.errors import ConfigError, TrainingDataError
-from spacy_dtparse.model.trees.ensemble import LabelEnsemble
 from training.cli import main
-from training.dtree.boosting.labels import open_label_data
-from training.dtree.boosting.learner import LabelLearner
-from training.dtree.boosting.path_log import seconds_used
+from training.dtparse.boosting.labels import open_label_data
+from training.dtparse.boosting.learner import LabelLearner
+from training.dtparse.boosting.path_log import seconds_used
 from training.runs.files import read_result
 from training.studies.plans import fill_blocks, load_results, markdown, select_runs
 from training.studies.sources import Sources, corpus_sources, every, section_files, treebank_sources
@@ -323,8 +323,8 @@ def test_small_helpers():
 
 
 def test_profile_ends_when_nothing_can_be_grown(done):
-    from training.dtree.boosting.store import open_store
-    from training.dtree.recipe import LearnerConfig
+    from training.dtparse.boosting.store import open_store
+    from training.dtparse.recipe import LearnerConfig
 
     path = (done / "r2l" / "stores" / "window").resolve()
     learner = LabelLearner(open_store(str(path)), open_label_data(path), 0, "x", LearnerConfig(sample_size=500))

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from spacy_dtparse.parsers.pcfg import PcfgParser
+from spacy_dtparse.pcfgla.parser import PcfgParser
 from tests.bench_modules import bench_module
 from training.data.treebanks import TreebankFile
-from training.loglinear_tagger.corpus import read_label_file
-from training.pcfg import Markov, PcfgOptions, train_pcfg
+from training.pcfgla import Markov, PcfgOptions, train_pcfg
+from training.spine_tagger.corpus import read_label_file
 
 pytestmark = pytest.mark.slow
 

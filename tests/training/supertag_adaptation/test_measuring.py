@@ -6,12 +6,12 @@ import gc
 
 import pytest
 
-from spacy_dtparse.parsers.dtree import DtreeParser
-from spacy_dtparse.parsers.tagging import SequenceTagger
+from spacy_dtparse.dtparse.parser import DtreeParser
+from spacy_dtparse.spine_tagger.tagger import SequenceTagger
 from spacy_dtparse.trees import COLLINS
 from spacy_dtparse.trees.directional import category_writer
+from tests.jit.harness import hand_made
 from tests.tagger_models import random_tagger
-from tests.unit.kernels.harness import hand_made
 from training.data.corpus import Sentence
 from training.supertag_adaptation import measuring
 from training.supertag_adaptation.measuring import (

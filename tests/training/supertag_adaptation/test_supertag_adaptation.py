@@ -11,27 +11,27 @@ import spacy
 
 from spacy_dtparse import models, sentence_infos
 from spacy_dtparse.cli.pipelines import get_component
+from spacy_dtparse.core import load_parser, load_tagger
+from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
-from spacy_dtparse.parsers import load_parser, load_tagger
-from spacy_dtparse.parsers.dtree import DtreeParser
-from spacy_dtparse.parsers.pcfg import PcfgParser
-from spacy_dtparse.parsers.span import SpanParser
-from spacy_dtparse.parsers.tagging import SequenceTagger
+from spacy_dtparse.pcfgla.parser import PcfgParser
+from spacy_dtparse.span_parser.parser import SpanParser
+from spacy_dtparse.spine_tagger.tagger import SequenceTagger
 from spacy_dtparse.trees import COLLINS, Recipe, directional_spines, format_directional, parse_tree, write_tree
 from spacy_dtparse.trees.directional import category_writer
+from tests.jit.harness import SLOW, hand_made
 from tests.span_models import random_model
 from tests.tagger_models import random_tagger
-from tests.unit.kernels.harness import SLOW, hand_made
 from training.cli import main
 from training.data.corpus import Sentence
 from training.data.reading import SentenceSelection, TaggedSentence, read_sentences
 from training.data.text import TextFile, text_files
 from training.data.treebanks import TreebankFile
-from training.dtree.fit import train_boosted_parser
-from training.dtree.recipe import FitRecipe
-from training.pcfg import Markov, PcfgOptions, train_pcfg
+from training.dtparse.fit import train_boosted_parser
+from training.dtparse.recipe import FitRecipe
+from training.pcfgla import Markov, PcfgOptions, train_pcfg
 from training.runs.settings import apply_settings
-from training.self_train.silver import SilverTree, SilverTreebank
+from training.self_training.silver import SilverTree, SilverTreebank
 from training.supertag_adaptation.measuring import TaggerVariant, measure
 from training.supertag_adaptation.packing import open_pipeline, write_pipeline
 from training.supertag_adaptation.running import Adaptation, label_sentences, split_parses

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from spacy_dtparse.core import load_parser
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
 from spacy_dtparse.models import embedded_model
-from spacy_dtparse.parsers import load_parser
 from tests.teacher_shards import made_shard
 from training.data.shards import read_shard, shard_files
 from training.data.text import TextFile

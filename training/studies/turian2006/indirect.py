@@ -13,20 +13,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from spacy_dtparse.dtparse.features.lexicon import Lexicon
+from spacy_dtparse.dtparse.features.templates import Templates, compile_templates
+from spacy_dtparse.dtparse.kernels import features as k
+from spacy_dtparse.dtparse.kernels.atoms import AtomMap
+from spacy_dtparse.dtparse.kernels.state import Grammar
+from spacy_dtparse.dtparse.model.model import hash_table, make_feature_scratch
 from spacy_dtparse.dtypes import HASH, INDEX, OFFSET
 from spacy_dtparse.errors import TrainingDataError
-from spacy_dtparse.features.trees.lexicon import Lexicon
-from spacy_dtparse.features.trees.templates import Templates, compile_templates
-from spacy_dtparse.kernels.trees import features as k
-from spacy_dtparse.kernels.trees.atoms import AtomMap
-from spacy_dtparse.kernels.trees.heads import HeadTable
-from spacy_dtparse.kernels.trees.state import Grammar
-from spacy_dtparse.model.trees.model import hash_table, make_feature_scratch
 from spacy_dtparse.stored_names import stored_names, to_stored
+from spacy_dtparse.trees.kernels import HeadTable
 
-from ...dtree.boosting.store import array_files, check_atoms, map_array, read_store_file, write_store_file
-from ...dtree.boosting.tree import NODE, Tree
-from ...dtree.examples import STORES, Derivation, Replayer, example_types, labelled_rows, state_buffers
+from ...dtparse.boosting.store import INDIRECT, array_files, check_atoms, map_array, read_store_file, write_store_file
+from ...dtparse.boosting.tree import NODE, Tree
+from ...dtparse.examples import STORES, Derivation, Replayer, example_types, labelled_rows, state_buffers
 from .indirect_kernels import Derivations, Stages, extract_rows, percolate_rows
 
 SOURCE = "derivations"  # folder next to those of the stores, shared by all of them
@@ -159,7 +159,7 @@ class IndirectStore:
         np.save(source_folder / "entry.npy", entry)
         np.save(source_folder / "template.npy", atom_templates(table, atoms, parts))
         for store in STORES:
-            write_store_file(folder / store, cls, source=SOURCE, n_examples=totals[store]["rows"], n_atoms=n_atoms)
+            write_store_file(folder / store, INDIRECT, source=SOURCE, n_examples=totals[store]["rows"], n_atoms=n_atoms)
         return totals
 
     @classmethod

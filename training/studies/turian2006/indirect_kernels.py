@@ -1,16 +1,16 @@
 """Kernels of the indirect store: replay many derivations per call, and extract atomic features (atoms) only for the
-requested rows. States, windows and atoms are those of `spacy_dtparse.kernels`; no features are defined here. A window
+requested rows. States, windows and atoms are those of `spacy_dtparse.jit`; no features are defined here. A window
 is a run of adjacent frontier items considered as the children of one inference. The rows of a store are in the order in
-which `kernels.trees.replay` writes them: by derivation, state and window."""
+which `dtparse.kernels.replay` writes them: by derivation, state and window."""
 
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from spacy_dtparse.kernels.jit import kernel
-from spacy_dtparse.kernels.trees.features import SHARED, TAG, UNSHARED, TemplateTable, extract, window_head
-from spacy_dtparse.kernels.trees.state import SHIFT_REDUCE, infer, is_label_legal, list_windows, start_sentence
+from spacy_dtparse.dtparse.kernels.features import SHARED, TAG, UNSHARED, TemplateTable, extract, window_head
+from spacy_dtparse.dtparse.kernels.state import SHIFT_REDUCE, infer, is_label_legal, list_windows, start_sentence
+from spacy_dtparse.jit.decorator import kernel
 
 WINDOW, SHIFT, TOP = 0, 1, 2  # rows of a store: all windows, shift candidates, windows that TOP may cover
 noalloc = partial(kernel, _nrt=False)

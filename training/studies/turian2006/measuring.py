@@ -11,22 +11,22 @@ from typing import Any
 
 import numpy as np
 
+from spacy_dtparse.core import ConstituentParser
+from spacy_dtparse.dtparse.model.ensemble import LabelEnsemble
+from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.dtypes import CONFIDENCE_GRID, OFFSET
 from spacy_dtparse.errors import TrainingDataError
-from spacy_dtparse.model.trees.ensemble import LabelEnsemble
-from spacy_dtparse.parsers import ConstituentParser
-from spacy_dtparse.parsers.dtree import DtreeParser
 
 from ...data.corpus import Sentence
 from ...data.evaluate import score_parser
-from ...dtree.boosting.labels import LabelData, open_label_data
-from ...dtree.boosting.learner import STEPS, LabelLearner, Progress, ensemble_scores
-from ...dtree.boosting.path import RUN_FILE
-from ...dtree.boosting.store import Store, open_store
-from ...dtree.boosting.task import load_scores, load_state
-from ...dtree.boosting.tree import first_trees, n_leaves, n_parameters
-from ...dtree.fit import BoostingRun
-from ...dtree.recipe import FitRecipe
+from ...dtparse.boosting.labels import LabelData, open_label_data
+from ...dtparse.boosting.learner import STEPS, LabelLearner, Progress, ensemble_scores
+from ...dtparse.boosting.path import RUN_FILE
+from ...dtparse.boosting.store import Store, open_store
+from ...dtparse.boosting.task import load_scores, load_state
+from ...dtparse.boosting.tree import first_trees, n_leaves, n_parameters
+from ...dtparse.fit import BoostingRun
+from ...dtparse.recipe import FitRecipe
 from ...runs.files import load_checkpoint, read_lines
 from .indirect import IndirectStore
 

@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from spacy_dtparse import __version__
+from spacy_dtparse.core import ConstituentParser, load_parser
+from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.errors import TrainingDataError
-from spacy_dtparse.parsers import ConstituentParser, load_parser
-from spacy_dtparse.parsers.dtree import DtreeParser
-from spacy_dtparse.parsers.pcfg import PcfgParser
+from spacy_dtparse.pcfgla.parser import PcfgParser
 from spacy_dtparse.stored_names import to_stored
 
 from ...data.corpus import Sentence
 from ...data.treebanks import provenance
-from ...dtree.boosting.learner import LabelLearner, ensemble_scores
-from ...dtree.boosting.path_log import LOG_FILE, best_row, seconds_used
-from ...dtree.fit import BoostingRun
-from ...dtree.recipe import FitRecipe
-from ...pcfg import PcfgOptions, train_pcfg
-from ...pcfg.latent_training import LatentOptions, train_latent
+from ...dtparse.boosting.learner import LabelLearner, ensemble_scores
+from ...dtparse.boosting.path_log import LOG_FILE, best_row, seconds_used
+from ...dtparse.fit import BoostingRun
+from ...dtparse.recipe import FitRecipe
+from ...pcfgla import PcfgOptions, train_pcfg
+from ...pcfgla.latent_training import LatentOptions, train_latent
 from ...runs.files import read_lines, read_result, save_checkpoint, write_atomically
 from ...runs.processes import worker_pool
 from ...runs.settings import apply_settings

@@ -8,7 +8,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from ...dtree.boosting.path_log import plot_path
+from ...dtparse.boosting.path_log import plot_path
 from ..plans import NO, Results, Tables, markdown, percent
 
 PAPER: dict[str, Any] = {

@@ -1,0 +1,48 @@
+"""Span marginals: the interface between a span model and the boosted trees that use its probabilities as features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from ..dtypes import OFFSET
+
+
+class SpanMarginals(NamedTuple):
+    """Probabilities of spans and labels of one sentence under a span model.
+
+    `spans` int32 (c, 2), ordered by start, then end, without duplicates; `span_probs` float64 (c,): the probability
+    that the span is a constituent; `chains` int32 (c, 2): ids of its two most probable label chains (-1: none);
+    `chain_probs` float64 (c, 2): the probability that the span has exactly this chain.
+    """
+
+    spans: np.ndarray
+    span_probs: np.ndarray
+    chains: np.ndarray
+    chain_probs: np.ndarray
+
+
+class SpanScorer(Protocol):
+    """A span model that scores sentences for the trees."""
+
+    @property
+    def chain_names(self) -> tuple[str, ...]:
+        """Label chains by id, each a string of labels from top to bottom, separated by blanks."""
+
+    def marginals(self, sentences: Sequence[tuple[Sequence[str], Sequence[str]]]) -> list[SpanMarginals]:
+        """Return the marginals of each sentence (words, tags)."""
+
+    def marginals_batch(
+        self, sentences: Sequence[tuple[Sequence[str], Sequence[str]]]
+    ) -> tuple[SpanMarginals, np.ndarray]:
+        """Return the marginals of at least one sentence in the format of `concatenate_marginals`."""
+
+
+def concatenate_marginals(marginals: Sequence[SpanMarginals]) -> tuple[SpanMarginals, np.ndarray]:
+    """Return the concatenated marginals of S >= 1 sentences, and the sentences' offsets int64 (S + 1,)."""
+    span_offsets = np.cumsum([0, *(len(one.spans) for one in marginals)], dtype=OFFSET)
+    return marginals[0] if len(marginals) == 1 else SpanMarginals(
+        *map(np.concatenate, zip(*marginals, strict=True))
+    ), span_offsets

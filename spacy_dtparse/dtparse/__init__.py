@@ -1,0 +1,1 @@
+"""Constituents by boosted decision trees over a span model: the default parser."""

@@ -1,0 +1,75 @@
+"""The k best trees of the boosted-tree parser: the search continues until it has the k best parses of its space.
+
+The first tree is the result of a plain parse. A plain parse skips alternatives that are hardly ever better: if a shift
+scores above `shift_threshold`, or the span model is confident, it scores no other inference of the state, and the one
+that it takes costs little or nothing. The other trees are among the skipped alternatives. So the list comes from a
+second search, which scores everything that passes the window filter: its lists are longer, and contain the correct tree
+more often.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..core.kbest import tree_key
+from ..core.parser import ParseResult
+from ..jit.warmup import SHORT, kernels_for
+from .kernels.search import STATUSES
+
+if TYPE_CHECKING:
+    from .parser import DtreeParser
+
+_MAX_FACTOR = 4
+"""k distinct trees are searched among at most this many times k: attaching unattached tokens makes some equal."""
+_MIN_BUDGET_FACTOR, _TREES_PER_BUDGET = 4, 10
+"""The budget of a list as a multiple of that of a parse: the minimum multiple, and the number of trees per multiple."""
+
+
+def alternatives(
+    parser: DtreeParser, first: ParseResult, words: Sequence[str], tags: Sequence[str], k: int
+) -> Iterator[tuple[float, ParseResult]]:
+    """Yield (difference of cost from the first tree, parse) of the k best trees, in order; they may include the first.
+
+    All costs are those of the second search. If the first tree is not among its results, costs are compared with the
+    smallest cost. A tree may occur twice, if attaching unattached tokens makes two trees equal. Parses joined from
+    pieces are left out.
+    """
+    if k == 1:
+        return
+    n_derivations = k + 1 + k // 4
+    found, has_more = _search(parser, words, tags, n_derivations)
+    while has_more and n_derivations < _MAX_FACTOR * k and len({tree_key(one.tree) for one in found}) < k:
+        n_derivations = min(2 * n_derivations, _MAX_FACTOR * k)
+        found, has_more = _search(parser, words, tags, n_derivations)
+    if found:
+        first_key = tree_key(first.tree)
+        base_cost = next((one.cost for one in found if tree_key(one.tree) == first_key), found[0].cost)
+        yield from ((one.cost - base_cost, one) for one in found)
+
+
+def _search(parser: DtreeParser, words: Sequence[str], tags: Sequence[str], k: int) -> tuple[list[ParseResult], bool]:
+    """Return (parses of up to k derivations, cheapest first; whether there may be more)."""
+    record, words_left, tags_left = parser._preprocess(words, tags)
+    n, settings = len(words_left), parser.settings.with_changes(shift_threshold=math.inf, commit_threshold=1.0)
+    budget = max(1, settings.budget_for(n) * max(_MIN_BUDGET_FACTOR, k // _TREES_PER_BUDGET))
+    with kernels_for(parser.name, SHORT + 1):  # without compiled kernels it would take minutes
+        tokens = parser.encode(words_left, tags_left, settings)
+        bounds = np.array([0, len(tokens)]), np.array([0, n])
+        parses = parser._search_all(tokens, *bounds, [budget], settings, k=k)
+        counts, found = [*parses.counts[0, :2].tolist(), 0], []
+        count = int(np.count_nonzero(np.diff(parses.offsets)))
+        for index in range(count):
+            rows = slice(parses.offsets[index], parses.offsets[index + 1])
+            status = STATUSES[parses.statuses[index]]
+            if status != "fallback":
+                one = parser._repair(
+                    record, words_left, tags_left, parses.items[rows], parses.item_costs[rows],
+                    float(parses.costs[index]), status, counts, tokens,
+                )  # fmt: skip
+                found.append(replace(one, greedy_optimal=None))
+    return found, count == k

@@ -1,6 +1,0 @@
-"""The chart parser for treebank grammars."""
-
-from ..settings import PcfgSettings
-from .parser import PcfgParser
-
-__all__ = ["PcfgParser", "PcfgSettings"]

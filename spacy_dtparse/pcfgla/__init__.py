@@ -1,0 +1,1 @@
+"""Constituents by a treebank grammar (PCFG), optionally with latent annotations, and a chart parser."""

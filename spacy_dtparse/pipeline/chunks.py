@@ -1,0 +1,45 @@
+"""The chunks of a Doc and the IOB tags of its tokens, as in CoNLL-2000; `trees.chunks` defines them."""
+
+from __future__ import annotations
+
+from spacy.tokens import Doc, Span
+
+from ..trees.chunks import OUTSIDE
+from ..trees.chunks import chunks as chunks_of_tree
+from .attributes import to_tree
+from .constituents import read_constituents
+from .phrases import head_rules_for
+from .sentences import visible_tokens
+
+
+def chunks(where: Doc | Span, key: str | None = None) -> list[Span]:
+    """The chunks of a Doc, or those within a Span, labelled NP, VP, PP and so on, in order; they do not overlap.
+
+    A chunk is a phrase up to its head, without arguments and modifiers after it (see docs/use.md). `key`: of the span
+    group with the constituents. Raises NotParsedError if the Doc has no valid parse.
+    """
+    doc = where.doc
+    first, last = (0, len(doc)) if isinstance(where, Doc) else (where.start, where.end)
+    read_constituents(doc, key)
+    rules = head_rules_for(doc, key)
+    found = []
+    for start, end, words in visible_tokens(doc):
+        if words and start < last and end > first:
+            for a, b, label in chunks_of_tree(to_tree(doc[start:end], key), rules):
+                if first <= words[a].i and words[b - 1].i < last:
+                    found.append(Span(doc, words[a].i, words[b - 1].i + 1, label))
+    return found
+
+
+def chunk_tags(where: Doc | Span, key: str | None = None) -> list[str]:
+    """The IOB tag of each token of a Doc or Span: B-NP begins an NP chunk, I-NP continues it, O is in no chunk.
+
+    Every chunk begins with B (IOB2). In a Span, tokens of a chunk that the Span cuts are O. White space inside a chunk
+    continues it. `key` and errors as for `chunks`.
+    """
+    first = 0 if isinstance(where, Doc) else where.start
+    tags = [OUTSIDE] * len(where)
+    for chunk in chunks(where, key):
+        start, end = chunk.start - first, chunk.end - first
+        tags[start:end] = [f"B-{chunk.label_}", *[f"I-{chunk.label_}"] * (end - start - 1)]
+    return tags

@@ -1,0 +1,1 @@
+"""Parts of speech and sentence starts by a recurrent network: the tagger of the default pipeline."""

@@ -1,0 +1,120 @@
+"""Encode tokens of running text as ids of words, affixes and shapes: row indices of a recurrent tagger's table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import INDEX
+from ..errors import DtparseError
+from ..symbols import CompactSymbolTable, Memo, SymbolTable, index_bytes
+from ..text import normal_word, read_word
+
+KINDS = ("words", "suffixes2", "suffixes3", "suffixes4", "prefixes", "shapes")
+"""Kinds of token features. All share one table; each kind has its own range of rows."""
+WORD = 0
+"""Column of the word in a token's row of ids."""
+UNKNOWN_WORD = 0
+"""Table row of unknown words: words have the first range of rows, and its first row is for unknown ones."""
+_UNKNOWN, _BEFORE, _AFTER, _FIRST_ENTRY = 0, 1, 2, 3
+"""Offsets in each kind's range of rows: unknown, before the text, after the text, first vocabulary entry."""
+_RUN = 2
+"""Maximum length of a run of one character class in a shape; longer runs are shortened to it."""
+LONGEST = 40
+"""Number of leading characters of a token that its shape depends on."""
+
+
+def shape(text: str) -> str:
+    """Return a token's character classes: X for capitals, x for other letters, 0 for digits, other characters as they
+    are; runs of one class are cut to _RUN."""
+    if text.isalpha():  # fast path for most tokens
+        if text.islower():
+            return "x" * min(_RUN, len(text))
+        if text[0].isupper() and text[1:].islower():
+            return "X" + "x" * min(_RUN, len(text) - 1)
+    classes = ("0" if c.isdigit() else ("X" if c.isupper() else "x") if c.isalpha() else c for c in text[:LONGEST])
+    return "".join(c * min(_RUN, len(list(run))) for c, run in groupby(classes))
+
+
+def token_parts(text: str) -> tuple[str, ...]:
+    """Return a token's features in the order of KINDS: its normalized form, the last 2, 3 and 4 and first 3 characters
+    of that form, and its shape. White space is reduced to three classes: no line break, one, several."""
+    if not text.strip():
+        breaks = text.count("\n")
+        return ("\n" * min(breaks, 2) or " ",) * len(KINDS)
+    normal = normal_word(text)
+    return normal, normal[-2:], normal[-3:], normal[-4:], normal[:3], shape(read_word(text))
+
+
+class TokenParts:
+    """The vocabularies, one SymbolTable for each of KINDS; immutable.
+
+    Raises DtparseError for another number of tables.
+    """
+
+    def __init__(self, tables: Sequence[SymbolTable]):
+        if len(tables) != len(KINDS):
+            raise DtparseError(f"{len(tables)} lists; give {len(KINDS)}: {', '.join(KINDS)}")
+        self.tables = tuple(tables)
+        self._offsets = [0]
+        for table in self.tables:
+            self._offsets.append(self._offsets[-1] + _FIRST_ENTRY + len(table))
+        self._before = index_bytes(start + _BEFORE for start in self._offsets[:-1])
+        self._after = index_bytes(start + _AFTER for start in self._offsets[:-1])
+        self._lookups = [
+            (start + _FIRST_ENTRY, table.id_of) for start, table in zip(self._offsets, self.tables, strict=False)
+        ]
+        self._row_of_token = Memo(self._row)
+
+    def __reduce__(self) -> tuple:
+        return TokenParts, (self.tables,)  # without the memo
+
+    @classmethod
+    def build(cls, tokens: Mapping[str, int], min_count: int = 3, max_size: int | None = None) -> TokenParts:
+        """Build vocabularies from `tokens` (token -> count): features that occur at least `min_count` times, the most
+        frequent first, at most `max_size` of each kind."""
+        counts: list[Counter[str]] = [Counter() for _ in KINDS]
+        for text, times in tokens.items():
+            for count, part in zip(counts, token_parts(text), strict=True):
+                count[part] += times
+        return cls([
+            SymbolTable(
+                [part for part, times in sorted(count.items(), key=lambda x: (-x[1], x[0])) if times >= min_count][
+                    :max_size
+                ]
+            )
+            for count in counts
+        ])  # fmt: skip
+
+    @property
+    def size(self) -> int:
+        """Number of rows of the table."""
+        return self._offsets[-1]
+
+    def encode(self, tokens: Iterable[str]) -> np.ndarray:
+        """Return table rows, int32 (n + 2, len(KINDS)); the first and last are for the positions around the text."""
+        rows = [self._before, *map(self._row_of_token.__getitem__, tokens), self._after]
+        return np.frombuffer(bytearray().join(rows), dtype=INDEX).reshape(len(rows), len(KINDS))
+
+    def _row(self, text: str) -> bytes:
+        """Return the row of a token as bytes, which are faster to concatenate than arrays."""
+        parts = token_parts(text)
+        return index_bytes(
+            [
+                offset + find(part, _UNKNOWN - _FIRST_ENTRY)
+                for (offset, find), part in zip(self._lookups, parts, strict=True)
+            ]
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the vocabularies as plain data."""
+        return {name: list(table) for name, table in zip(KINDS, self.tables, strict=True)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> TokenParts:
+        """Build from the data of `to_dict`."""
+        return cls([CompactSymbolTable(data[name]) for name in KINDS])

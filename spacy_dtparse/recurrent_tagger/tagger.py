@@ -1,0 +1,150 @@
+"""The recurrent tagger: maps the tokens of a text to their tags and sentence starts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.self_test import GoldenParse, Strings
+from ..core.settings import RecurrentTaggerSettings
+from ..core.stored import Data, StoredParser
+from ..dtypes import INDEX, REAL
+from ..jit.warmup import kernels_for
+from ..symbols import Memo
+from ..text import read_word
+from .kernels import score_tags
+from .model import KIND, RecurrentModel, read_model, write_model
+
+OVERLAP = 50
+"""Number of context tokens on either side of a piece of a long text."""
+_BATCH_ROWS = 400
+"""Rows per batch: enough to load the weights once for several texts, and still in the cache."""
+
+
+class Piece(NamedTuple):
+    """Tokens [start, end) of text `text`, with context [first, last)."""
+
+    text: int
+    first: int
+    start: int
+    end: int
+    last: int
+
+    @property
+    def rows(self) -> int:
+        """Number of rows of the piece, including one at each end."""
+        return self.last - self.first + 2
+
+
+class RecurrentTagger(StoredParser):
+    """Tags with a RecurrentModel. Safe to use from several threads; the same text gets the same tags in any batch."""
+
+    model: RecurrentModel
+    name = KIND
+    SELF_TEST_SETTINGS = RecurrentTaggerSettings()
+    TOLERANCE = 1e-4
+    """Sums of float32: they differ between processors by less than 1e-6."""
+    FORMAT = read_model, write_model
+
+    def __init__(self, model: RecurrentModel, settings: RecurrentTaggerSettings | None = None, data: Data = None):
+        super().__init__(model, settings, data)
+        decided = dict.fromkeys([*(tag for _, tag in model.forms), *([model.space] if model.space else [])])
+        self.names = (*model.tags, *(tag for tag in decided if tag not in model.tags))
+        """The tags by id."""
+        self._forms = [(re.compile(form), self.names.index(tag)) for form, tag in model.forms]
+        any_of = "|".join(f"(?:{form})" for form, _ in model.forms)
+        self._any_form = re.compile(any_of) if any_of else None
+        self._decisions = Memo(self._decide)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """All tags that a token can get."""
+        return self.names
+
+    def describe(self) -> dict[str, Any]:
+        """Return sizes of the model and the current settings, as plain data."""
+        network = self.model.network
+        return {
+            "tags": len(self.model.tags),
+            "layers": len(network.weights),
+            "units": int(2 * network.recurrent.shape[3]),
+            "parameters": int(sum(array.size for array in self.model.packed.values())),
+            "words": len(self.model.parts.tables[0]),
+            "forms": len(self.model.forms),
+            "max_tokens": self.settings.max_tokens,
+        }
+
+    def _vocabulary(self) -> tuple[Strings, Strings]:
+        return self.model.parts.tables[0], self.model.tags
+
+    def _golden_outputs(self, words: list[str], tags: list[str]) -> GoldenParse:
+        best, starts = self._score([self.model.parts.encode(words)])
+        return {"tags": best[1:-1].tolist(), "starts": starts[1:-1].tolist()}
+
+    def _decide(self, text: str) -> int:
+        """Return 2 * (t + 1), where t is the id of the tag that the form of a token alone decides (-1: none), plus 1
+        for white space."""
+        if not text.strip():
+            return 2 * (self.names.index(self.model.space) + 1 if self.model.space else 0) + 1
+        text = read_word(text)
+        if self._any_form is None or not self._any_form.search(text):
+            return 0
+        return 2 * (1 + next(tag_id for form, tag_id in self._forms if form.search(text)))
+
+    def tag(self, texts: Sequence[Sequence[str]]) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Tag texts, which are lists of tokens: for each (tags int32 (n,), indices into `names`; starts bool (n,)).
+
+        `starts`: whether a sentence begins at the token. It does at the first token, which may be white space before
+        the first word, and otherwise never at white space.
+        """
+        encoded = [self.model.parts.encode(text) for text in texts]
+        found = [(np.empty(len(text), INDEX), np.empty(len(text), REAL)) for text in texts]
+        lengths = [len(text) for text in texts]
+        pieces = list(self._pieces(lengths))
+        if pieces:
+            with kernels_for(KIND, sum(lengths)):
+                best, starts = self._score([self._rows(encoded[piece.text], piece) for piece in pieces])
+        at = 1
+        for piece in pieces:
+            here = slice(at + piece.start - piece.first, at + piece.end - piece.first)
+            found[piece.text][0][piece.start : piece.end] = best[here]
+            found[piece.text][1][piece.start : piece.end] = starts[here]
+            at += piece.rows
+        return [self._apply_forms(text, *one) for text, one in zip(texts, found, strict=True)]
+
+    def _apply_forms(self, text: Sequence[str], tags: np.ndarray, odds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the tags after those that forms decide are set, and the starts."""
+        starts, codes = odds > 0, [*map(self._decisions.__getitem__, text)]
+        if any(codes):
+            code_array = np.array(codes, dtype=INDEX)
+            decided, is_word = code_array // 2 - 1, code_array % 2 == 0
+            tags = np.where(decided >= 0, decided, tags)
+            starts &= is_word
+            starts[np.flatnonzero(is_word)[:1]] = False
+        starts[:1] = True
+        return tags, starts
+
+    def _pieces(self, lengths: Sequence[int]) -> Iterator[Piece]:
+        """Yield the pieces of texts, in order."""
+        max_tokens = self.settings.max_tokens
+        for text, length in enumerate(lengths):
+            for start in range(0, length, max_tokens):
+                end = min(start + max_tokens, length)
+                yield Piece(text, max(0, start - OVERLAP), start, end, min(length, end + OVERLAP))
+
+    def _rows(self, encoded: np.ndarray, piece: Piece) -> np.ndarray:
+        """Return the rows of a piece, with one at each end."""
+        if piece.rows == len(encoded):
+            return encoded
+        return np.concatenate([encoded[:1], encoded[piece.first + 1 : piece.last + 1], encoded[-1:]])
+
+    def _score(self, rows: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the best tags and the log odds of starts for the concatenated rows of several pieces."""
+        offsets = np.cumsum([0, *map(len, rows)]).astype(INDEX)
+        joined_rows = rows[0] if len(rows) == 1 else np.concatenate(rows)
+        best, starts = np.empty(len(joined_rows), INDEX), np.empty(len(joined_rows), REAL)
+        score_tags(self.model.network, joined_rows, offsets, _BATCH_ROWS, best, starts)
+        return best, starts

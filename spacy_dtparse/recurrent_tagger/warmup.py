@@ -1,0 +1,26 @@
+"""Warm-up of the recurrent tagger's kernels; see `jit.warmup`."""
+
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import INDEX, REAL, STORED_TABLE
+from .kernels import TaggingNetwork, score_tags
+
+
+def arguments() -> dict[Any, tuple[Any, ...]]:
+    """Return arguments of the types that every model has, with the usual two layers."""
+
+    def zeros(*shape: int) -> np.ndarray:
+        return np.zeros(shape, dtype=REAL)
+
+    network = TaggingNetwork(
+        np.zeros((1, 1), dtype=STORED_TABLE), zeros(1), (zeros(1, 8), zeros(2, 6)), zeros(2, 2, 2, 1),
+        zeros(2, 2, 2, 1), zeros(2, 2), zeros(2),
+    )  # fmt: skip
+    token_ids, offsets = np.zeros((3, 5), dtype=INDEX), np.array([0, 3], dtype=INDEX)
+    return {score_tags: (network, token_ids, offsets, 400, np.zeros(3, dtype=INDEX), zeros(3))}
+
+
+TAGGER = (score_tags,)
+"""Kernels for tagging."""

@@ -1,0 +1,24 @@
+"""The spaCy component `span_parser`: constituents by a network that scores spans."""
+
+from ..core.settings import SpanSettings
+from ..pipeline.constituent_pipe import FACTORY_METADATA, SCORER, ConstituentPipe, without_budget
+from ..pipeline.model_pipe import factory_of
+
+
+class SpanParse(ConstituentPipe):
+    """A network that scores spans, with a chart parser over the scores.
+
+    `max_tokens`: longer sentences are parsed in windows. `networks`: number of the model's networks to use.
+    `ensemble_threshold`: if no constituent of the first network's tree has a higher score (-ln of its probability), the
+    others are skipped. `penalty`: from 0 to below 1, the minimum probability of a constituent. `attach_unattached`:
+    whether to attach words that are never unattached in the treebank (see `SpanSettings`).
+
+    Supertags (spines) are not used.
+    """
+
+    factory = "span_parser"
+    EMBEDDED = "en_span"
+    SETTINGS = without_budget(SpanSettings.ALLOWED)
+
+
+make_span_parser = factory_of(SpanParse, SCORER, requires=["token.tag"], **FACTORY_METADATA)

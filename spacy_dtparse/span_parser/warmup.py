@@ -1,0 +1,44 @@
+"""Warm-up of the span parser's kernels; see `jit.warmup`."""
+
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import INDEX, OFFSET, REAL, SCORE, STORED_TABLE
+from .kernels.attach import find_unattached
+from .kernels.batch import Batch, Chart, parse_from
+from .kernels.network import SpanNetwork, compute_marginals
+
+
+def arguments() -> dict[Any, tuple[Any, ...]]:
+    """Return arguments of the types that every model has, with the usual three layers, for each kernel to compile."""
+
+    def zeros(*shape: int) -> np.ndarray:
+        return np.zeros(shape, dtype=REAL)
+
+    network = SpanNetwork(
+        np.zeros((1, 1), dtype=STORED_TABLE), zeros(1), (zeros(1, 8), zeros(2, 6), zeros(2, 6)),
+        zeros(3, 2, 2, 1), zeros(3, 2, 2, 1), zeros(2, 4), zeros(4),
+        zeros(1, 1), zeros(1), zeros(1), zeros(1, 1), zeros(1),
+    )  # fmt: skip
+    token_ids, rows, ends = np.zeros((3, 5), dtype=INDEX), np.array([0, 3], dtype=INDEX), np.zeros(2, dtype=OFFSET)
+    pairs, tags = np.zeros((1, 2), dtype=INDEX), np.zeros(1, dtype=INDEX)
+    items, never = np.zeros((4, 3), dtype=INDEX), np.zeros((2, 2, 1), dtype=np.bool_)
+    return {
+        parse_from: (
+            network, zeros(1, 1, 1), zeros(1, 1), Batch(
+                token_ids, rows, tags, ends, zeros(8), zeros(2), items, np.zeros(4, dtype=SCORE), ends, ends,
+            ), 256, 0, Chart(np.zeros(2, dtype=INDEX), tags, 0.0, 0.0, 0.02, 50), never, False, 3,
+        ),
+        compute_marginals: (
+            network, zeros(1, 1, 1), zeros(1, 1), token_ids, rows, 256, 0.1, 0, pairs, np.zeros(1), pairs,
+            np.zeros((1, 2)), ends,
+        ),
+        find_unattached: (items, ends, tags, ends, never, tags, np.zeros(1, dtype=np.bool_)),
+    }  # fmt: skip
+
+
+CHART = (parse_from,)
+"""Kernels for parsing with one network, unless the sentence is too long for one chart."""
+SPAN_MODEL = (compute_marginals, find_unattached)
+"""Kernels of the span model that boosted trees use."""

@@ -1,0 +1,1 @@
+"""Spines and other labels of words by a log-linear tagger."""

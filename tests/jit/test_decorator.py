@@ -1,0 +1,188 @@
+"""The kernels' cache: entries of older sources are ignored."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import pytest
+from numba.core import caching, config
+
+from spacy_dtparse.jit.decorator import KERNEL_ROOT, _cache_folder, is_writable_by_others, sources_digest
+
+pytestmark = [
+    pytest.mark.kernel,
+    pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is cached"),
+]
+
+ROOT = Path(__file__).parents[2]
+SOURCE = """
+from spacy_dtparse.jit.decorator import kernel
+
+@kernel
+def double(x):
+    return x + x
+"""
+
+
+class Moved:
+    """Represents a class that older sources had in another module."""
+
+    def __reduce__(self):
+        return importlib.import_module, ("spacy_dtparse.jit.no_such_module",)
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location("cached_kernels", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def source(tmp_path, monkeypatch):
+    monkeypatch.setattr(config, "CACHE_DIR", "")
+    path = tmp_path / "cached_kernels.py"
+    path.write_text(SOURCE)
+    return path
+
+
+def test_compiled_kernels_are_found_again(source):
+    assert load(source).double(2) == 4
+    again = load(source)
+    assert again.double(2) == 4 and sum(again.double.compiled.stats.cache_hits.values()) == 1
+
+
+def test_an_index_that_names_moved_classes_is_ignored(source):
+    load(source).double(2)
+    (index,) = source.parent.glob("__pycache__/*.nbi")
+    index.write_bytes(pickle.dumps(numba.__version__) + pickle.dumps(("older", {Moved(): "x.nbc"})))
+    again = load(source)
+    assert again.double(3) == 6 and not again.double.compiled.stats.cache_hits
+    after = load(source)
+    assert after.double(3) == 6 and sum(after.double.compiled.stats.cache_hits.values()) == 1
+
+
+def test_a_change_in_a_folder_below_is_noticed(source):
+    """A kernel's callee can be in any file below the folder: the package's kernels are in subpackages."""
+    below = source.parent / "subpackage" / "callee.py"
+    below.parent.mkdir()
+    below.write_text("one = 1\n")
+    load(source).double(2)
+    below.write_text("one = 2\n")
+    sources_digest.cache_clear()
+    changed = load(source)
+    assert changed.double(2) == 4 and not changed.double.compiled.stats.cache_hits
+    sources_digest.cache_clear()
+    again = load(source)
+    assert again.double(2) == 4 and sum(again.double.compiled.stats.cache_hits.values()) == 1
+
+
+def test_all_subpackages_share_one_digest():
+    from spacy_dtparse.bpm_parser.kernels import links
+    from spacy_dtparse.dtparse.kernels import batch
+
+    stamps = {
+        kernel.compiled._cache._impl.locator.get_source_stamp() for kernel in (links.list_features, batch.search_from)
+    }
+    assert stamps == {sources_digest(KERNEL_ROOT)}
+
+
+CACHED = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import numba
+import numpy as np
+from numba.core.runtime import rtsys
+from spacy_dtparse.recurrent_tagger.kernels import score_tags
+from spacy_dtparse.recurrent_tagger.warmup import arguments
+given = arguments()[score_tags]
+for _ in range(50):
+    score_tags(*given)
+print(rtsys._init, len(score_tags.compiled.stats.cache_hits))
+
+@numba.njit
+def summed(n):
+    return np.arange(n).sum()
+
+print(summed(5), rtsys._init)
+score_tags(*given)
+"""
+
+
+def test_cached_kernels_need_no_compiler(tmp_path):
+    """Kernels from the cache run, and allocate, before numba's runtime has started; then others are compiled."""
+
+    def run():
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA")}
+        done = subprocess.run(
+            [sys.executable, "-c", CACHED, str(ROOT)], env={**kept, "NUMBA_CACHE_DIR": str(tmp_path)},
+            capture_output=True, text=True, timeout=300, check=True,
+        )  # fmt: skip
+        return done.stdout.split("\n")[:2]
+
+    assert run() == ["True 0", "10 True"]
+    assert run() == ["False 1", "10 True"]
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x80", None])
+def test_damaged_entries_are_rebuilt(source, damage):
+    """An index or a kernel that was cut short (None: in its middle), or is junk."""
+    load(source).double(2)
+    for pattern in ("*.nbi", "*.nbc"):
+        (path,) = source.parent.glob(f"__pycache__/{pattern}")
+        data = path.read_bytes()
+        path.write_bytes(data[: len(data) // 2] if damage is None else damage)
+        again = load(source)
+        with pytest.warns(UserWarning, match=r"cannot be read .*; it is compiled again"):
+            assert again.double(3) == 6 and not again.double.compiled.stats.cache_hits
+        after = load(source)
+        assert after.double(3) == 6 and sum(after.double.compiled.stats.cache_hits.values()) == 1
+
+
+def test_a_full_disk_is_reported_and_nothing_fails(source, monkeypatch):
+    def full(*arguments, **options):
+        raise OSError(28, "No space left on device")
+
+    module = load(source)
+    monkeypatch.setattr(caching.IndexDataCacheFile, "save", full)
+    with pytest.warns(UserWarning, match=r"cannot be stored in .* \(No space left on device\)"):
+        assert module.double(2) == 4
+    monkeypatch.undo()
+    assert not list(source.parent.glob("__pycache__/*.nbc"))
+
+
+def test_a_folder_that_others_write_to_is_not_used(tmp_path, monkeypatch):
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    for mode, unsafe in ((0o700, False), (0o755, False), (0o775, False), (0o777, True), (0o1777, True)):
+        shared.chmod(mode)
+        assert is_writable_by_others(shared) == unsafe
+    monkeypatch.setattr(config, "CACHE_DIR", str(shared))
+    home = tmp_path / "home"
+    home.mkdir()
+    with pytest.warns(UserWarning, match=r"NUMBA_CACHE_DIR=.*shared is not used .* other users can write there"):
+        assert _cache_folder(home) == home / "__pycache__"
+    shared.chmod(0o700)
+    _cache_folder.cache_clear()
+    assert _cache_folder(home) == shared
+    if hasattr(os, "geteuid"):
+        monkeypatch.setattr(os, "geteuid", lambda: shared.stat().st_uid + 1 if shared.stat().st_uid else 12345)
+        assert is_writable_by_others(shared) == bool(shared.stat().st_uid)
+    _cache_folder.cache_clear()
+
+
+def test_no_folder_can_be_written_to(tmp_path, monkeypatch):
+    """No home, read-only packages: kernels are compiled in memory."""
+    blocked = tmp_path / "a_file"
+    blocked.write_text("")
+    monkeypatch.setattr(config, "CACHE_DIR", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
+    assert _cache_folder(blocked / "package") is None
+    _cache_folder.cache_clear()

@@ -1,0 +1,65 @@
+"""The tagger's kernel against plain numpy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spacy_dtparse.nn.packing import table_of
+from spacy_dtparse.recurrent_tagger.kernels import score_tags
+from tests.jit.harness import KERNEL_MARKS
+from tests.recurrent_models import TAGS, TEXTS, random_model
+from tests.reference import spans as reference
+
+pytestmark = KERNEL_MARKS
+
+
+def scored(network, encoded: list[np.ndarray], together: int = 400) -> tuple[np.ndarray, np.ndarray]:
+    offsets = np.cumsum([0, *map(len, encoded)]).astype(np.int32)
+    best, starts = np.full(offsets[-1], -7, np.int32), np.full(offsets[-1], np.nan, np.float32)
+    score_tags(network, np.concatenate(encoded), offsets, together, best, starts)
+    return best, starts
+
+
+@pytest.mark.parametrize("sizes", [{}, {"width": 8}, {"layers": 1}, {"layers": 3, "units": 3}])
+def test_scores_are_those_of_numpy(sizes: dict[str, int]) -> None:
+    model = random_model(3, **sizes)
+    network, numbers = model.network, model.parts.encode(TEXTS[0])
+    x = reference.read_layers(network, numbers)
+    scores = x @ network.outputs + network.output_bias
+    best, starts = scored(network, [numbers])
+    margin = np.sort(scores[:, :-1], axis=1)
+    clear = margin[:, -1] - margin[:, -2] > 1e-2
+    assert clear.sum() > 10 and np.array_equal(best[clear], scores[clear, :-1].argmax(axis=1))
+    assert len(set(best.tolist())) > 1 and best.max() < len(TAGS)
+    assert np.allclose(starts, scores[:, -1], atol=5e-3)
+
+
+@pytest.mark.parametrize("width", [6, 48])
+def test_a_packed_table_scores_like_one_in_float32(width: int) -> None:
+    model = random_model(2, width=width)
+    network, encoded = model.network, [model.parts.encode(TEXTS[0])]
+    assert network.table.dtype == np.int8
+    wide = network._replace(table=table_of(network), factor=np.ones_like(network.factor))
+    for stored, right in zip(scored(network, encoded), scored(wide, encoded), strict=True):
+        assert np.array_equal(stored, right), "in every bit"
+
+
+def test_of_equal_scores_the_first_tag_is_taken() -> None:
+    model = random_model(0)
+    network = model.network._replace(outputs=model.network.outputs * 0, output_bias=model.network.output_bias * 0)
+    best, starts = scored(network, [model.parts.encode(TEXTS[0])])
+    assert not best.any() and not starts.any()
+
+
+def test_texts_are_scored_alike_in_any_batch() -> None:
+    model = random_model(1)
+    encoded = [model.parts.encode(text) for text in (*TEXTS, *TEXTS[::-1])]
+    best, starts = scored(model.network, encoded)
+    at = 0
+    for numbers in encoded:
+        single = scored(model.network, [numbers])
+        here = slice(at, at + len(numbers))
+        assert np.array_equal(best[here], single[0]) and np.array_equal(starts[here], single[1])
+        at = here.stop
+    assert at == len(best)

@@ -1,0 +1,123 @@
+"""Word clusters: learned from text, written, read, tested by trees."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spacy_dtparse.core import load_parser
+from spacy_dtparse.dtparse.features.lexicon import Lexicon
+from spacy_dtparse.dtparse.model.explain import label_rules
+from spacy_dtparse.dtparse.parser import DtreeParser
+from spacy_dtparse.errors import TrainingDataError
+from tests.jit.harness import SLOW
+from training.__main__ import main
+from training.clusters.exchange import count_bigrams, exchange
+from training.clusters.learning import assign_word_ids
+from training.data.clusters import read_clusters
+from training.data.treebanks import TreebankFile
+from training.dtparse.fit import BoostingRun
+from training.dtparse.recipe import FitRecipe
+
+SAMPLE = Path(__file__).resolve().parents[3] / "assets" / "sample"
+NOUNS, VERBS = ["cat", "dog", "cow", "hen"], ["sees", "hears", "bites"]
+
+
+def sentences(n: int) -> list[list[str]]:
+    draw = np.random.default_rng(0)
+    return [
+        ["the", str(draw.choice(NOUNS)), str(draw.choice(VERBS)), "the", str(draw.choice(NOUNS)), "."] for _ in range(n)
+    ]
+
+
+def likelihood(text: np.ndarray, clusters: np.ndarray) -> float:
+    """Σ N(v, c) ln N(v, c) − Σ N(c) ln N(c), counted plainly."""
+    joint: dict[tuple[int, int], int] = {}
+    total: dict[int, int] = {}
+    for v, w in zip(text[:-1].tolist(), text[1:].tolist(), strict=True):
+        if v >= 0 and w >= 0:
+            c = int(clusters[w])
+            joint[v, c], total[c] = joint.get((v, c), 0) + 1, total.get(c, 0) + 1
+    return sum(n * math.log(n) for n in joint.values()) - sum(n * math.log(n) for n in total.values())
+
+
+def test_words_with_the_same_neighbours_share_a_cluster() -> None:
+    words, text = assign_word_ids(sentences(200), 2)
+    assert len(words) == 9 and words[0] == "the" and (text == -1).sum() == 200
+    clusters = dict(zip(words, exchange(text, len(words), 3, 6).tolist(), strict=True))
+    assert len({clusters[word] for word in NOUNS}) == len({clusters[word] for word in VERBS}) == 1
+    assert clusters["cat"] != clusters["bites"]
+
+
+def test_a_pass_moves_each_word_to_where_the_text_is_likeliest() -> None:
+    draw = np.random.default_rng(3)
+    text = np.where(draw.random(400) < 0.05, -1, draw.integers(0, 12, 400)).astype(np.int32)
+    wanted = (np.arange(12) % 3).astype(np.int32)
+    for word in range(12):
+        tried = []
+        for cluster in range(3):
+            wanted[word] = cluster
+            tried.append(likelihood(text, wanted))
+        wanted[word] = int(np.argmax(tried))
+    found = exchange(text, 12, 3, 1)
+    assert likelihood(text, found) == pytest.approx(likelihood(text, wanted)) and (found == wanted).all()
+
+
+def test_bigrams_are_counted() -> None:
+    first, second = np.array([0, 0, 2, 0]), np.array([1, 1, 1, 2])
+    start, word, count = count_bigrams(first, second, 3)
+    assert start.tolist() == [0, 0, 2, 3] and word.tolist() == [0, 2, 0] and count.tolist() == [2, 1, 1]
+
+
+def test_rare_words_have_no_id() -> None:
+    words, text = assign_word_ids([["b", "a", "a"], ["b", "c"]], 2)
+    assert words == ["b", "a"] and text.tolist() == [0, 1, 1, -1, 0, -1, -1]
+
+
+def test_a_lexicon_knows_the_clusters_of_words_that_no_tree_has() -> None:
+    lexicon = Lexicon.build(["S", "TOP"], ["NN"], ["*rare*", "cat"], "NN", clusters=["cat dog", "0st"])
+    assert lexicon.encode(["Dog", "cat", "1st", "eel"], ["NN"] * 4)[:, -1].tolist() == [0, 0, 1, -1]
+    assert Lexicon.from_dict(lexicon.to_dict()) == lexicon and lexicon.cluster_name(0) == "{cat, dog, …}"
+    plain = Lexicon.build(["S", "TOP"], ["NN"], ["*rare*", "cat"], "NN")
+    assert plain.fingerprint() != lexicon.fingerprint() and "clusters" not in plain.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [(b"\n", "has no words"), (b"a b\nc a\n", "'a' twice"), (b"\xff", "cannot read")]
+)
+def test_bad_files_are_refused(text: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / "clusters").write_bytes(text)
+    with pytest.raises(TrainingDataError, match=rf"{message}.*python -m training clusters"):
+        read_clusters(tmp_path / "clusters")
+
+
+def test_templates_and_clusters_must_fit(tmp_path: Path) -> None:
+    trees = TreebankFile.parse(f"{SAMPLE / 'train.mrg'},limit=5").read()
+    with pytest.raises(TrainingDataError, match=r"test clusters of words; give some"):
+        BoostingRun(FitRecipe.from_dict({"templates": "standard_clusters"}), trees, [], tmp_path / "a")
+    with pytest.raises(TrainingDataError, match=r"test no clusters of words; set the recipe's templates"):
+        BoostingRun(FitRecipe(), trees, [], tmp_path / "b", clusters=["the a"])
+
+
+@pytest.mark.skipif(SLOW, reason="minutes without the JIT")
+def test_the_commands_learn_clusters_and_trees_that_test_them(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    text, out, model = SAMPLE / "plain.txt", tmp_path / "clusters.txt", tmp_path / "model"
+    assert main(["clusters", "--text", str(text), "--n", "12", "--min-count", "2", "--out", str(out)]) == 0
+    assert len(read_clusters(out)) <= 12 and out.with_suffix(".texts").read_text() == "plain\n"
+    fit = ["train-boosted", "--recipe", "training/recipes/sample.json", "--train", f"{SAMPLE / 'train.mrg'},limit=120",
+           "--workdir", str(tmp_path / "fit"), "--out", str(model), "--set", "filter_bits=0", "n_workers=1",
+           "path.lambda_start=4", "path.lambda_floor=1", "min_atom_count=2"]  # fmt: skip
+    assert main([*fit, "--clusters", str(out)]) == 1
+    assert "test no clusters" in capsys.readouterr().err
+    assert main([*fit, "--clusters", str(out), "--set", "templates=standard_clusters"]) == 0
+    parser = load_parser(model)
+    assert isinstance(parser, DtreeParser) and parser.model.lexicon.clusters == tuple(read_clusters(out))
+    tested = {name for rule in label_rules(parser.model, "NP") for name in (*rule.present, *rule.absent)}
+    assert any("cluster = {" in name for name in tested)
+    with pytest.raises(SystemExit):
+        main(["clusters", "--text", str(text), "--n", "0", "--out", str(out)])
+    assert main(["clusters", "--text", str(text), "--n", "5000", "--out", str(out)]) == 1
+    assert "fewer clusters" in capsys.readouterr().err

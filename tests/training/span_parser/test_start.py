@@ -1,0 +1,44 @@
+"""A span model whose networks go on learning: `python -m training train-span --start`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spacy_dtparse.core import load_parser
+from spacy_dtparse.errors import ConfigError
+from training.data.treebanks import TreebankFile
+from training.span_parser.running import parse_settings, train_span_parser
+
+SAMPLE = Path(__file__).resolve().parents[3] / "assets" / "sample"
+SMALL = [
+    *("shape.width=6", "shape.units=4", "shape.projection=5"),
+    *("min_word_count=1", "batch_tokens=100", "eval_every=50", "warmup_steps=1"),
+]
+
+
+def trained(out: Path, settings: list[str], start: Path | None = None, seeds: tuple[int, ...] = (0, 1)):
+    files = [TreebankFile(SAMPLE / "train.mrg", limit=40)]
+    options = parse_settings([*SMALL, *settings], seeds)
+    train_span_parser(files, [], [], options, {"name": "x", "lang": "en"}, out, workers=1, start=start)
+    return load_parser(out).model
+
+
+def test_networks_start_from_those_of_the_model(tmp_path: Path) -> None:
+    first = trained(tmp_path / "first", ["epochs=1"])
+    still = trained(tmp_path / "still", ["epochs=1", "learning_rate=1e-9", "min_word_count=9"], tmp_path / "first")
+    assert still.words.tables == first.words.tables and still.chains == first.chains, "the lists are the model's"
+    for before, after in zip(first.networks, still.networks, strict=True):
+        for name in ("table", "edges", "labels", "bilinear"):
+            assert np.allclose(getattr(before, name), getattr(after, name), atol=2e-3), name
+    assert not np.allclose(still.networks[0].labels, still.networks[1].labels, atol=2e-2), "each its own"
+    moved = trained(tmp_path / "moved", ["epochs=2", "learning_rate=1e-2"], tmp_path / "first")
+    assert not np.allclose(first.networks[0].labels, moved.networks[0].labels, atol=1e-2)
+
+
+def test_as_many_seeds_as_networks(tmp_path: Path) -> None:
+    trained(tmp_path / "first", ["epochs=0.2"])
+    with pytest.raises(ConfigError, match="has 2 networks; give as many seeds, not 1"):
+        trained(tmp_path / "other", ["epochs=0.2"], tmp_path / "first", seeds=(3,))

@@ -1,0 +1,129 @@
+"""Jackknifed span marginals: marginals of each training sentence by a network that was not trained on it.
+
+Boosted trees that use a network's marginals as features must be trained on marginals like those at parsing time. A
+network is more confident, and more often right, on its own training sentences; so each fold of the treebanks gets a
+network that is trained on the other folds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from spacy_dtparse.core.marginals import SpanMarginals
+from spacy_dtparse.errors import ConfigError
+from spacy_dtparse.span_parser.model import SpanModel
+from spacy_dtparse.span_parser.parser import SpanParser
+from spacy_dtparse.stored_names import to_stored
+
+from ..data.corpus import Sentence, long_block_folds
+from ..data.marginals import read_marginals, save_marginals
+from ..data.treebanks import TreebankFile
+from ..runs.files import file_digest
+from ..runs.lock import lock_dir
+from ..runs.metrics_log import log_metrics
+from ..runs.processes import worker_pool
+from ..runs.resuming import claim_json
+from .fitting import SpanOptions, make_model, make_training_data, train_network
+
+
+@dataclass(frozen=True)
+class Fold:
+    """The task of one process: the treebanks' sentences, the index of the fold to leave out, the number of folds, the
+    options, and the folder for results. `start`: the model whose networks are trained further; None: train new ones."""
+
+    sentences: tuple[tuple[Sentence, ...], ...]
+    index: int
+    folds: int
+    options: SpanOptions
+    workdir: Path
+    start: SpanModel | None = None
+
+
+def folds_of_files(sentences: Sequence[Sequence[Sentence]], folds: int) -> list[list[int]]:
+    """The fold index of each sentence of each treebank."""
+    return [long_block_folds(len(part), folds).tolist() for part in sentences]
+
+
+def train_fold(fold: Fold) -> int:
+    """Train the networks of a fold and write their marginals of the sentences left out, unless the file exists.
+    Returns the number of these sentences."""
+    done = fold.workdir / f"fold{fold.index}.npz"
+    folds = folds_of_files(fold.sentences, fold.folds)
+    pairs = [s for part, indices in zip(fold.sentences, folds, strict=True) for s in zip(part, indices, strict=True)]
+    held_out = [sentence for sentence, index in pairs if index == fold.index]
+    if done.is_file():
+        return len(held_out)
+    folder = fold.workdir / f"fold{fold.index}"
+    log_fold = partial(log_metrics, folder / "log.jsonl", fold=fold.index)
+    full = make_training_data([sentence for sentence, _ in pairs], (), fold.options, start=fold.start)
+    short = [index for sentence, index in pairs if len(sentence.tags) <= fold.options.max_words]
+    training_examples = (example for example, index in zip(full.train, short, strict=True) if index != fold.index)
+    training_data = replace(
+        full, train=tuple(training_examples)
+    )  # vocabularies of all sentences, like the span model's
+    packed = [train_network(training_data, fold.options, seed, folder, log_fold) for seed in fold.options.seeds]
+    parser = SpanParser(make_model(training_data, packed, {}))
+    marginals = parser.marginals([(s.tree.words, s.tags) for s in held_out])
+    save_marginals(done, parser.chain_names, [len(s.tags) for s in held_out], marginals)
+    return len(held_out)
+
+
+@lock_dir("workdir")
+def jackknifed_marginals(
+    files: Sequence[TreebankFile], folds: int, options: SpanOptions, workdir: Path, out: Path,
+    start: Path | None = None, workers: int = 2,
+) -> list[Path]:  # fmt: skip
+    """Write `out`/NAME.train.beliefs.npz for each treebank; returns the files. A killed run is resumed.
+
+    `folds`: number of folds; each network is trained without the sentences that it then parses. A fold consists of
+    blocks of neighbouring sentences of every treebank. `start`: a model file of a span parser that was not trained on
+    the treebanks, with the label chains of the span model that the boosted trees will use. Without it, new networks
+    are trained; the span model must then be one that was trained on all these treebanks with the same options. Raises
+    ConfigError for two treebanks of the same name or fewer than two folds, TrainingDataError as training does.
+    """
+    names = [file.name for file in files]
+    if len(set(names)) < len(names):
+        raise ConfigError(f"treebanks are named {', '.join(names)}; give each a folder with a different name")
+    if folds < 2:
+        raise ConfigError(f"--folds is {folds}; jackknifing takes 2 or more")
+    sentences = tuple(tuple(file.read()) for file in files)
+    model = None if start is None else SpanParser.from_disk(start).model
+    if model is not None and len(model.networks) != len(options.seeds):
+        raise ConfigError(f"{start} has {len(model.networks)} networks; give as many seeds, not {len(options.seeds)}")
+    conditions: dict[str, Any] = {
+        "folds": folds,
+        "options": to_stored(options),
+        "start": None if start is None else file_digest(start),
+        "sentences": {name: len(part) for name, part in zip(names, sentences, strict=True)},
+    }
+    claim_json(workdir / "facts.json", json.loads(json.dumps(conditions)))
+    tasks = [Fold(sentences, index, folds, options, workdir, model) for index in range(folds)]
+    with worker_pool(workers) if workers > 1 else nullcontext() as pool:
+        for index, n_sentences in enumerate(pool.map(train_fold, tasks) if pool else map(train_fold, tasks)):
+            log_metrics(None, fold=index, sentences=n_sentences)
+    return _write_by_treebank(names, sentences, folds, workdir, out)
+
+
+def _write_by_treebank(
+    names: Sequence[str], sentences: Sequence[Sequence[Sentence]], folds: int, workdir: Path, out: Path
+) -> list[Path]:
+    """Sort the marginals of all folds into one file per treebank."""
+    saved = [read_marginals(workdir / f"fold{fold}.npz") for fold in range(folds)]
+    chains = saved[0][0]
+    if any(one[0] != chains for one in saved):
+        raise ConfigError("the networks of the folds have different label chains; give a model to start from (--start)")
+    rows = [iter(one[2]) for one in saved]
+    paths = []
+    for name, part, fold_indices in zip(names, sentences, folds_of_files(sentences, folds), strict=True):
+        found: list[SpanMarginals] = [next(rows[fold]) for fold in fold_indices]
+        path = out / f"{name}.train.beliefs.npz"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        save_marginals(path, chains, [len(s.tags) for s in part], found)
+        paths.append(path)
+    return paths
