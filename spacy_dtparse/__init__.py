@@ -70,7 +70,13 @@ def load(name: str | None = None, **overrides: Any) -> Language:
     return load_embedded(name, **overrides)
 
 
+_SUBPACKAGES = ("core", "errors", "pipeline", "query", "scoring", "trees", "viz")
+"""Modules that are attributes as soon as this package is imported: `spacy_dtparse.errors.NonConstituentError`."""
+
+
 def __getattr__(name: str) -> Any:
+    if name in _SUBPACKAGES:
+        return import_module(f".{name}", __name__)
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     modules = {
@@ -90,4 +96,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_SUBPACKAGES})

@@ -1,9 +1,9 @@
 """Exceptions of the package. Every message states what was found, what is allowed and what to do next."""
 
 __all__ = [
-    "ConfigError", "ConstraintError", "DtparseError", "MissingAnnotationError", "ModelFormatError",
-    "NonConstituentError", "NotParsedError", "OtherPipelineError", "PatternError", "TrainingDataError", "TreeError",
-    "TreeFormatError",
+    "ConfigError", "ConstraintError", "DtparseError", "EditError", "MissingAnnotationError",
+    "ModelFormatError", "NonConstituentError", "NotParsedError", "OtherPipelineError", "PatternError",
+    "TrainingDataError", "TreeError", "TreeFormatError",
 ]  # fmt: skip
 
 
@@ -22,6 +22,10 @@ class TreeFormatError(DtparseError):
 
 class PatternError(DtparseError):
     """A pattern of the query language, or one written as dicts, is malformed; the message shows where."""
+
+
+class EditError(DtparseError):
+    """An operation on a tree cannot be carried out, gives no tree, or is repeated without end."""
 
 
 class TreeError(DtparseError):

@@ -3,6 +3,8 @@
 import ast
 import builtins
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -40,6 +42,14 @@ def test_all_are_exported():
     }
     assert defined == set(errors.__all__)
     assert all(issubclass(getattr(errors, name), errors.DtparseError) for name in errors.__all__)
+
+
+@pytest.mark.parametrize("module", ["core", "errors", "pipeline", "query", "scoring", "trees", "viz"])
+def test_modules_of_the_documents_need_no_import_of_their_own(module):
+    """`import spacy_dtparse` is enough for `spacy_dtparse.errors.NonConstituentError`."""
+    program = f"import spacy_dtparse; assert spacy_dtparse.{module}.__name__ == 'spacy_dtparse.{module}'"
+    program += f"; assert '{module}' in dir(spacy_dtparse)"
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=PACKAGE.parent)
 
 
 @pytest.mark.parametrize("page", sorted(MOVING.glob("*.md")), ids=lambda page: page.name)

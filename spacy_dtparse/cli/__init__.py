@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import DtparseError
-from . import card, convert, evaluate, explain, grep, info, measure, parse, serve, show, warmup
+from . import card, completion, convert, edit, evaluate, explain, grep, info, measure, parse, serve, show, warmup
 
 COMMANDS = {
-    "parse": parse, "evaluate": evaluate, "show": show, "serve": serve, "grep": grep, "measure": measure,
-    "explain": explain, "card": card, "info": info, "convert": convert, "warmup": warmup,
+    "parse": parse, "evaluate": evaluate, "show": show, "serve": serve, "grep": grep, "edit": edit, "measure": measure,
+    "explain": explain, "card": card, "info": info, "convert": convert, "warmup": warmup, "completion": completion,
 }  # fmt: skip
 
 EPILOG = """\
@@ -25,6 +25,7 @@ examples:
   dtparse show "She saw the dog." --svg tree.svg
   dtparse serve
   dtparse grep "NP < (PP < of)" gold.mrg
+  dtparse edit "PP=pp > NP" "prune pp" gold.mrg
   dtparse measure essay.txt
   dtparse explain "She saw the dog." --span "the dog"
 """

@@ -2,8 +2,9 @@
 
 import argparse
 
-from ..errors import ConfigError
+from ..errors import ConfigError, TreeFormatError
 from ..trees.directional import CATEGORIES
+from .bad_input import add_errors_argument, on_error, report_skipped
 from .pipelines import natural_number, positive_number
 
 
@@ -21,16 +22,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--categories", choices=CATEGORIES, help="also write the category of each word, to score a spine_tagger"
     )
+    add_errors_argument(parser)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> int:
     """Write the file and print its number of Docs."""
     from ..pipeline.corpus import convert_brackets
 
     if not options.target.endswith(".spacy"):
         raise ConfigError(f"the output is {options.target!r}; its name must end in .spacy, as spaCy expects")
+    skipped: list[TreeFormatError] = []
     count = convert_brackets(
         options.source, options.target, sentences_per_doc=options.n_sents, limit=options.limit, lang=options.lang,
-        categories=options.categories,
+        categories=options.categories, on_error=on_error(options.errors), errors=skipped,
     )  # fmt: skip
     print(f"{options.target}: {count} Docs")
+    return report_skipped(skipped)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..errors import DtparseError
+from .bad_input import add_errors_argument, on_error, report_skipped
 from .pipelines import (
     add_pipeline_arguments,
     get_component,
@@ -16,9 +17,10 @@ from .pipelines import (
     natural_number,
     positive_number,
     quiet_warnings,
-    read_tree_file,
     sentence_pipes,
 )
+from .progress import Progress
+from .tree_files import read_aligned_trees
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -47,25 +49,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="all scores as JSON")
     parser.add_argument("--n-process", type=positive_number, default=1, metavar="N", help="processes (default: 1)")
+    add_errors_argument(parser)
     add_pipeline_arguments(parser)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> int:
     """Print the scores."""
-    from ..pipeline.corpus import read_clean_trees
     from ..scoring import score_trees
     from ..trees.bracket_writer import write_tree
 
     quiet_warnings()
-    gold = read_tree_file(options.gold, read_clean_trees, options.limit)
+    skipped: list[DtparseError] = []
+    read = read_aligned_trees(options.gold, on_error(options.errors), skipped, options.limit)
     if options.predicted is not None:
-        predicted = read_tree_file(options.predicted, read_clean_trees, options.limit)
-        if len(predicted) != len(gold):
+        others = read_aligned_trees(options.predicted, on_error(options.errors), skipped, options.limit)
+        if len(others) != len(read):
             raise DtparseError(
-                f"{options.gold} has {len(gold)} trees and {options.predicted} {len(predicted)}; give one "
+                f"{options.gold} has {len(read)} trees and {options.predicted} {len(others)}; give one "
                 "predicted tree per gold tree, in the same order"
             )
+        pairs = [
+            (tree, other) for tree, other in zip(read, others, strict=True) if tree is not None and other is not None
+        ]
+        gold, predicted = [tree for tree, _ in pairs], [other for _, other in pairs]
     else:
+        gold = [tree for tree in read if tree is not None]
         nlp = load_pipeline(options.pipeline, options.model, options.budget, deadline=options.deadline)
         start_time = time.perf_counter()
         predicted = parse_gold(nlp, gold, gold_tags=options.tags == "gold", n_process=options.n_process)
@@ -81,6 +89,7 @@ def run(options: argparse.Namespace) -> None:
             file.writelines(write_tree(tree) + "\n" for tree in predicted)
     report = score_trees(gold, predicted, strict=True)
     print(report.to_json() if options.json else report.to_table())
+    return report_skipped(skipped)
 
 
 def parse_gold(nlp: Language, gold: Sequence[Tree], *, gold_tags: bool, n_process: int) -> list[Tree]:
@@ -93,10 +102,13 @@ def parse_gold(nlp: Language, gold: Sequence[Tree], *, gold_tags: bool, n_proces
     from ..trees.tree import Tree
 
     component = get_component(nlp)
+    progress = Progress(len(gold), True, output_follows=True)
     docs = [blank_copy(doc_from_trees([tree], nlp.vocab), tags=gold_tags) for tree in gold]
     parsed = []
     with nlp.select_pipes(enable=sentence_pipes(nlp, only_parser=gold_tags)):
         for tree, doc in zip(gold, nlp.pipe(docs, n_process=n_process, batch_size=64), strict=True):
             found = to_tree(doc[:], component.spans_key)
             parsed.append(Tree(tree.words, found.tags, found.labels, found.starts, found.ends))
+            progress.step(len(tree.words))
+    progress.end()
     return parsed

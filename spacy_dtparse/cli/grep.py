@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..errors import TrainingDataError, TreeFormatError
+from ..errors import DtparseError
+from .bad_input import StopAtError, add_errors_argument, on_error, report_skipped
+from .lines import is_piped
 from .pipelines import natural_number
+from .streams import batches, flush_if_live
+from .tree_files import numbered_trees, tree_files
 
 if TYPE_CHECKING:
     from ..query import Match, Pattern
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
 BAD_INPUT = 2
 """The exit code for bad input; 1 means that nothing matches."""
 
-ERRORS = ("strict", "skip", "replace")
+BATCH_SIZE = 1000
+"""Number of trees that are searched at once, so that matches are printed while a file is read."""
 OUTPUTS = ("subtree", "tree", "words")
 
 
@@ -54,12 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--clean", action="store_true", help="leave out empty elements and function tags, as `dtparse evaluate` does"
     )
-    parser.add_argument(
-        "--errors",
-        choices=ERRORS,
-        default="strict",
-        help="at a malformed tree or byte: stop (strict, default); skip the tree; or also replace such bytes by U+FFFD",
-    )
+    add_errors_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -67,9 +65,9 @@ def run(options: argparse.Namespace) -> int:
     from ..query import compile_pattern
 
     pattern = compile_pattern(options.pattern)
-    files = list(_files(options.files or ["-"]))
+    files = list(tree_files(options.files or ["-"]))
     total = 0
-    skipped: list[TreeFormatError] = []
+    skipped: list[DtparseError] = []
     for name in files:
         shown = f"{name}:" if len(files) > 1 else ""
         limit = 1 if options.files_with_matches else options.max_count
@@ -90,73 +88,30 @@ def run(options: argparse.Namespace) -> int:
         elif options.files_with_matches and count:
             print(name)
         total += count
-    if skipped:
-        count = len(skipped)
-        trees = "1 malformed tree was" if count == 1 else f"{count} malformed trees were"
-        print(f"dtparse: warning: {trees} skipped; the first: {skipped[0]}", file=sys.stderr)
-    return 0 if total and not skipped else 1
-
-
-def _files(names: Sequence[str]) -> Iterator[str]:
-    """The files named, and the treebank files in the folders named. Raises TrainingDataError for a name that is
-    neither."""
-    for name in names:
-        path = Path(name)
-        if name == "-" or path.is_file():
-            yield name
-            continue
-        found = sorted(inner for inner in path.rglob("*") if inner.suffix in (".mrg", ".psd")) if path.is_dir() else []
-        if not found:
-            raise TrainingDataError(
-                f"there is no file {name}; give files of bracketed trees, or folders with .mrg files"
-            )
-        yield from map(str, found)
+    return report_skipped(skipped) or (0 if total else 1)
 
 
 def search_file(
-    pattern: Pattern,
-    name: str,
-    clean: bool = False,
-    errors: str = "strict",
-    skipped: list[TreeFormatError] | None = None,
+    pattern: Pattern, name: str, clean: bool = False, errors: str = "strict", skipped: list[DtparseError] | None = None
 ) -> Iterator[tuple[int, Tree, Match]]:
     """The matches in a file ("-": standard input), each with the number of its tree, from 1, and the tree.
 
-    `clean`: without empty elements and function tags. `errors`: one of ERRORS; "skip" and "replace" append the errors
-    of the trees that they skip, which are numbered too, to `skipped`. Raises TreeFormatError with file, line and
-    column, after the matches before it, and PatternError.
+    `clean`: without empty elements and function tags. `errors`: one of `bad_input.ERRORS`; "skip" and "replace" append
+    the errors of the trees that they skip, which are numbered too, to `skipped`. Raises TreeFormatError with file, line
+    and column, after the matches before it, and PatternError.
     """
-    from ..query.pattern import forests
-    from ..trees.brackets import read_trees
-    from ..trees.labels import EMPTY_TAG
+    from ..query import Forest
     from ..trees.transforms import strip_empty
 
-    skipped = [] if skipped is None else skipped
-    before = len(skipped)
-    trees: Iterator[Tree] = read_trees(
-        sys.stdin.buffer if name == "-" else name,
-        keep_root=True,
-        on_error="raise" if errors == "strict" else errors,
-        errors=skipped,
-    )
-    numbers: list[int] = []
-    stopped: list[TreeFormatError] = []
-
-    def record_numbers() -> Iterator[Tree]:
-        try:
-            for count, tree in enumerate(trees, 1):
-                if not clean or set(tree.tags) != {EMPTY_TAG}:
-                    numbers.append(count + len(skipped) - before)
-                    yield strip_empty(tree) if clean else tree
-        except TreeFormatError as error:
-            stopped.append(error)
-
-    for forest in forests(record_numbers(), batch_size=1000):
-        first = len(numbers) - len(forest.trees)
+    stop = StopAtError()
+    trees = numbered_trees(name, on_error(errors), [] if skipped is None else skipped, clean=clean)
+    for batch in batches(stop.before_error(trees), BATCH_SIZE, is_piped([name])):
+        numbers = [number for number, _ in batch]
+        forest = Forest([strip_empty(tree) if clean else tree for _, tree in batch])
         for match in pattern.search(forest):
-            yield numbers[first + match.node.tree], forest.trees[match.node.tree], match
-    if stopped:
-        raise stopped[0]
+            yield numbers[match.node.tree], forest.trees[match.node.tree], match
+        flush_if_live(is_piped([name]))
+    stop.check()
 
 
 def _text(tree: Tree, match: Match, output: str) -> str:

@@ -18,10 +18,18 @@ from .pipelines import (
     model_kind,
 )
 
+MODELS_OWN = "the model's own"
+"""The value of a setting that the component leaves to its model."""
+_LONG = ("credits", "sources", "notices", "recipe", "fit", "reader")
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `dtparse info`."""
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("--json", action="store_true", help="everything, as JSON")
+    parser.add_argument(
+        "--credits", action="store_true",
+        help="everything: also the training data with their licences and credits, and the settings of the training",
+    )  # fmt: skip
     add_pipeline_arguments(parser)
 
 
@@ -31,11 +39,28 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         print(json.dumps(info, ensure_ascii=False, indent=2, default=str))
         return
+    shortened = False
     for section, values in info.items():
+        shown = values if options.credits else short_values(values)
+        shortened = shortened or len(shown) < len(values)
         print(section)
-        for name, value in values.items():
-            shown = ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
-            print(f"  {name}: {shown}")
+        for name, value in shown.items():
+            print(f"  {name}: {', '.join(map(str, value)) if isinstance(value, list | tuple) else value}")
+    if shortened:
+        print("\n`dtparse info --credits` also prints the licences and credits of the training data, and all settings.")
+
+
+def short_values(values: dict[str, Any]) -> dict[str, Any]:
+    """The values of a section that fit into a line each: without credits and settings of training, and without settings
+    that are the model's own; only the names of treebanks."""
+    shown = {}
+    for name, value in values.items():
+        names = [one["name"] for one in value if isinstance(one, dict)] if name == "treebanks" else []
+        if names:
+            shown[name] = list(dict.fromkeys(names))
+        elif name not in _LONG and not isinstance(value, dict) and value != MODELS_OWN:
+            shown[name] = value
+    return shown
 
 
 def collect(
@@ -83,7 +108,7 @@ def _describe(parser: Any, settings: dict[str, Any]) -> dict[str, Any]:
         "kind": parser.name,
         "bytes": len(parser.to_bytes()),
         "labels": list(parser.labels),
-        **{name: "the model's own" if value is None else value for name, value in settings.items()},
+        **{name: MODELS_OWN if value is None else value for name, value in settings.items()},
         **getattr(parser, "describe", dict)(),
     }
     return {**description, **{name: value for name, value in parser.meta.items() if name not in description}}

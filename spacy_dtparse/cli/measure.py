@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import DtparseError
 from ..text import check_text
+from .bad_input import ERRORS
 from .pipelines import add_pipeline_arguments, load_pipeline, quiet_warnings
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "csv", "json")
 INPUTS = ("auto", "text", "trees")
-ERRORS = ("strict", "skip", "replace")
 MAX_COLUMNS = 6
 """Maximum number of texts for which a table has a column for each; more become rows."""
 _TREES = re.compile(rb"(?:\xef\xbb\xbf)?\s*\(\s*(?:[A-Z][A-Z0-9+=|-]*)?\s*\(\s*[A-Z$.,:`'#-][A-Z0-9$.,:`'+=|-]*[\s(]")

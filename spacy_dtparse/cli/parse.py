@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import codecs
 import json
 import sys
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from itertools import count
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from itertools import chain, count
+from typing import TYPE_CHECKING, Any
 
 from ..errors import DtparseError
-from ..stored_names import stored_as, to_stored
+from ..stored_names import to_stored
 from ..text import check_text
+from .bad_input import StopAtError, add_errors_argument, report_skipped, skip_errors
+from .lines import Line, Origin, TextItem, from_first_text, input_size, is_piped, paragraphs, read_lines
 from .pipelines import (
     add_pipeline_arguments,
     enable_probabilities,
@@ -25,6 +26,7 @@ from .pipelines import (
     sentence_pipes,
 )
 from .progress import Progress, stop_workers_on_error
+from .streams import batches, flush_if_live
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -33,9 +35,6 @@ if TYPE_CHECKING:
     from ..pipeline.constituent_pipe import ConstituentPipe
 
 FORMATS = ("brackets", "pretty", "json", "conllu")
-
-Line = tuple[str, int, str]
-"""Name of its file, its number from 1, and its text without the line end."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,69 +62,98 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--probabilities", action="store_true", help="with --format json: the probability that each is right"
     )
     parser.add_argument("--encoding", default="utf-8", help="of the input files (default: utf-8)")
+    add_errors_argument(parser, "line")
     parser.add_argument("--n-process", type=positive_number, default=1, metavar="N", help="processes (default: 1)")
     parser.add_argument("--batch-size", type=positive_number, default=64, metavar="N", help="texts per batch")
     add_pipeline_arguments(parser)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> int:
     """Print the trees."""
     quiet_warnings()
     if options.text and options.files:
         raise DtparseError("give --text or files, not both")
-    if options.text:
-        lines = [("--text", number, text) for number, text in enumerate(options.text, 1)]
-    else:
-        lines = list(read_lines(options.files or ["-"], options.encoding))  # report bad files before loading
-    if not any(line.strip() for _, _, line in lines):
-        raise DtparseError("the input has no text; give a text, a file with one, or pipe one in")
     if options.probabilities and options.format != "json":
         raise DtparseError(f"--probabilities: the format {options.format!r} cannot contain them; add --format json")
+    skipped: list[DtparseError] = []
+    files = [] if options.text else options.files or ["-"]
+    given = (Line("--text", number, text) for number, text in enumerate(options.text or (), 1))
+    lines = given if options.text else read_lines(files, options.encoding, options.errors, skipped)
+    first, rest = from_first_text(lines)  # report missing files and empty input before loading
     nlp = load_pipeline(options.pipeline, options.model, options.budget, deadline=options.deadline)
     if options.probabilities:
         enable_probabilities(get_component(nlp))
-    if options.tagged or options.pretokenized:
-        inputs: list[tuple[Origin, Any]] = list(docs_of_tokens(nlp, lines, options.tagged))
-        enabled = sentence_pipes(nlp, only_parser=options.tagged)
-    else:
-        texts_of_lines = ((Origin(name, number), line) for name, number, line in lines if line.strip())
-        inputs = list(paragraphs(lines) if options.paragraphs else texts_of_lines)
-        for origin, text in inputs:
-            check_text(text, f"{origin.document}:{origin.line}")
-        enabled = nlp.pipe_names
+    reading, parsing = StopAtError(), StopAtError()
+    texts = _texts(reading.before_error(chain(first, rest)), options)
+    size, piped = input_size(files), is_piped(files)
+    progress = Progress(None, bool(files) and (size > 0 or not sys.stdin.isatty()), size)
     pipe, ids = get_component(nlp), count(1)
-    progress = Progress(len(inputs), bool(options.files))
-    with nlp.select_pipes(enable=enabled):
-        docs = nlp.pipe((text for _, text in inputs), n_process=options.n_process, batch_size=options.batch_size)
-        with closing(docs), stop_workers_on_error():  # type: ignore[type-var]
-            for (origin, _), doc in zip(inputs, docs, strict=True):
-                for output in format_doc(doc, options.format, pipe, origin, ids, options.k_best):
-                    sys.stdout.write(output + "\n")
-                if len(doc) == 0 and options.format != "conllu":
-                    sys.stdout.write("\n")  # keep a blank line of pretokenized input
-                progress.step(len(doc))
+    one_by_one = piped and options.n_process == 1  # several processes start once, and receive all texts
+    for batch in batches(texts, options.batch_size, True) if one_by_one else [texts]:
+        for doc, item in _parse(nlp, batch, options, parsing, skipped):
+            for output in format_doc(doc, options.format, pipe, item.origin, ids, options.k_best):
+                sys.stdout.write(output + "\n")
+            if len(doc) == 0 and options.format != "conllu":
+                sys.stdout.write("\n")  # keep a blank line of pretokenized input
+            progress.step(len(doc), item.stop)
+            flush_if_live(piped and not one_by_one)
+        flush_if_live(piped)
+        if parsing.error is not None:
+            break
     progress.end()
+    parsing.check()
+    reading.check()
+    return report_skipped(skipped, "malformed line")
 
 
-@stored_as("document", "line")
-class Origin(NamedTuple):
-    """Origin of a text: the name of its file and the number of its first line."""
+def _texts(lines: Iterable[Line], options: argparse.Namespace) -> Iterator[TextItem]:
+    """Yield the texts to parse: each line, also a blank one if it consists of tokens, or each paragraph."""
+    if options.paragraphs:
+        yield from paragraphs(lines)
+        return
+    for line in lines:
+        if options.tagged or options.pretokenized or line.text.strip():
+            yield TextItem(Origin(line.document, line.number), line.text, line.stop)
 
-    document: str
-    line: int
+
+def _parse(
+    nlp: Language, items: Iterable[TextItem], options: argparse.Namespace, stop: StopAtError,
+    skipped: list[DtparseError],
+) -> Iterator[tuple[Doc, TextItem]]:  # fmt: skip
+    """Yield the Docs of texts, in order. A text that cannot be parsed is skipped, or ends them: see --errors."""
+    tokens = options.tagged or options.pretokenized
+    enabled = sentence_pipes(nlp, only_parser=options.tagged) if tokens else nlp.pipe_names
+    sent: deque[TextItem] = deque()  # those that the pipeline has received
+
+    def check(item: TextItem) -> tuple[TextItem, Any]:
+        location = f"{item.origin.document}:{item.origin.line}"
+        if tokens:
+            return item, doc_of_tokens(nlp, item.text, options.tagged, location)
+        check_text(item.text, location)
+        return item, item.text
+
+    def inputs() -> Iterator[Any]:
+        for item, value in stop.before_error(skip_errors(items, check, options.errors, skipped)):
+            sent.append(item)
+            yield value
+
+    with nlp.select_pipes(enable=enabled):
+        docs = nlp.pipe(inputs(), n_process=options.n_process, batch_size=options.batch_size)
+        with closing(docs), stop_workers_on_error():  # type: ignore[type-var]
+            for doc in docs:
+                yield doc, sent.popleft()
 
 
-def docs_of_tokens(nlp: Language, lines: Iterable[Line], tagged: bool) -> Iterator[tuple[Origin, Doc]]:
-    """Build Docs of one sentence each from lines of tokens; a blank line becomes an empty Doc.
+def doc_of_tokens(nlp: Language, line: str, tagged: bool, location: str) -> Doc:
+    """Build a Doc of one sentence from a line of tokens; a blank line becomes an empty Doc.
 
-    Raises DtparseError with file and line for a token without a tag if `tagged`.
+    Raises DtparseError with `location` for a token without a tag if `tagged`.
     """
     from spacy.tokens import Doc
 
-    for name, number, line in lines:
-        words, tags = split_line(line, tagged, f"{name}:{number}")
-        starts: list[bool | int | None] = [k == 0 for k in range(len(words))]
-        yield Origin(name, number), Doc(nlp.vocab, words=words, tags=tags, sent_starts=starts)
+    words, tags = split_line(line, tagged, location)
+    starts: list[bool | int | None] = [k == 0 for k in range(len(words))]
+    return Doc(nlp.vocab, words=words, tags=tags, sent_starts=starts)
 
 
 def split_line(line: str, tagged: bool, location: str) -> tuple[list[str], list[str] | None]:
@@ -195,58 +223,3 @@ def format_sentence(
     if form == "pretty":
         return comments + write_tree_pretty(tree, width=80)
     return "".join(f"{value}\t" for value in shown.values()) + write_tree(tree)
-
-
-def read_lines(paths: Iterable[str], encoding: str) -> Iterator[Line]:
-    """Yield the lines of each file; "-" is standard input, and a byte order mark is skipped.
-
-    Raises DtparseError with file and line for missing files and undecodable bytes.
-    """
-    try:
-        codecs.lookup(encoding)
-    except LookupError:
-        raise DtparseError(f"unknown encoding {encoding!r}; try utf-8, latin-1 or utf-16") from None
-    for path in paths:
-        if path == "-":
-            yield from _decode(sys.stdin.buffer, "standard input", encoding)
-            continue
-        if Path(path).is_dir():
-            raise DtparseError(f"{path} is a folder; name the files in it")
-        try:
-            file = open(path, "rb")
-        except FileNotFoundError:
-            raise DtparseError(f"there is no file {path}; to parse a text, use --text") from None
-        with file:
-            yield from _decode(file, path, encoding)
-
-
-def _decode(file: IO[bytes], name: str, encoding: str) -> Iterator[Line]:
-    wide = codecs.lookup(encoding).name.startswith(("utf-16", "utf-32"))
-    lines: Iterable[bytes] = [file.read()] if wide else file  # a wide line end is several bytes
-    number = 0
-    for raw in lines:
-        try:
-            text = raw.decode(encoding)
-        except UnicodeDecodeError as error:
-            raise DtparseError(
-                f"{name}:{number + 1}: byte {error.start + 1} of the line is not {encoding} ({error.reason}); give the "
-                "file's encoding with --encoding"
-            ) from None
-        for line in text.split("\n")[: -1 if text.endswith("\n") else None]:
-            number += 1
-            yield name, number, (line.removeprefix("\ufeff") if number == 1 else line).removesuffix("\r")
-
-
-def paragraphs(lines: Iterable[Line]) -> Iterator[tuple[Origin, str]]:
-    """Yield texts of consecutive lines up to a blank one or the end of a file, joined by spaces."""
-    block: list[str] = []
-    origin = Origin("", 0)
-    for name, number, line in lines:
-        if block and (not line.strip() or name != origin.document):
-            yield origin, " ".join(block)
-            block = []
-        if line.strip():
-            origin = origin if block else Origin(name, number)
-            block.append(line.strip())
-    if block:
-        yield origin, " ".join(block)

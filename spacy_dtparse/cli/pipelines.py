@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from math import nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ..core.registry import CONSTITUENT_FACTORIES, CONSTITUENTS, KINDS
 from ..core.settings import DEADLINE
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from ..bpm_parser.component import BpmParser
     from ..core.parser import ConstituentParser
     from ..pipeline.constituent_pipe import ConstituentPipe
-    from ..trees.tree import Tree
+
+Item = TypeVar("Item")
 
 
 def add_pipeline_arguments(parser: argparse.ArgumentParser) -> None:
@@ -81,7 +82,7 @@ def positive_number(text: str) -> int:
     return int(text)
 
 
-def read_tree_file(path: str, read: Callable[..., Iterable[Tree]], limit: int = 0, stdin: bool = False) -> list[Tree]:
+def read_tree_file(path: str, read: Callable[..., Iterable[Item]], limit: int = 0, stdin: bool = False) -> list[Item]:
     """Read the trees of a file (with `stdin`, "-" is standard input), at most `limit` (0: all).
 
     Raises TreeFormatError with file, line and column, TrainingDataError if there is no file or no tree in it.
@@ -90,7 +91,7 @@ def read_tree_file(path: str, read: Callable[..., Iterable[Tree]], limit: int = 
     if not (from_stdin or Path(path).is_file()):
         raise TrainingDataError(f"there is no file {path}; give a file of bracketed trees")
     trees = list(islice(read(sys.stdin.buffer if from_stdin else path), limit or None))
-    if not trees:
+    if not any(tree is not None for tree in trees):
         raise TrainingDataError(f"{path}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))")
     return trees
 

@@ -13,17 +13,23 @@ from typing import Any
 
 
 class Progress:
-    """A progress line on standard error: for files, if it is a terminal and the output goes elsewhere."""
+    """A progress line on standard error: for files, if it is a terminal and the output goes elsewhere.
 
-    def __init__(self, total: int, files: bool):
-        self.total, self.texts, self.tokens = total, 0, 0
-        self.shown = files and sys.stderr.isatty() and not sys.stdout.isatty()
+    `total`: the number of texts, None if it is not known; `size`: the number of bytes of the input, 0 if it is not
+    known. Either gives the share that is done and an estimate of the time left. `output_follows`: the output, which may
+    go to the same terminal, comes after the end.
+    """
+
+    def __init__(self, total: int | None, files: bool, size: int = 0, *, output_follows: bool = False):
+        self.total, self.size, self.texts, self.tokens, self.bytes = total, size, 0, 0, 0
+        self.shown = files and sys.stderr.isatty() and (output_follows or not sys.stdout.isatty())
         self.start_time = self.last_printed = time.monotonic()
 
-    def step(self, tokens: int) -> None:
-        """Count one more text; print the progress twice a second."""
+    def step(self, tokens: int, bytes_done: int = 0) -> None:
+        """Count one more text; print the progress twice a second. `bytes_done`: of the input up to its end."""
         self.texts += 1
         self.tokens += tokens
+        self.bytes = bytes_done
         if self.shown and time.monotonic() - self.last_printed > 0.5:
             self._print()
 
@@ -34,9 +40,22 @@ class Progress:
 
     def _print(self, end: str = "") -> None:
         self.last_printed = time.monotonic()
-        speed = self.tokens / max(self.last_printed - self.start_time, 1e-3)
-        status = f"{self.texts:,} of {self.total:,} texts, {self.tokens:,} tokens, {speed:,.0f} tokens/s"
+        seconds = max(self.last_printed - self.start_time, 1e-3)
+        total = "" if self.total is None else f" of {self.total:,}"
+        status = f"{self.texts:,}{total} texts, {self.tokens:,} tokens, {self.tokens / seconds:,.0f} tokens/s"
+        share = self.bytes / self.size if self.size else self.texts / self.total if self.total else 0.0
+        if self.size:
+            status += f", {share:.0%} of {self.size / 1e6:,.1f} MB"
+        if (self.texts >= 100 or share >= 0.01) and 0 < share < 1 and not end:  # the first texts are slow
+            status += f", {format_duration(seconds * (1 - share) / share)} left"
         print(f"\rdtparse: {status}\033[K", end=end, file=sys.stderr, flush=True)
+
+
+def format_duration(seconds: float) -> str:
+    """Format a time as 0:07, 12:30 or 1:02:03."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 @contextmanager

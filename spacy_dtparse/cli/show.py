@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DtparseError
+from ..errors import DtparseError, TreeFormatError
 from ..text import check_text
+from .bad_input import add_errors_argument, on_error, report_skipped
 from .pipelines import (
     add_pipeline_arguments,
     enable_probabilities,
@@ -59,10 +61,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="light",
         help="colours of a picture; auto: those of the viewer's system (default: %(default)s)",
     )
+    add_errors_argument(parser)
     add_pipeline_arguments(parser)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> int:
     """Draw."""
     from ..trees.brackets import read_trees
     from ..viz import draw
@@ -70,10 +73,12 @@ def run(options: argparse.Namespace) -> None:
     quiet_warnings()
     style, draw_options = _style_options(options)
     scores: list[Scores] | None = None
+    skipped: list[TreeFormatError] = []
     if options.trees is not None:
         if options.scores:
             raise DtparseError("--scores: a file of trees has no probabilities; give a text to parse")
-        trees = read_tree_file(options.trees, read_trees, stdin=True)
+        read = partial(read_trees, on_error=on_error(options.errors), errors=skipped)
+        trees = read_tree_file(options.trees, read, stdin=True)
     elif options.text.strip():
         from ..pipeline.drawings import trees_with_probabilities
 
@@ -88,13 +93,14 @@ def run(options: argparse.Namespace) -> None:
     if options.svg is not None:
         for path in write_svg(trees, options.svg, draw_options, scores):
             print(f"dtparse: wrote {path}", file=sys.stderr)
-        return
+        return report_skipped(skipped)
     drawn = draw(trees, style, options.html is not None, draw_options, scores)
     if options.html in (None, "-"):
         print(drawn)
-        return
+        return report_skipped(skipped)
     page = drawn.save(Path(options.html).with_suffix(Path(options.html).suffix or ".html"))
     print(f"dtparse: wrote {page}", file=sys.stderr)
+    return report_skipped(skipped)
 
 
 def _style_options(options: argparse.Namespace) -> tuple[str, dict[str, Any]]:

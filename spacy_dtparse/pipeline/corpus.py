@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import Optional, Union
@@ -14,7 +15,7 @@ from spacy.training import Example
 from spacy.util import registry
 from spacy.vocab import Vocab
 
-from ..errors import ConfigError, TrainingDataError, TreeError
+from ..errors import ConfigError, TrainingDataError, TreeError, TreeFormatError
 from ..text import raw_word, unescape_token
 from ..trees.brackets import read_trees
 from ..trees.directional import category_writer, check_categories
@@ -73,13 +74,17 @@ def read_docs(
     limit: int = 0,
     categories: str | None = None,
     spines_key: str = SPINES_KEY,
+    on_error: str = "raise",
+    errors: list[TreeFormatError] | None = None,
 ) -> Iterator[Doc]:
     """Read gold Docs from a bracketed file, or from the `.mrg` and `.psd` files of a folder in sorted order.
 
     Empty elements and function tags are stripped; `limit` is the maximum number of sentences, 0 for all. `categories`:
     one of `trees.directional.CATEGORIES`; `doc.spans[spines_key]` then has each word's category, by the head rules of
-    the vocabulary's language. Raises TreeFormatError with file, line and column, TrainingDataError if there is no file,
-    no tree, or a tree without categories, ConfigError for unknown `categories`.
+    the vocabulary's language. `on_error`, `errors`: for malformed trees, see `read_trees`.
+
+    Raises TreeFormatError with file, line and column, TrainingDataError if there is no file, no tree, or a tree without
+    categories, ConfigError for unknown `categories`.
     """
     path = Path(path)
     categories_of = None if categories is None else category_writer(categories, head_rules(vocab.lang))
@@ -88,7 +93,8 @@ def read_docs(
         raise TrainingDataError(
             f"{path}: no treebank there; give a file of bracketed trees or a folder with .mrg or .psd files"
         )
-    trees = islice(chain.from_iterable(map(read_clean_trees, files)), limit or None)
+    read = partial(read_clean_trees, on_error=on_error, errors=errors)
+    trees = islice(chain.from_iterable(map(read, files)), limit or None)
     any_tree = False
     while batch := list(islice(trees, sentences_per_doc)):
         any_tree = True
@@ -101,9 +107,14 @@ def read_docs(
         raise TrainingDataError(f"{path}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))")
 
 
-def read_clean_trees(path: str | Path) -> Iterator[Tree]:
-    """The trees of a file without empty elements and function tags; trees of empty elements only are left out."""
-    for tree in read_trees(path):
+def read_clean_trees(
+    path: str | Path, *, on_error: str = "raise", errors: list[TreeFormatError] | None = None
+) -> Iterator[Tree]:
+    """The trees of a file without empty elements and function tags; trees of empty elements only are left out.
+
+    `on_error`, `errors`: for malformed trees, see `read_trees`.
+    """
+    for tree in read_trees(path, on_error=on_error, errors=errors):
         if any(tag != EMPTY_TAG for tag in tree.tags):
             yield strip_empty(tree)
 
@@ -166,17 +177,25 @@ def convert_brackets(
     limit: int = 0,
     lang: str = "en",
     categories: str | None = None,
+    on_error: str = "raise",
+    errors: list[TreeFormatError] | None = None,
 ) -> int:
     """Write the trees of `source` to the DocBin file `target` (.spacy), with `categories` if given (see `read_docs`);
     return the number of Docs.
 
     The result is for `spacy evaluate`, `spacy train` and spacy.Corpus.v1 (not with `gold_preproc = true`: spaCy drops
-    span groups when it cuts Docs into sentences; BracketCorpus keeps gold tokens). Raises as `read_docs` does.
+    span groups when it cuts Docs into sentences; BracketCorpus keeps gold tokens). `on_error`, `errors`: as for
+    `read_docs`, which raises likewise.
     """
     from spacy import blank
 
     vocab = blank(lang).vocab
-    docs = list(read_docs(source, vocab, sentences_per_doc=sentences_per_doc, limit=limit, categories=categories))
+    docs = list(
+        read_docs(
+            source, vocab, sentences_per_doc=sentences_per_doc, limit=limit, categories=categories, on_error=on_error,
+            errors=errors,
+        )
+    )  # fmt: skip
     target = Path(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     DocBin(docs=docs, store_user_data=True).to_disk(target)

@@ -60,11 +60,19 @@ class ConstituentMatcher:
     def _key_id(self, key: str | int) -> int:
         return self.vocab.strings[key] if isinstance(key, str) else key
 
+    def _key_text(self, key: int) -> str:
+        try:
+            return self.vocab.strings[key]
+        except KeyError:
+            raise ConfigError(
+                f"the key {key} has no text, which a label needs; add the patterns under a string"
+            ) from None
+
     def add(self, key: str | int, patterns: Sequence[str | Mapping[str, Any]], on_match: OnMatch | None = None) -> None:
         """Add patterns for a key, to those that it already has.
 
-        `on_match`: called with the matcher, the Doc, the index of a match and all matches. Raises PatternError, which
-        shows the location, for a malformed pattern.
+        `on_match`: called with the matcher, the Doc, the index of a match and all matches, as tuples. Raises
+        PatternError, which shows the location, for a malformed pattern.
         """
         if isinstance(patterns, str | Mapping) or not isinstance(patterns, Iterable):
             raise PatternError(f"the patterns for {key!r} are {patterns!r}; give a list of patterns")
@@ -93,11 +101,13 @@ class ConstituentMatcher:
     def __call__(self, doclike: Doc | Span, *, as_spans: bool = False, with_names: bool = False) -> list[Any]:
         """The matches in a Doc, or in a Span of whole constituents, in the order of the text, parents first.
 
-        A match is (match_id, start, end), tokens of the Doc, or with `as_spans` (match_id, span), where the span is
-        labelled and its id is its level in its chain, as in `doc._.constituents`. `with_names` adds a dict of name ->
-        span, and returns one match per assignment of the names. A tag matches as a span of its token with the tag as
-        label, a word as one without label. Raises NotParsedError, and NonConstituentError for a Span that cuts through
-        a constituent.
+        A match is (match_id, start, end), tokens of the Doc, or with `as_spans` a span whose label is the key, as in
+        spaCy's matchers; its id is the level of the constituent in its chain, as in `doc._.constituents`, so that
+        `span._.parent` and the like are those of this constituent. `with_names` adds a dict of the nodes that have
+        names in the pattern, and returns one match for each assignment of the names: (match_id, start, end, names), or
+        with `as_spans` (span, names). The dict has name -> span with the label of the node: that of the constituent,
+        the tag, or none for a word. Raises NotParsedError, NonConstituentError for a Span that cuts through a
+        constituent, and with `as_spans` ConfigError for a key that is a number without a text.
         """
         return self._search([doclike], as_spans, with_names)[0]
 
@@ -144,16 +154,28 @@ class ConstituentMatcher:
             (token_of_leaf[forest.ends[nodes] - 1] + 1).tolist(),
         )
         owners = doc_of[forest.tree_of[nodes]].tolist()
-        for k, (x, key, owner) in enumerate(zip(nodes.tolist(), keys, owners, strict=True)):
-            match = (key, span(x)) if as_spans else (key, starts[k], ends[k])
+        for k, (key, owner) in enumerate(zip(keys, owners, strict=True)):
+            match = (key, starts[k], ends[k])
             found[owner].append((*match, {name: span(y) for name, y in names[k].items()}) if with_names else match)
-        if any(callback is not None for callback in self._callbacks.values()):
-            for doc, matches in zip(docs, found, strict=True):
-                for index, one in enumerate(matches):
-                    callback = self._callbacks.get(one[0])
-                    if callback is not None:
-                        callback(self, doc, index, matches)
-        return found
+        self._call_back(docs, found)
+        if not as_spans:
+            return found
+        spans_of: list[list[Any]] = [[] for _ in docs]
+        for x, key, owner in zip(nodes.tolist(), keys, owners, strict=True):
+            own = span(x)
+            labelled = Span(docs[owner], own.start, own.end, label=self._key_text(key), span_id=own.id)
+            spans_of[owner].append((labelled, found[owner][len(spans_of[owner])][-1]) if with_names else labelled)
+        return spans_of
+
+    def _call_back(self, docs: Sequence[Doc], found: Sequence[list[Any]]) -> None:
+        """Call the functions given to `add` for each match."""
+        if all(callback is None for callback in self._callbacks.values()):
+            return
+        for doc, matches in zip(docs, found, strict=True):
+            for index, one in enumerate(matches):
+                callback = self._callbacks.get(one[0])
+                if callback is not None:
+                    callback(self, doc, index, matches)
 
     def _find_matches(self, matching: Matching, with_names: bool) -> tuple[Nodes, list[int], list[dict[str, int]]]:
         """Nodes, keys and names of all matches by node and then by key, in the order of adding, each once; names only

@@ -77,6 +77,19 @@ class Matching:
                     seen.add(key)
                     yield x, names
 
+    def first_ways(self, pattern: NodePattern) -> dict[int, tuple[int, Names]]:
+        """{index of a tree: its first matching node, and the first assignment of names and %variables}, for each tree
+        that has one, ascending."""
+        found: dict[int, tuple[int, Names]] = {}
+        candidates = self._candidates(pattern)
+        needs_names = _needs_names(pattern)
+        for x, tree in zip(candidates.tolist(), self.forest.tree_of[candidates].tolist(), strict=True):
+            if tree not in found:
+                way = next(self._ways(pattern, x, {}), None) if needs_names else {}
+                if way is not None:
+                    found[tree] = x, way
+        return found
+
     # Sets
 
     def _candidates(self, pattern: NodePattern) -> Nodes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
+from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, cast
@@ -23,6 +24,8 @@ _TOKEN = re.compile(
     re.ASCII,
 )
 _LEAF, _OPEN, _CLOSE, _TEXT = 2, 3, 4, 5
+MAX_REPEATED = 10_000
+"""Number of lines after which a tree whose end does not come is given up in "skip" mode."""
 NO_BREAK_SPACE = "\u00a0"
 _BYTE_ORDER_MARK = "\ufeff"
 _UNDECODED = re.compile("[\udc80-\udcff]")  # the surrogateescape handler turns bad bytes into these
@@ -44,9 +47,10 @@ def read_trees(
     root label: it replaces an empty top, ROOT, TOP, S1 or VROOT, and a tree without any of them gets a new root. None
     leaves the top as written. `keep_root`: such a root keeps its own label, and only a tree without one gets `top`.
     Words, function tags and empty elements are not changed; a leaf with several words becomes one token, joined by
-    no-break spaces. `on_error`: "raise" stops at the first malformed tree; "skip" drops only that tree, continues with
-    the next one (at the latest at the next line that opens a bracket in column 1), and appends the error to `errors`,
-    or warns if no list is given; "replace" does the same, and undecodable bytes become U+FFFD.
+    no-break spaces. `on_error`: "raise" stops at the first malformed tree; "skip" drops only that tree and appends the
+    error to `errors`, or warns if no list is given; "replace" does the same, and undecodable bytes become U+FFFD. A
+    tree that is never closed ends before the next line that opens a bracket in column 1, unless trees before it have
+    such lines inside; if the tree after it has a closing bracket too many, both are read as one tree.
 
     Raises TreeFormatError (with path, line and column) for malformed trees and undecodable bytes,
     ConfigError for an unknown `on_error`, OSError if the file cannot be opened.
@@ -112,7 +116,11 @@ class _BracketParser:
         self.path, self.top, self.skip, self.errors = path, top, skip, errors
         self.skipping = 0  # open brackets of a malformed tree that is being dropped
         self.stray = False  # text outside of trees was reported already
+        self.begun = False  # a bracket was read
         self.tree_per_line = False  # an earlier tree was never closed: a bracket in column 1 begins a tree
+        self.flush_left = False  # a complete tree has brackets in column 1 inside
+        self.roots: set[str] = set()  # labels of the roots of such trees
+        self.again: list[tuple[int, str]] = []  # lines to parse again
         self.location = (0, 0)  # line and column of the current match
         self._clear()
 
@@ -130,21 +138,26 @@ class _BracketParser:
 
     def trees(self, lines: Iterable[str]) -> Iterator[Tree]:
         """Iterate over the trees of `lines`."""
-        for line_number, text in enumerate(lines, 1):
-            yield from self._line(line_number, text.removeprefix(_BYTE_ORDER_MARK) if line_number == 1 else text)
-        if self.stack:
-            repeated = self.repeated
-            self._report_unclosed()
-            self.tree_per_line = True
-            for line_number, text in repeated:
-                yield from self._line(line_number, text)
-            if self.stack:
-                self._report_unclosed()
+        fresh = enumerate(lines, 1)
+        waiting: deque[tuple[int, str]] = deque()  # lines to parse again
+        while True:
+            line_number, text = waiting.popleft() if waiting else next(fresh, (0, ""))
+            if line_number:
+                yield from self._line(line_number, text.removeprefix(_BYTE_ORDER_MARK) if line_number == 1 else text)
+            elif self.stack:
+                self._give_up()
+            else:
+                return
+            if self.again:
+                waiting.extendleft(reversed(self.again))
+                self.again = []
 
     def _line(self, line_number: int, text: str) -> list[Tree]:
         """Parse one line; return the trees that it completes."""
         if self.skip:
             self._next_line(line_number, text)
+            if self.again:
+                return []
         decoded = text.isascii() or _UNDECODED.search(text) is None
         done: list[Tree] = []
         for match in _TOKEN.finditer(text):
@@ -162,6 +175,8 @@ class _BracketParser:
                 self._take(match, done)
             except _Problem as problem:
                 self._recover(match, depth, problem)
+                if self.again:  # this line is among them
+                    break
         return done
 
     def _next_line(self, line_number: int, text: str) -> None:
@@ -173,6 +188,23 @@ class _BracketParser:
                 self._report_unclosed()
         if self.stack and (self.repeated or in_column_1):
             self.repeated.append((line_number, text))
+            if len(self.repeated) > MAX_REPEATED and not self.flush_left:
+                self._give_up()
+
+    def _give_up(self) -> None:
+        """Report a tree that was never closed. In "skip" mode the lines from the next one that may begin a tree are
+        parsed again: a bracket in column 1 does, unless trees of this file have such brackets inside; then it has the
+        label of their roots."""
+        start = 0
+        if self.flush_left:
+            labels = ((line[1:].split() or [""])[0].partition("(")[0] for _, line in self.repeated)
+            starts = (k for k, label in enumerate(labels) if self.repeated[k][1][:1] == "(" and label in self.roots)
+            start = next(starts, len(self.repeated))
+        else:
+            self.tree_per_line = bool(self.repeated)
+        again = self.repeated[start:]
+        self._report_unclosed()
+        self.again = again
 
     def _pass_over(self, match: re.Match) -> None:
         """Count the brackets of the tree that is being dropped."""
@@ -184,9 +216,13 @@ class _BracketParser:
     def _recover(self, match: re.Match, depth: int, problem: _Problem) -> None:
         """Report a problem and drop the tree; `depth`: its number of open brackets before the match."""
         repeated, kind, (line, column) = self.repeated, match.lastindex, self.location
+        begins = kind == _OPEN and column == 1 and depth > 0  # the next tree
+        if len(repeated) > begins and not self.flush_left:
+            self._give_up()  # the tree was never closed before the lines that are parsed again
+            return
         self._clear()
         self._report(str(problem), line, column)
-        if kind == _OPEN and column == 1 and depth:  # the next tree
+        if begins:
             self._open(match[3], True)
             self.repeated = repeated[-1:]
         elif kind == _CLOSE:
@@ -201,6 +237,7 @@ class _BracketParser:
             self._text(match[5])
             return
         self.unlabelled = False
+        self.begun = True
         if kind == _LEAF:
             self._check_no_word()
             self.tags.append(match[1])
@@ -241,8 +278,9 @@ class _BracketParser:
         if not self.stack:
             if not (self.stray and self.skip):
                 self.stray = True
+                hint = "" if self.begun else "; if all is plain text, parse it first: dtparse parse FILE > TREES.mrg"
                 raise _Problem(
-                    f"text {text!r} stands outside of any tree; remove it, or write it as a leaf (TAG {text})"
+                    f"text {text!r} stands outside of any tree; remove it, or write it as a leaf (TAG {text}){hint}"
                 )
         elif self.unlabelled:
             self.unlabelled = False
@@ -288,6 +326,9 @@ class _BracketParser:
     def _finish(self, done: list[Tree]) -> None:
         """Set the root of the completed tree and append it to `done`."""
         labels, starts, ends = self.labels, self.starts, self.ends
+        if self.repeated and labels:
+            self.flush_left = True
+            self.roots.add(labels[0])
         if self.top is None:
             if not labels:
                 raise _Problem(

@@ -130,7 +130,6 @@ def test_model_and_budget(capsys, pipeline, tmp_path):
         (["parse", "FOLDER"], 1, "is a folder; name the files"),
         (["parse", "--text", "a", "x.txt"], 1, "give --text or files, not both"),
         (["parse", "--text", "  "], 1, "the input has no text"),
-        (["parse", "LATIN"], 1, "latin.txt:2: byte 4 of the line is not utf-8"),
         (["parse", "LATIN", "--encoding", "klingon"], 1, "unknown encoding 'klingon'"),
         (["parse", "--text", "a", "--budget", "-3"], 2, "'-3' is not a whole number from 0"),
         (["parse", "--text", "a", "--n-process", "0"], 2, "at least 1"),

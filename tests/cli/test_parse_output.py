@@ -104,6 +104,28 @@ def test_progress_is_shown_for_files_on_terminals(monkeypatch):
         assert err.getvalue().endswith("\n") is shown and out.getvalue() == ""
 
 
+@pytest.mark.parametrize(
+    ("total", "size", "step", "shown"),
+    [
+        (None, 50_000_000, (100, 5_000_000), "1 texts, 100 tokens, 100 tokens/s, 10% of 50.0 MB, 0:09 left"),
+        (8, 0, (100, 0), "1 of 8 texts, 100 tokens, 100 tokens/s, 0:07 left"),
+        (None, 0, (100, 0), "1 texts, 100 tokens, 100 tokens/s"),
+        (None, 50_000_000, (100, 9), "1 texts, 100 tokens, 100 tokens/s, 0% of 50.0 MB"),
+    ],
+)
+def test_progress_estimates_the_time_left(monkeypatch, total, size, step, shown):
+    now = iter((0.0, 1.0, 1.0, 1.0))
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(now))
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    Progress(total, True, size).step(*step)
+    assert sys.stderr.getvalue() == f"\rdtparse: {shown}\033[K"
+
+
+def test_durations():
+    assert [progress.format_duration(s) for s in (6.6, 750, 3723)] == ["0:07", "12:30", "1:02:03"]
+
+
 def test_a_short_run_prints_no_progress(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setattr(sys, "stdout", io.StringIO())

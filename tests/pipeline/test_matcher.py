@@ -6,7 +6,8 @@ import pickle
 
 import pytest
 import spacy
-from spacy.tokens import Doc
+from spacy.matcher import Matcher
+from spacy.tokens import Doc, Span
 from spacy.vocab import Vocab
 
 import spacy_dtparse
@@ -34,8 +35,14 @@ def matcher_of(vocab, **patterns):
 
 
 def found(matcher, doc):
-    strings = matcher.vocab.strings
-    return [(strings[key], span.label_, span.text) for key, span in matcher(doc, as_spans=True)]
+    """Key, label of the node, and text of each match."""
+    named = ConstituentMatcher(matcher.vocab, rules=matcher.rules)
+    for key in matcher._patterns:
+        for pattern in matcher.get(key)[1]:
+            own = {**pattern, "NAME": "own"} if isinstance(pattern, dict) else f"__=own == ({pattern})"
+            named.add(key, [own])
+    matches = named(doc, as_spans=True, with_names=True)
+    return [(span.label_, names["own"].label_, span.text) for span, names in matches]
 
 
 def test_matches_are_ids_and_tokens_in_the_order_of_the_text(vocab):
@@ -47,31 +54,57 @@ def test_matches_are_ids_and_tokens_in_the_order_of_the_text(vocab):
     assert all(type(match) is tuple for match in matcher(doc))
 
 
-def test_spans_have_a_label_and_their_level(vocab):
+def test_spans_have_the_key_as_label_and_their_level(vocab):
     doc = gold_doc(CHAIN, PLAIN, vocab=vocab)
     matcher = matcher_of(vocab, all="__")
-    spans = [span for _, span in matcher(doc, as_spans=True)]
-    assert [(span.label_, span.id_, span.text) for span in spans[:5]] == [
-        ("TOP", "", "go"), ("S", "level-1", "go"), ("VP", "level-2", "go"), ("VB", "", "go"), ("", "", "go"),
+    spans = matcher(doc, as_spans=True)
+    assert all(type(span) is Span and span.label_ == "all" for span in spans)
+    assert [(span.id_, span.text) for span in spans[:5]] == [
+        ("", "go"), ("level-1", "go"), ("level-2", "go"), ("", "go"), ("", "go"),
     ]  # fmt: skip
-    assert [span for span in spans if span.id] == attributes.constituents(doc)
-    vp = next(span for span in spans if span.label_ == "VP")
-    assert attributes.parent(vp).label_ == "S" and attributes.labels(vp) == ("VP",)
+    constituents = [span for span in spans if span.id]
+    assert [(one.start, one.end, one.id) for one in constituents] == [
+        (one.start, one.end, one.id) for one in attributes.constituents(doc)
+    ]
+    assert attributes.parent(constituents[1]).label_ == "S" and attributes.labels(constituents[1]) == ("VP",)
+
+
+def test_spans_are_those_of_spacys_matchers(vocab):
+    doc = gold_doc(PLAIN, vocab=vocab)
+    matcher, theirs = matcher_of(vocab, DET="NP < DT"), Matcher(vocab)
+    theirs.add("DET", [[{"TAG": "DT"}, {"TAG": "NN"}]])
+    (ours,), (other,) = matcher(doc, as_spans=True), theirs(doc, as_spans=True)
+    assert (ours.start, ours.end, ours.label, ours.text) == (other.start, other.end, other.label, other.text)
+    doc.spans["found"] = matcher(doc, as_spans=True)
+    assert [span.label_ for span in doc.spans["found"]] == ["DET"]
+    assert [match for _, found in matcher.pipe([doc, doc], as_spans=True) for match in found] == [ours, ours]
+
+
+def test_a_key_without_a_text_cannot_be_a_label(vocab):
+    matcher = ConstituentMatcher(vocab)
+    matcher.add(10**15, ["NP"])
+    doc = gold_doc(PLAIN, vocab=vocab)
+    assert [match[0] for match in matcher(doc)] == [10**15] * 2
+    with pytest.raises(ConfigError, match="the key 1000000000000000 has no text"):
+        matcher(doc, as_spans=True)
 
 
 def test_names(vocab):
     doc = gold_doc(PLAIN, vocab=vocab)
-    matcher = matcher_of(vocab, s="S < NP=subject < (VP=predicate <<# __=head)")
+    matcher = matcher_of(vocab, s="S=own < NP=subject < (VP=predicate <<# __=head)")
     matches = [
         (span.label_, {name: (named.label_, named.text) for name, named in names.items()})
-        for _, span, names in matcher(doc, as_spans=True, with_names=True)
+        for span, names in matcher(doc, as_spans=True, with_names=True)
     ]
+    own, subject, predicate = ("S", "the cat sat on it ."), ("NP", "the cat"), ("VP", "sat on it")
     assert matches == [
-        ("S", {"subject": ("NP", "the cat"), "predicate": ("VP", "sat on it"), "head": (label, "sat")})
-        for label in ("VBD", "")
+        ("s", {"own": own, "subject": subject, "predicate": predicate, "head": (label, "sat")}) for label in ("VBD", "")
     ]
     assert len(matcher(doc)) == 1
     assert [match[1:3] for match in matcher(doc, with_names=True)] == [(0, 6), (0, 6)]
+    assert [match[3] for match in matcher(doc, with_names=True)] == [
+        names for _, names in matcher(doc, as_spans=True, with_names=True)
+    ]
 
 
 @pytest.mark.parametrize("root", ["ROOT", "TOP", "S1", "VROOT", '""', "_ROOT_"])
@@ -106,6 +139,8 @@ def test_on_match_is_called_for_each(vocab):
     matcher = ConstituentMatcher(vocab)
     matcher.add("np", ["NP"], on_match=lambda *arguments: calls.append(arguments))
     matches = matcher(doc)
+    assert matcher(doc, as_spans=True) != matches and calls[2:] == calls[:2]  # they get tuples, as from spaCy's
+    del calls[2:]
     assert len(matches) == 2 and calls == [(matcher, doc, 0, matches), (matcher, doc, 1, matches)]
     assert callable(matcher.get("np")[0])
     with pytest.raises(ConfigError, match="on_match"):
@@ -213,8 +248,8 @@ def test_it_agrees_with_the_search_of_trees(vocab):
     doc = gold_doc(PLAIN, OTHER, CHAIN, vocab=vocab)
     for text in ("NP", "__ . __", "VP <<# __", "NP=a .. (__=b !< =a)"):
         matches = list(compile_pattern(text).search(attributes.trees(doc)))
-        piped = matcher_of(vocab, key=text)(doc, as_spans=True, with_names=True)
-        assert [m.node.label if m.node.kind != "word" else "" for m in matches] == [span.label_ for _, span, _ in piped]
+        own = found(matcher_of(vocab, key=text), doc)
+        assert [m.node.label if m.node.kind != "word" else "" for m in matches] == [label for _, label, _ in own]
 
 
 def test_it_can_be_pickled(vocab):

@@ -76,7 +76,7 @@ def conditions(part):
 
 def rows() -> list[list[list[str]]]:
     """The patterns in each column of the table of patterns that Tregex accepts and we refuse."""
-    table = DOCUMENT.partition("| refused |")[2].replace(r"\|", "<bar>").splitlines()[2:]
+    table = DOCUMENT.partition("| refused |")[2].partition("\n## ")[0].replace(r"\|", "<bar>").splitlines()[2:]
     cells = [line.split("|")[1:4] for line in table if line.startswith("| ")]
     return [[re.findall(r"`(.+?)`", cell.replace("<bar>", "|")) for cell in row] for row in cells]
 

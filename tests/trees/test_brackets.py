@@ -249,6 +249,51 @@ def test_skip_keeps_trees_whose_children_begin_lines():
     assert read_skipping(text) == (["a b", "c"], [])
 
 
+def test_a_tree_that_is_never_closed_loses_no_other_before_the_next_error():
+    words, errors = read_skipping("(S (NP (NN x))\n(S (NN a))\n(S ())\n(S (NN b))\n")
+    assert (words, errors) == (["a", "b"], [(1, 1), (3, 5)])
+    text = "(S (NP (NN x))\n  (VP (NN x))\n(S (NN a))\n(S\n  (NN b))\nstray text\n(S (NN c))\n"
+    assert read_skipping(text) == (["a", "b", "c"], [(1, 1), (6, 1)])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_bad_trees_never_lose_the_others(seed):
+    rng = random.Random(seed)
+    bad = ["(S (NP (NN x))", "(S (NP (NN x)", "(S (NP (DT x) x))", "stray", "()", "(S (NP))", "(S (NN x (NN y)))"]
+    lines = [rng.choice(bad) if rng.random() < 0.3 else f"(S (NN w{k}) (NP (NN w)))" for k in range(40)]
+    good = [line[7 : line.index(")")] + " w" for line in lines if line.endswith("(NP (NN w)))")]
+    assert read_skipping("\n".join(lines))[0] == good
+
+
+def test_trees_whose_children_begin_lines_are_kept_after_one_that_is_never_closed():
+    """Such trees before it show the layout of the file."""
+    trees = "".join(f"(S\n(NP\n(NN a{k}))\n(VP (VB b)))\n" for k in range(3))
+    words, errors = read_skipping(trees + "(S\n(NP\n(NN x))\n(VP (VB x))\n" + trees)
+    assert (words, errors) == (["a0 b", "a1 b", "a2 b"] * 2, [(13, 1)])
+
+
+def test_a_tree_is_given_up_after_many_lines(monkeypatch):
+    monkeypatch.setattr("spacy_dtparse.trees.brackets.MAX_REPEATED", 5)
+    read: list[int] = []
+
+    def lines():
+        yield "(S (NP (NN x))\n"
+        for k in range(10):
+            read.append(k)
+            yield f"(S (NN w{k}))\n"
+
+    trees = read_trees(lines(), on_error="skip", errors=[])
+    assert next(trees).words == ("w0",) and len(read) == 6
+    assert len(list(trees)) == 9
+
+
+def test_plain_text_names_the_command_that_parses_it():
+    with pytest.raises(TreeFormatError, match=r"^1:1: text 'This' .*parse it first: dtparse parse FILE"):
+        list(read_trees(["This is text.\n"]))
+    with pytest.raises(TreeFormatError, match=r"leaf \(TAG text\)$"):
+        list(read_trees(["(S (NN a))\n", "text\n"]))
+
+
 def test_skip_without_a_list_warns():
     with pytest.warns(UserWarning, match="tree skipped: 1:11: "):
         trees = list(read_trees(["(S (NN a)))"], on_error="skip"))
