@@ -28,6 +28,18 @@ if TYPE_CHECKING:
         to_tree,
         tree_probability,
     )
+    from .pipeline.clauses import (
+        Predicate,
+        Triple,
+        antecedent,
+        clause_kind,
+        objects,
+        own_words,
+        predicates,
+        subject,
+        triples,
+        verb,
+    )
     from .pipeline.conversions import from_nltk, sentence_record, to_conllu, to_nltk
     from .pipeline.drawings import render
     from .pipeline.explain_constituent import explain, explanations
@@ -35,18 +47,31 @@ if TYPE_CHECKING:
     from .pipeline.extensions import register_extensions
     from .pipeline.k_best import RankedTree, k_best
     from .pipeline.matcher import ConstituentMatcher
+    from .pipeline.navigation import (
+        ancestors,
+        c_commands,
+        depth,
+        lowest_common_ancestor,
+        path,
+        phrase,
+        siblings,
+        superconstituents,
+    )
     from .pipeline.phrases import clauses, head, noun_chunks, phrases
+    from .pipeline.retokenized import as_doc
     from .pipeline.tables import parse_docs, parse_rows, parse_table, row_schema
     from .web.server import serve
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Agreement", "ConstituentMatcher", "Explanation", "RankedTree", "__version__", "agreement", "children",
-    "clauses", "constituents", "explain", "explanations", "from_nltk", "head", "is_parsed", "k_best", "labels",
-    "load", "noun_chunks", "parent", "parse_docs", "parse_rows", "parse_string", "parse_table", "phrases",
-    "probability", "register_extensions", "render", "row_schema", "score", "sentence_infos", "sentence_record",
-    "serve", "subconstituents", "to_conllu", "to_nltk", "to_tree", "tree_probability",
+    "Agreement", "ConstituentMatcher", "Explanation", "Predicate", "RankedTree", "Triple", "__version__", "agreement",
+    "ancestors", "antecedent", "as_doc", "c_commands", "children", "clause_kind", "clauses", "constituents", "depth",
+    "explain", "explanations", "from_nltk", "head", "is_parsed", "k_best", "labels", "load", "lowest_common_ancestor",
+    "noun_chunks", "objects", "own_words", "parent", "parse_docs", "parse_rows", "parse_string", "parse_table",
+    "path", "phrase", "phrases", "predicates", "probability", "register_extensions", "render", "row_schema", "score",
+    "sentence_infos", "sentence_record", "serve", "siblings", "subconstituents", "subject", "superconstituents",
+    "to_conllu", "to_nltk", "to_tree", "tree_probability", "triples", "verb",
 ]  # fmt: skip
 
 
@@ -76,7 +101,15 @@ def __getattr__(name: str) -> Any:
         **dict.fromkeys(("clauses", "head", "noun_chunks", "phrases"), "pipeline.phrases"),
         **dict.fromkeys(("parse_docs", "parse_rows", "parse_table", "row_schema"), "pipeline.tables"),
         **dict.fromkeys(("explain", "explanations"), "pipeline.explain_constituent"),
-        "Explanation": "pipeline.explanation",
+        "Explanation": "pipeline.explanation", "as_doc": "pipeline.retokenized",
+        **dict.fromkeys(
+            ("ancestors", "c_commands", "depth", "lowest_common_ancestor", "path", "phrase", "siblings",
+             "superconstituents"), "pipeline.navigation",
+        ),
+        **dict.fromkeys(
+            ("Predicate", "Triple", "antecedent", "clause_kind", "objects", "own_words", "predicates", "subject",
+             "triples", "verb"), "pipeline.clauses",
+        ),
         **dict.fromkeys(("RankedTree", "k_best"), "pipeline.k_best"),
     }  # fmt: skip
     return getattr(import_module(f".{modules.get(name, 'pipeline.attributes')}", __name__), name)
