@@ -56,9 +56,7 @@ TRAINING: dict[str, set[str]] = {
     "__main__": {"cli"},
 }
 """Subpackage of training/ -> other subpackages of training/ that it may import. All may import the package."""
-EXCEPTIONS = {
-    "trees/heads_compiled.py": {"kernels"},
-}
+EXCEPTIONS = {"trees/heads_compiled.py": {"kernels"}}
 """File -> subpackages that it may import in addition to those of its own. Head rules are data of `trees` that a kernel
 applies."""
 NUMBA = {"kernels/jit.py", "kernels/cache_state.py", "kernels/vectors.py"}
@@ -222,8 +220,7 @@ def test_imports_are_found(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "statement",
-    ["import spacy_dtparse", "import spacy; spacy.blank('en')", "import spacy_dtparse.pipeline.component"],
+    "statement", ["import spacy_dtparse", "import spacy; spacy.blank('en')", "import spacy_dtparse.pipeline.component"]
 )
 def test_a_light_import(statement):
     """spaCy imports every plugin of the environment at every start: no numba, no kernels, no trainers."""

@@ -18,7 +18,16 @@ from ..errors import NonConstituentError, NotParsedError, TreeError
 from ..parsers.base import UNKNOWN_TAG
 from ..text import escape_token
 from ..trees.tree import Tree
-from .constituents import Constituents, chain_level, constituents_at, group_key, make_span, read_constituents, read_spans, tree_of
+from .constituents import (
+    Constituents,
+    chain_level,
+    constituents_at,
+    group_key,
+    make_span,
+    read_constituents,
+    read_spans,
+    tree_of,
+)
 from .sentences import is_blank, plain_word, visible_tokens
 
 

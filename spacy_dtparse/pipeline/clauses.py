@@ -1,8 +1,8 @@
 """The parts of clauses: subject, verb, objects, kind, own words, and triples of who did what, for English.
 
-`extensions` registers the functions as `clause._.subject`, `clause._.verb`, `doc._.triples` and others. They read labels
-and tags of the Penn Treebank and lists of English verbs; `trees.predicates` has the rules. For a sentence that is no
-clause (a headline, *Good morning!*) they give None or an empty list.
+`extensions` registers the functions as `clause._.subject`, `clause._.verb`, `doc._.triples` and others. They read
+labels and tags of the Penn Treebank and lists of English verbs; `trees.predicates` has the rules. For a sentence that
+is no clause (a headline, *Good morning!*) they give None or an empty list.
 """
 
 from collections.abc import Iterator
@@ -82,10 +82,10 @@ class _Part(NamedTuple):
     def predicate(self, one: PredicateNodes) -> Predicate:
         tokens = [self.doc[self.positions[i]] for i in one.group]
         objects = tuple(map(self.span, one.objects))
-        arguments = map(self.optional, (one.complement, one.agent))
         verb = self.doc[self.positions[one.verb]]
         span, subject = self.span(one.clause), self.optional(one.subject)
-        return Predicate(span, verb, tuple(tokens), subject, objects, *arguments, one.negated, one.passive)
+        complement, agent = self.optional(one.complement), self.optional(one.agent)
+        return Predicate(span, verb, tuple(tokens), subject, objects, complement, agent, one.negated, one.passive)
 
 
 def predicates(where: Doc | Span, key: str | None = None) -> list[Predicate]:
@@ -100,9 +100,9 @@ def predicates(where: Doc | Span, key: str | None = None) -> list[Predicate]:
 def triples(where: Doc | Span, key: str | None = None) -> list[Triple]:
     """Who did what: a subject, the tokens of a verb group and an object for each main verb, in order.
 
-    The object is the direct object, else the complement of a copula, else the clause that is said, known or wanted, else
-    None. In a passive the subject is the agent after *by* or None, and the object is the passive's subject. A relative
-    word is replaced by the phrase that it stands for, and a participle or infinitive gets the subject that is
+    The object is the direct object, else the complement of a copula, else the clause that is said, known or wanted,
+    else None. In a passive the subject is the agent after *by* or None, and the object is the passive's subject. A
+    relative word is replaced by the phrase that it stands for, and a participle or infinitive gets the subject that is
     understood: *Jack went to fetch water* gives (Jack, went, None) and (Jack, to fetch, water). In a coordination of
     verbs each has a triple. Raises as `predicates` does.
     """
@@ -113,8 +113,8 @@ def subject(clause: Span) -> Span | None:
     """The subject of a clause (of its first verb); None if there is none, as in an imperative.
 
     Of a passive it is the grammatical subject; of *there is a dog* it is *a dog*; of a relative clause it may be the
-    relative word (see `antecedent`). Of coordinated clauses it is the subject of the first one. Raises NonConstituentError if `clause` is neither a clause nor a sentence,
-    otherwise as `predicates` does.
+    relative word (see `antecedent`). Of coordinated clauses it is the subject of the first one. Raises
+    NonConstituentError if `clause` is neither a clause nor a sentence, otherwise as `predicates` does.
     """
     part, found = _own(clause)
     return next((part.optional(one.subject) for one in found), None)

@@ -159,7 +159,8 @@ def _read_group(doc: Doc, key: str | None, where: Span | None = None) -> tuple[s
     cached = _CACHE.get(doc, {}).get(name)
     if cached is not None and _is_valid(doc, name, cached):
         start, end = (0, len(doc)) if where is None else (where.start, where.end)
-        now = (doc if where is None else where).to_array([IDX]).astype(np.int64).reshape(-1)
+        tokens_of: Any = doc if where is None else where
+        now = tokens_of.to_array([IDX]).astype(np.int64).reshape(-1)
         if (now == cached.tokens.starts[start:end]).all():
             return name, cached
     group, tokens = doc.spans[name], token_offsets(doc)

@@ -1,5 +1,5 @@
-"""The functions of `attributes`, `navigation`, `phrases`, `clauses` and `spines` as extension attributes, `doc._.constituents`,
-`span._.parse_string`, `doc._.phrases("NP")` and others."""
+"""The functions of `attributes`, `navigation`, `phrases`, `clauses` and `spines` as extension attributes,
+`doc._.constituents`, `span._.parse_string`, `doc._.phrases("NP")` and others."""
 
 import importlib.util
 import sys

@@ -1,9 +1,9 @@
 """Moving in the tree of a Doc: what is above, beside and between constituents and tokens.
 
 As in `attributes`, a span from `doc._.constituents` stands for that one constituent, another span for the unary chain
-over its tokens, and a token for the span of that token. The functions here count every member of a chain by itself, give
-equal results for equal spans, and return spans that equal those in `doc._.constituents` (a token that is no constituent
-is the span of that token).
+over its tokens, and a token for the span of that token. The functions here count every member of a chain by itself,
+give equal results for equal spans, and return spans that equal those in `doc._.constituents` (a token that is no
+constituent is the span of that token).
 """
 
 from bisect import bisect_right

@@ -5,6 +5,7 @@ numbers of their spans are wrong then, their character offsets still right. Here
 """
 
 from bisect import bisect_left
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -143,7 +144,7 @@ def _realign_sentences(
             end = new[k][1] + info["end"] - ends[k]
         found.append({**info, "start": start, "end": max(start, end)})
         ends_before = found[-1]["end"]
-    for one, after in zip(found, found[1:], strict=False):
+    for one, after in pairwise(found):
         one["end"] = after["start"]
     if found:
         found[0]["start"], found[-1]["end"] = 0, n_tokens

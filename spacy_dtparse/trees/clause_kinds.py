@@ -13,6 +13,7 @@ _COMPLEMENTIZERS = frozenset(("that", "whether"))
 _TIMES = frozenset(("when", "whenever", "where", "wherever", "while"))
 _PREPOSITIONS = frozenset("after before by without while since upon on in when despite besides instead until".split())
 _QUOTES = frozenset(("``", "''", '"', "“", "”", "'", "‘", "’"))
+_OPENING = (("``",), ('"',), ("“",), ("'",), ("‘",))
 _PUNCTUATION = frozenset((",", ":", ".", "``", "''", "-LRB-", "-RRB-", "HYPH"))
 
 
@@ -30,6 +31,8 @@ def clause_kind(finder: PredicateFinder, k: int) -> str:
         if above < 0:
             return "main"
         label = finder.labels[above]
+        if _is_quoted_beside_speaker(finder, k, above):
+            return "quotation"
         if _is_conjunct(finder, k, above):
             k = finder.clause_of(above) if label in CLAUSES else above
             continue
@@ -159,6 +162,21 @@ def _is_quoted(finder: PredicateFinder, k: int, above: int) -> bool:
     return False
 
 
+def _is_quoted_beside_speaker(finder: PredicateFinder, k: int, above: int) -> bool:
+    """Whether clause `k` is in quotation marks beside a clause without any that reports it (*“I go”, she said*)."""
+    start = finder.extent(k)[0]
+    words = finder.tree.words
+    if finder.labels[above] not in CLAUSES or not (words[start] in _QUOTES or words[start - 1 : start] in _OPENING):
+        return False
+    for other in finder.clauses_below(above):
+        found = finder.by_clause.get(finder.clause_of(other), [])
+        first, last = finder.extent(other)
+        if other != k and found and finder.words[found[0].verb] in words_of.SPEECH and last - first < 8:
+            if not found[0].objects and found[0].clause_object is None and not _QUOTES.intersection(words[first:last]):
+                return words[first - 1 : first] not in _OPENING
+    return False
+
+
 def _kind_in_verb_phrase(finder: PredicateFinder, k: int, above: int) -> str:
     kids = finder.children[above]
     one = finder.by_phrase.get(above)
@@ -199,7 +217,8 @@ def _kind_in_verb_phrase(finder: PredicateFinder, k: int, above: int) -> str:
         return "complement" if is_question or verb in words_of.BE else "adverbial"
     if word == "if":
         asks = verb in words_of.QUESTION and not has_comma and not any(finder.name(kid) == "PP" for kid in others)
-        return "complement" if asks and verb not in ("say", "said") else "adverbial"
+        is_conditional = one is not None and any(finder.words[i] in words_of.CONDITIONAL for i in one.group)
+        return "complement" if asks and not is_conditional and verb not in ("say", "said") else "adverbial"
     if word == "for" and finder.is_frame(k):
         return "complement" if verb in words_of.LINKING or verb in words_of.CONTROL or not others else "adverbial"
     if word == "like" or (word == "as" and "IN" in names):

@@ -23,8 +23,13 @@ def understood_subject(
     k = one.clause if base_label(finder.labels[one.clause]) in CLAUSES else one.phrase
     if finder.tree.tags[one.group[0]] == "VB" and finder.parents[k] < 0:
         return None
+    is_participle = finder.tree.tags[one.group[0]] == "VBN"
+    if is_participle and finder.labels[k] == "SBAR":  # *unless agreed in writing*
+        return None
     above = finder.parents[k]
     while above >= 0 and finder.labels[above] in _THROUGH:
+        if is_participle and finder.labels[above] == "SBAR":
+            return None
         around = finder.by_phrase.get(above)
         if around is None and finder.labels[above] in ("S", "SINV", "SQ"):
             around = next((other for other in finder.by_core.get(above, []) if other is not one), None)
@@ -32,6 +37,13 @@ def understood_subject(
             verb = finder.words[around.verb]
             if around.objects and verb in words_of.CONTROL and not around.passive:
                 return around, around.objects[0]
+            if around.subject is not None and _contains(finder, around.subject, one.verb):  # *To err is human*
+                return None
             return around if around.subject is None else (around, around.subject)
         above = finder.parents[above]
     return None
+
+
+def _contains(finder: PredicateFinder, node: int, token: int) -> bool:
+    start, end = finder.extent(node)
+    return start <= token < end

@@ -1,4 +1,4 @@
-"""The roles of relative and question words: subject (*who came*), object (*what he said*), complement (*what it is*)."""
+"""The roles of relative and question words: subject (*who came*), object (*what he did*), complement (*what it is*)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from . import verb_words as words_of
 
 if TYPE_CHECKING:
-    from .predicates import PredicateNodes, PredicateFinder
+    from .predicates import PredicateFinder, PredicateNodes
 
 _NOMINAL = frozenset(("NP", "QP", "NX", "NML", "NAC", "CIT"))
 _MAX_LEVELS = 20
-"""Nested clauses (*what he said she thought …*) beyond which no gap is looked for, so that there is no deep recursion."""
+"""Nested clauses (*what he said she thought …*) beyond which no gap is looked for, to avoid deep recursion."""
 _WH_TAGS = frozenset(("WDT", "WP", "DT"))
 
 
@@ -45,13 +45,16 @@ def _fill(finder: PredicateFinder, core: int, wh: int | None, level: int = 0, is
     if not found:
         below = [one for one in finder.clauses_below(core) if finder.labels[one] != "SBAR"]
         return any([_fill(finder, one, wh, level + 1, is_top) for one in below])
-    is_finite = finder.tree.tags[found[0].group[0]] not in ("TO", "VBG", "VBN")
+    tag = finder.tree.tags[found[0].group[0]]
+    is_mistagged = tag == "VBN" and finder.labels[finder.parents[core]] == "SBAR"  # *who do you think won*
+    is_finite = is_mistagged or tag not in ("TO", "VBG", "VBN")
     lacks_subject = all(one.subject is None and not one.existential for one in found)
-    if lacks_subject and (is_finite or (is_top and wh is not None)):
+    if lacks_subject and (is_finite or (is_top and wh is not None and tag != "TO")):
         if wh is None and not is_top:
             return False
         for one in found:
             one.subject, one.gap = wh, "subject"
+            one.passive = one.passive and not is_mistagged
         return True
     is_last = len(found) > 1 and (found[0].objects or found[0].complement is not None or found[0].passive)
     return any([_fill_object(finder, one, wh, level) for one in (found[-1:] if is_last else found)])

@@ -27,11 +27,12 @@ _CLAUSAL = CLAUSES | {"VP"}
 class PredicateNodes:
     """A main verb of a tree with its arguments.
 
-    `clause`: its clause, a constituent (a VP outside clauses, such as *sold here* in *the books sold here*). `verb`: the
-    main verb or copula, a token. `core`: the S, SQ or SINV directly around the verb phrase, else that phrase. `group`: all tokens of the verb group, ascending: auxiliaries, negations, *to*,
-    particle. `subject`, `objects`, `complement` (of a copula), `agent` (after *by*), `clause_object`: nodes. `gap`: the
-    role that a relative or question word has, or would have (*the book I read*): "subject", "object", "complement",
-    None. `phrase`: the constituent that contains the verb and its objects.
+    `clause`: its clause, a constituent (a VP outside clauses: *sold here* in *the books sold here*). `core`: the
+    S, SQ or SINV directly around the verb phrase, else that phrase. `verb`: the main verb or copula, a token. `group`:
+    all tokens of the verb group, ascending: auxiliaries, negations, *to*, particle. `phrase`: the constituent that
+    contains the verb and its objects. `subject`, `objects`, `complement` (of a copula), `agent` (after *by*),
+    `clause_object`: nodes. `gap`: the role that a relative or question word has, or would have (*the book I read*):
+    "subject", "object", "complement", None.
     """
 
     clause: int
@@ -51,9 +52,12 @@ class PredicateNodes:
 
 
 class PredicateFinder:
-    """The predicates of one tree, in `found`, ordered by verb. `children`, `labels` (without function tags), `parents`:
-    of the constituents; `words`: in lower case; `by_core`: the predicates directly in each S, SQ or SINV; `by_phrase`: the last
-    predicate of each phrase; `by_clause`: the predicates of each clause."""
+    """The predicates of one tree, in `found`, ordered by verb.
+
+    `children`, `labels` (without function tags), `parents`: of the constituents. `words`: in lower case. `by_core`: the
+    predicates directly in each S, SQ or SINV. `by_phrase`: the last predicate of each phrase. `by_clause`: the
+    predicates of each clause.
+    """
 
     def __init__(self, tree: Tree):
         self.tree = tree
@@ -66,8 +70,8 @@ class PredicateFinder:
         self.by_phrase: dict[int, PredicateNodes] = {}
         self.by_clause: dict[int, list[PredicateNodes]] = {}
         self._n_clauses = [0] * len(self.labels)
-        for label, above in zip(self.labels, self.parents, strict=True):
-            if above >= 0 and label in CLAUSES:
+        for k, above in enumerate(self.parents):
+            if above >= 0 and self.labels[k] in CLAUSES:
                 self._n_clauses[above] += 1
         self._clause_tops = list(range(len(self.labels)))
         for k, above in enumerate(self.parents):
@@ -75,14 +79,17 @@ class PredicateFinder:
             if self.labels[k] in CLAUSES and (same or (above >= 0 and self.is_frame(above))):
                 self._clause_tops[k] = self._clause_tops[above]
         for k, label in enumerate(self.labels):
-            above = self.labels[self.parents[k]] if k else ""
+            outer = self.labels[self.parents[k]] if k else ""
             if label in CORES:
                 self._read_core(k)
-            elif label == "VP" and above not in CORES and above != "VP":
+            elif label == "VP" and outer not in CORES and outer != "VP":
                 self._read_verb_phrase(k, k, None, ())
         for k in range(len(self.labels)):
             if self.labels[k] in FRAMES:
                 fill_gap(self, k)
+        for one in reversed(self.found):
+            if one.subject is not None and not one.existential and self._is_there(one.subject):
+                self._raise_existential(one)
         self.found.sort(key=lambda one: one.verb)
 
     def name(self, node: int) -> str:
@@ -148,6 +155,10 @@ class PredicateFinder:
         if phrases:
             for index in phrases:
                 self._read_verb_phrase(clause, kids[index], subject, tuple(sorted(group)), core=k)
+            one = self.by_core.get(k, [None])[-1]
+            fronted = [kids[i] for i in before if i != at and names[i] == "NP"]  # *not a word did she say*
+            if one is not None and fronted and not (one.objects or one.passive or one.complement is not None):
+                one.objects += [kid for kid in fronted[-1:] if not self.is_adverbial(kid, self.words[one.verb])]
             return
         rest = [kids[i] for i in range(first + 1, len(kids)) if i != at]
         self._add(clause, k, ~kids[verbs[-1]], tuple(sorted(group)), subject, rest, core=k)
@@ -311,9 +322,9 @@ class PredicateFinder:
         """Set objects, complement, agent, clause, and the subject after *there is*."""
         verb = self.words[one.verb]
         nominal = [kid for kid in rest if self._is_nominal(kid)]
-        if one.subject is not None and self._is_there(one.subject) and (verb in words_of.LINKING or nominal):
+        if one.subject is not None and self._is_there(one.subject) and nominal:
             one.existential = True
-            one.subject = nominal[0] if nominal else None
+            one.subject = nominal[0]
             return
         is_linking = verb in words_of.LINKING and not (one.passive and verb not in words_of.BE)
         if is_linking:
@@ -340,6 +351,16 @@ class PredicateFinder:
     def _is_there(self, node: int) -> bool:
         start, end = self.extent(node)
         return end - start == 1 and self.tree.tags[start] == "EX"
+
+    def _raise_existential(self, one: PredicateNodes) -> None:
+        """Set the subject of *there used to be a mill* and of its infinitive."""
+        clause = one.complement if one.clause_object is None else one.clause_object
+        below = [] if clause is None else self.by_core.get(clause, [])
+        for inner in below:
+            if inner.complement is not None and self.words[inner.verb] in words_of.BE:
+                inner.subject, inner.complement, inner.existential = inner.complement, None, True
+            if inner.subject is not None:
+                one.subject, one.existential = inner.subject, True
 
     def _agent(self, phrase: int) -> int | None:
         kids = self.children[phrase]

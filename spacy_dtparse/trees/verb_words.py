@@ -53,8 +53,8 @@ KEEPING = forms(
 SPEECH = forms(
     "say/said", "ask", "reply/replied", "answer", "cry/cried", "shout", "whisper", "tell/told", "exclaim", "add",
     "think/thought", "write/wrote/written", "explain", "state", "note", "announce", "declare", "observe", "respond",
-    "continue", "claim", "report", "insist", "admit/admitted/admitting", "argue", "warn", "suggest", "believe", "repeat",
-    "mutter", "murmur", "yell", "scream", "call", "wonder", "sing/sang/sung", "read", "go/went", "agree",
+    "continue", "claim", "report", "insist", "admit/admitted/admitting", "argue", "warn", "suggest", "believe",
+    "repeat", "mutter", "murmur", "yell", "scream", "call", "wonder", "sing/sang/sung", "read", "go/went", "agree",
 )  # fmt: skip
 """Verbs that report speech or thought, before or after it."""
 
@@ -65,11 +65,14 @@ QUESTION = forms(
 )  # fmt: skip
 """Verbs whose complement may be an indirect question (*ask if he came*)."""
 
+CONDITIONAL = _words("would 'd ’d will 'll ’ll wo shall should might may")
+"""Auxiliaries that make *if* conditional (*I would have told you if …*)."""
+
 CONTROL = forms(
-    "ask", "tell/told", "want", "allow", "force", "persuade", "order", "get/got/gotten/getting", "help", "advise", "enable",
-    "encourage", "expect", "need", "teach/taught", "urge", "warn", "invite", "require", "permit/permitted/permitting",
-    "cause", "remind", "instruct", "convince", "lead/led", "beg/begged/begging", "like", "wish",
-    "request", "command", "forbid/forbade/forbidden", "compel/compelled", "oblige", "motivate", "inspire", "challenge",
+    "ask", "tell/told", "want", "allow", "force", "persuade", "order", "get/got/gotten/getting", "help", "advise",
+    "enable", "encourage", "expect", "need", "teach/taught", "urge", "warn", "invite", "require",
+    "permit/permitted/permitting", "cause", "remind", "instruct", "convince", "lead/led", "beg/begged/begging", "like",
+    "wish", "request", "command", "forbid/forbade/forbidden", "compel/compelled", "oblige", "motivate", "inspire", "challenge",
 )  # fmt: skip
 """Verbs whose infinitive after an object is a complement (*told him to go*), not a purpose (*used it to go*)."""
 
@@ -80,9 +83,11 @@ MOTION = forms(
 )  # fmt: skip
 """Verbs whose infinitive is a purpose (*went to buy milk*)."""
 
-RAISING = forms("say/said", "believe", "expect", "suppose", "know/knew/known", "report", "think/thought", "consider", "allege",
-                "allow", "force", "require", "find/found", "see/saw/seen", "prepare", "want", "need", "ask", "schedule",
-                "determine", "commit/committed", "intend", "use", "design", "tell/told", "stay")  # fmt: skip
+RAISING = forms(
+    "say/said", "believe", "expect", "suppose", "know/knew/known", "report", "think/thought", "consider", "allege",
+    "allow", "force", "require", "find/found", "see/saw/seen", "prepare", "want", "need", "ask", "schedule", "stay",
+    "determine", "commit/committed", "intend", "use", "design", "tell/told",
+)  # fmt: skip
 """Verbs whose infinitive after a passive is a complement (*is said to be*)."""
 
 TIME_NOUNS = _words(
@@ -100,8 +105,8 @@ WHEN = _words("last next every each")
 """First words of noun phrases of time that are seldom objects."""
 SPENDING = forms("spend/spent", "waste", "pass")
 TAKES_TIME = forms(
-    "spend/spent", "waste", "take/took/taken", "save", "have/has/had", "need", "want", "enjoy", "buy/bought", "make/made",
-    "find/found", "set/setting", "like", "love", "lose/lost", "give/gave/given", "pick", "choose/chose",
+    "spend/spent", "waste", "take/took/taken", "save", "have/has/had", "need", "want", "enjoy", "buy/bought",
+    "make/made", "find/found", "set/setting", "like", "love", "lose/lost", "give/gave/given", "pick", "choose/chose",
     "celebrate", "remember", "miss", "schedule", "ruin", "use", "require", "allow", "know/knew/known", "see/saw/seen",
     "do/does/did/done", "own", "sell/sold", "leave/left", "pass", "count", "earn", "add", "change", "kill",
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from itertools import pairwise
 
 import pytest
 import spacy
@@ -28,7 +29,9 @@ from spacy_dtparse.errors import DtparseError, NonConstituentError, NotParsedErr
 from .test_attributes import gold_doc, texts
 from .test_dependency_io import random_doc
 
-PLAIN = "(TOP (S (NP (PRP He)) (VP (VBD put) (NP (DT the) (JJ old) (NN dog)) (PP (IN in) (NP (DT the) (NN box)))) (. .)))"
+PLAIN = (
+    "(TOP (S (NP (PRP He)) (VP (VBD put) (NP (DT the) (JJ old) (NN dog)) (PP (IN in) (NP (DT the) (NN box)))) (. .)))"
+)
 CHAIN = "(TOP (S (VP (VB go))))"
 
 
@@ -145,9 +148,12 @@ def test_random_trees_against_their_definitions(seed):
             assert lowest == (both[-1] if both else None)
             way = path(one, other)
             assert bool(way) == bool(both) or one == other
-            for first, second in zip(way, way[1:], strict=False):
-                assert first in siblings(second) or first in ancestors(second)[:1] or second in ancestors(first)[:1] or (
-                    parent(first) == second or parent(second) == first
+            for first, second in pairwise(way):
+                assert (
+                    first in siblings(second)
+                    or first in ancestors(second)[:1]
+                    or second in ancestors(first)[:1]
+                    or (parent(first) == second or parent(second) == first)
                 )
 
 

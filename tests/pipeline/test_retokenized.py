@@ -173,7 +173,9 @@ def test_a_doc_of_a_span():
     doc = gold_doc(FIRST, SECOND)
     second = list(doc.sents)[1]
     part = second._.as_doc()
-    assert strings(part) == [second._.parse_string] and sentence_infos(part) == [{"start": 0, "end": 4, "status": "gold"}]
+    assert strings(part) == [second._.parse_string] and sentence_infos(part) == [
+        {"start": 0, "end": 4, "status": "gold"}
+    ]
     assert [(s.label_, s.id_) for s in part._.constituents] == [(s.label_, s.id_) for s in doc._.constituents[6:]]
     phrase = as_doc(doc[0:6])
     assert parse_string(phrase[:]).startswith("(NP (NP (DT the)") and sentence_infos(phrase) == []

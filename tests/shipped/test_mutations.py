@@ -57,7 +57,9 @@ MUTATIONS = [
     Mutation("kernels/linear/tagging.py", "_HISTORY = 64", "_HISTORY = 65", (TAGGER,)),
     Mutation("kernels/trees/atoms.py", "z ^ (z >> _S27)) * MIX_3", "z ^ (z >> _S27)) * MIX_1", ("en_trees",)),
     Mutation(
-        "kernels/trees/features.py", "upper = end + offset, end, highest", "upper = end + 1 + offset, end, highest",
+        "kernels/trees/features.py",
+        "upper = end + offset, end, highest",
+        "upper = end + 1 + offset, end, highest",
         ("en_trees",),
     ),
     Mutation("kernels/trees/marginals.py", "0.9, 0.95, 0.98", "0.9, 0.94, 0.98", ("en_dtparse",)),
