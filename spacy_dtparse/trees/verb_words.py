@@ -72,7 +72,8 @@ CONTROL = forms(
     "ask", "tell/told", "want", "allow", "force", "persuade", "order", "get/got/gotten/getting", "help", "advise",
     "enable", "encourage", "expect", "need", "teach/taught", "urge", "warn", "invite", "require",
     "permit/permitted/permitting", "cause", "remind", "instruct", "convince", "lead/led", "beg/begged/begging", "like",
-    "wish", "request", "command", "forbid/forbade/forbidden", "compel/compelled", "oblige", "motivate", "inspire", "challenge",
+    "wish", "request", "command", "forbid/forbade/forbidden", "compel/compelled", "oblige", "motivate", "inspire",
+    "challenge",
 )  # fmt: skip
 """Verbs whose infinitive after an object is a complement (*told him to go*), not a purpose (*used it to go*)."""
 
