@@ -216,7 +216,9 @@ def _referent(part: _Part, one: PredicateNodes, node: int | None) -> Span | None
     is_word = node is not None and part.finder.extent(node)[1] - part.finder.extent(node)[0] == 1  # not *whose dog*
     if one.gap is not None and node == role[one.gap] and is_word:
         k = one.clause
-        while k >= 0 and part.finder.labels[k] not in ("SBAR", "SBARQ"):  # *who she said came*
+        while k >= 0 and part.finder.extent(k)[0] > part.finder.extent(node)[0]:  # *who she said came*
+            k = part.finder.parents[k]
+        while k >= 0 and part.finder.labels[k] not in ("SBAR", "SBARQ"):
             k = part.finder.parents[k]
         found = None if k < 0 else _antecedent(part, part.finder.clause_of(k))
         return part.optional(node) if found is None else found

@@ -11,7 +11,9 @@ from .predicates import PredicateFinder
 KINDS = ("main", "relative", "complement", "adverbial", "quotation")
 _COMPLEMENTIZERS = frozenset(("that", "whether"))
 _TIMES = frozenset(("when", "whenever", "where", "wherever", "while"))
-_PREPOSITIONS = frozenset("after before by without while since upon on in when despite besides instead until".split())
+_PREPOSITIONS = frozenset(
+    "after before by with without while since upon on in when despite besides instead until".split()
+)
 _QUOTES = frozenset(("``", "''", '"', "“", "”", "'", "‘", "’"))
 _OPENING = (("``",), ('"',), ("“",), ("'",), ("‘",))
 _PUNCTUATION = frozenset((",", ":", ".", "``", "''", "-LRB-", "-RRB-", "HYPH"))
@@ -36,6 +38,8 @@ def clause_kind(finder: PredicateFinder, k: int) -> str:
         if _is_conjunct(finder, k, above):
             k = finder.clause_of(above) if label in CLAUSES else above
             continue
+        if label == "PRN" and finder.labels[k] == "SBAR":  # (*as he says*), (*which is true*)
+            return "relative" if any(is_wh(finder, kid) for kid in finder.children[k]) else "adverbial"
         if label in ("TOP", "FRAG", "PRN", "X", "LST", "INTJ", "TITLE", "HEADING", "CAPTION", "META") or (
             label not in CLAUSES | {"VP", "NP", "WHNP", "PP", "ADJP", "ADVP", "NX", "NML", "RRC", "WHPP", "WHADVP"}
         ):
@@ -189,9 +193,10 @@ def _kind_in_verb_phrase(finder: PredicateFinder, k: int, above: int) -> str:
     if label in ("S", "VP"):
         first = finder.tree.tags[finder.extent(k)[0]]
         if _is_to_infinitive(finder, k):
+            is_future = verb == "going" and one is not None and len(one.group) > 1  # *is going to talk*
             if (
                 has_comma
-                or verb in words_of.MOTION
+                or (verb in words_of.MOTION and not is_future)
                 or (one is not None and one.passive and verb not in words_of.CONTROL)
             ):
                 return "adverbial" if verb not in words_of.RAISING else "complement"
@@ -214,7 +219,7 @@ def _kind_in_verb_phrase(finder: PredicateFinder, k: int, above: int) -> str:
         return "adverbial" if has_comma else "complement"
     if "WHADVP" in names or "WHPP" in names or word in _TIMES:
         is_question = word not in _TIMES or (verb in words_of.QUESTION and not others and not has_comma)
-        return "complement" if is_question or verb in words_of.BE else "adverbial"
+        return "complement" if is_question or (verb in words_of.BE and not others) else "adverbial"
     if word == "if":
         asks = verb in words_of.QUESTION and not has_comma and not any(finder.name(kid) == "PP" for kid in others)
         is_conditional = one is not None and any(finder.words[i] in words_of.CONDITIONAL for i in one.group)
