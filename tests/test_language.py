@@ -147,7 +147,13 @@ def test_names_are_those_of_the_field(path):
     assert not wrong
 
 
-@pytest.mark.parametrize("path", [path for path in [*SOURCES, *DOCUMENTS, *SITES] if path != OWN], ids=relative)
+ENGLISH_WORDS = ROOT / "spacy_dtparse" / "trees" / "verb_words.py"
+"""A file of lists of English words, which may have any word."""
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in [*SOURCES, *DOCUMENTS, *SITES] if path not in (OWN, ENGLISH_WORDS)], ids=relative
+)
 def test_prose_has_no_private_words(path):
     lines = path.read_text(encoding="utf8").splitlines()
     wrong = [

@@ -94,7 +94,7 @@ def predicates(where: Doc | Span, key: str | None = None) -> list[Predicate]:
     Coordinated verb phrases (*came in and sat down*) are two predicates with one subject. Raises NotParsedError if the
     Doc has no valid parse, ConfigError if its language is not English.
     """
-    return [part.predicate(one) for part, one in _found_in(where, key)]
+    return [part.predicate(one) for part, one in _predicates_in(where, key)]
 
 
 def triples(where: Doc | Span, key: str | None = None) -> list[Triple]:
@@ -106,7 +106,7 @@ def triples(where: Doc | Span, key: str | None = None) -> list[Triple]:
     understood: *Jack went to fetch water* gives (Jack, went, None) and (Jack, to fetch, water). In a coordination of
     verbs each has a triple. Raises as `predicates` does.
     """
-    return [_triple(part, one) for part, one in _found_in(where, key)]
+    return [_triple(part, one) for part, one in _predicates_in(where, key)]
 
 
 def subject(clause: Span) -> Span | None:
@@ -189,7 +189,7 @@ def _triple(part: _Part, one: PredicateNodes) -> Triple:
     finder = part.finder
     who, what = _referent(part, one, one.subject), None
     if one.subject is None and one.gap != "subject" and not one.existential:
-        who = _understood(part, one)
+        who = _find_understood(part, one)
     if one.objects:
         what = _referent(part, one, one.objects[-1])
     elif one.gap == "object":
@@ -214,7 +214,7 @@ def _referent(part: _Part, one: PredicateNodes, node: int | None) -> Span | None
     """The Span of an argument; the antecedent of the clause instead of its relative word."""
     role = {"subject": one.subject, "object": one.objects[-1] if one.objects else None, "complement": one.complement}
     is_word = node is not None and part.finder.extent(node)[1] - part.finder.extent(node)[0] == 1  # not *whose dog*
-    if one.gap is not None and node == role[one.gap] and is_word:
+    if node is not None and one.gap is not None and node == role[one.gap] and is_word:
         k = one.clause
         while k >= 0 and part.finder.extent(k)[0] > part.finder.extent(node)[0]:  # *who she said came*
             k = part.finder.parents[k]
@@ -225,7 +225,7 @@ def _referent(part: _Part, one: PredicateNodes, node: int | None) -> Span | None
     return part.optional(node)
 
 
-def _understood(part: _Part, one: PredicateNodes) -> Span | None:
+def _find_understood(part: _Part, one: PredicateNodes) -> Span | None:
     """The understood subject of a participle or infinitive, which may be that of another one around it."""
     finder = part.finder
     if finder.labels[one.clause] == "VP":  # *the books sold here*
@@ -242,7 +242,7 @@ def _understood(part: _Part, one: PredicateNodes) -> Span | None:
     return _referent(part, *around) if isinstance(around, tuple) else None
 
 
-def _found_in(where: Doc | Span, key: str | None) -> Iterator[tuple[_Part, PredicateNodes]]:
+def _predicates_in(where: Doc | Span, key: str | None) -> Iterator[tuple[_Part, PredicateNodes]]:
     found = read_constituents(where.doc, key)
     first, last = (0, len(where)) if isinstance(where, Doc) else (where.start, where.end)
     k = 0

@@ -1,7 +1,7 @@
 """Constituents after tokens were merged or split, and in a Doc of their own (`as_doc`).
 
-spaCy leaves span groups as they are when tokens are merged or split (`doc.retokenize()`, `merge_entities`): the token
-numbers of their spans are wrong then, their character offsets still right. Here the spans get new token numbers.
+spaCy leaves span groups as they are when tokens are merged or split by `doc.retokenize()`: the token numbers of their
+spans are wrong then, their character offsets still right. Here the spans get new token numbers.
 """
 
 from bisect import bisect_left

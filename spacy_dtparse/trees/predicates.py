@@ -127,7 +127,7 @@ class PredicateFinder:
             self._add_verbs(clause, k, kids, names, verbs, (), subject, k)
             return
         if verbs and (not phrases or verbs[0] < phrases[0]):
-            self._read_inverted(k, clause, kids, names, verbs, phrases)
+            self._read_question(k, clause, kids, names, verbs, phrases)
             return
         if not phrases:
             return
@@ -137,7 +137,7 @@ class PredicateFinder:
         for index in phrases:
             self._read_verb_phrase(clause, kids[index], subject, (), core=k)
 
-    def _read_inverted(
+    def _read_question(
         self, k: int, clause: int, kids: list[int], names: list[str], verbs: list[int], phrases: list[int]
     ) -> None:
         """Read a clause whose verb is before its subject: *did she come*, *is he a teacher*."""

@@ -103,7 +103,8 @@ CASES = {
         ["I | gave | The book", "The book that I gave her | is | old"], "main relative",
     ),
     "relative clause without a word": (
-        "(NP (NP (DT the) (NNS keys)) (SBAR (S (NP (PRP she)) (VP (VBD lost)))))", ["she | lost | the keys"], "relative",
+        "(NP (NP (DT the) (NNS keys)) (SBAR (S (NP (PRP she)) (VP (VBD lost)))))",
+        ["she | lost | the keys"], "relative",
     ),
     "relative word across a clause": (
         "(NP (NP (DT the) (NN man)) (SBAR (WHNP (WP who)) (S (NP (PRP she)) (VP (VBD said) "
@@ -147,7 +148,8 @@ CASES = {
         ["He | asked | if it rained", "it | rained | -"], "main complement",
     ),
     "condition after a verb of speech": (
-        "(S (NP (PRP I)) (VP (MD would) (VP (VB tell) (NP (PRP you)) (SBAR (IN if) (S (NP (PRP I)) (VP (VBD knew)))))))",
+        "(S (NP (PRP I)) (VP (MD would) (VP (VB tell) (NP (PRP you)) "
+        "(SBAR (IN if) (S (NP (PRP I)) (VP (VBD knew)))))))",
         ["I | would tell | you", "I | knew | -"], "main adverbial",
     ),
     "adverbial clause in front": (
@@ -282,7 +284,7 @@ def test_errors():
     with pytest.raises(NotParsedError):
         triples(Doc(Vocab(), words=["a"]))
     german = gold_doc("(TOP (S (NP (PRP Es)) (VP (VBZ endet))))", vocab=spacy.blank("de").vocab)
-    with pytest.raises(ConfigError, match="language is 'de'.*English only"):
+    with pytest.raises(ConfigError, match=r"language is 'de'.*English only"):
         predicates(german)
     assert clauses(german)
 
