@@ -211,7 +211,8 @@ def to_tree(span: Span, key: str | None = None) -> Tree:
     Raises NonConstituentError if a constituent crosses the edge of `span` or `span` has no word.
     """
     doc = span.doc
-    _check_span(span)
+    if span.start < span.end:
+        _edge_tokens(span)
     found = read_constituents(doc, key, span)
     tokens = [token for token in span if not is_blank(token.text)]
     if not tokens:
@@ -236,18 +237,19 @@ def chain_end(found: Constituents, k: int) -> int:
     return bisect_right(found.chain_tops, found.chain_tops[k], k)
 
 
-def _check_span(span: Span) -> None:
-    """Raise NonConstituentError for a Span that was made before tokens were merged or split: spaCy leaves its token
-    numbers as they were."""
+def _edge_tokens(span: Span) -> tuple[Token, Token]:
+    """The first and the last token of a Span that is not empty. Raises NonConstituentError for a Span that was made
+    before tokens were merged or split, since spaCy leaves its token numbers as they were."""
     doc, start, end = span.doc, span.start, span.end
-    if end > start and not (
-        end <= len(doc) and doc[start].idx == span.start_char and doc[end - 1].idx + len(doc[end - 1]) == span.end_char
-    ):
-        text = doc.text[span.start_char : span.end_char]
-        raise NonConstituentError(
-            f"this Span of {text[:60]!r} was made before tokens of its Doc were merged or split; take it from the Doc "
-            f"again: doc.char_span({span.start_char}, {span.end_char}), or doc._.constituents"
-        )
+    if end <= len(doc):
+        first, last = doc[start], doc[end - 1]
+        if first.idx == span.start_char and last.idx + len(last) == span.end_char:
+            return first, last
+    text = doc.text[span.start_char : span.end_char]
+    raise NonConstituentError(
+        f"this Span of {text[:60]!r} was made before tokens of its Doc were merged or split; take it from the Doc again: "
+        f"doc.char_span({span.start_char}, {span.end_char}), or doc._.constituents"
+    )
 
 
 def locate(span: Span | Token, key: str | None = None, inside: bool = False) -> Location:
@@ -258,14 +260,16 @@ def locate(span: Span | Token, key: str | None = None, inside: bool = False) -> 
     doc = span.doc
     if isinstance(span, Token):
         span = doc[span.i : span.i + 1]
-    else:
-        _check_span(span)
     start, end = span.start, span.end
-    found = read_constituents(doc, key, span) if inside else constituents_at(doc, key, start, end)
-    while start < end and is_blank(doc[start].text):
-        start += 1
-    while end > start and is_blank(doc[end - 1].text):
-        end -= 1
+    if start == end:
+        found = read_constituents(doc, key)
+    else:
+        first, last = _edge_tokens(span)
+        found = read_constituents(doc, key, span) if inside else constituents_at(doc, key, first, last)
+        while start < end and is_blank(doc[start].text):
+            start += 1
+        while end > start and is_blank(doc[end - 1].text):
+            end -= 1
     constituent = found.by_extent.get((start, end), -1)
     if constituent < 0:
         if end - start == 1:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from spacy.attrs import IDX
 from spacy.strings import get_string_id
-from spacy.tokens import Doc, Span, SpanGroup
+from spacy.tokens import Doc, Span, SpanGroup, Token
 
 from ..errors import NonConstituentError, NotParsedError, TreeError
 from ..parsers.base import ParseResult
@@ -96,12 +96,12 @@ def nest_spans(spans: SpanColumns) -> Constituents:
 
 
 class _CachedGroup(NamedTuple):
-    """The cached data of a group: the group, its length, the offsets of the Doc's tokens, spans, and constituents once
-    they are needed."""
+    """The cached data of a group: the group, its length, the character offsets at which the Doc's tokens start, spans,
+    and constituents once they are needed."""
 
     group: SpanGroup
     length: int
-    tokens: TokenOffsets
+    starts: list[int]
     spans: SpanColumns
     constituents: Constituents | None = None
 
@@ -129,22 +129,20 @@ def read_spans(doc: Doc, key: str | None = None) -> SpanColumns:
     return _read_group(doc, key)[1].spans
 
 
-def constituents_at(doc: Doc, key: str | None, start: int, end: int) -> Constituents:
-    """The same as `read_constituents`, in constant time if they are cached: only the first and the last of the tokens
-    [start, end) are compared with the cached ones."""
+def constituents_at(doc: Doc, key: str | None, first: Token, last: Token) -> Constituents:
+    """The same as `read_constituents`, in constant time if they are cached: only these two tokens are compared with the
+    cached ones."""
     name = group_key(doc, key)
     cached = None if name is None else _CACHE.get(doc, {}).get(name)
-    if cached is None or cached.constituents is None or not _is_valid(doc, name, cached):
-        return read_constituents(doc, key)
-    for token in (doc[start], doc[end - 1]) if start < end else ():
-        if token.idx != cached.tokens.starts[token.i] or token.idx + len(token) != cached.tokens.ends[token.i]:
-            return read_constituents(doc, key)
-    return cached.constituents
+    if cached is not None and cached.constituents is not None and _is_valid(doc, name, cached):
+        if first.idx == cached.starts[first.i] and last.idx == cached.starts[last.i]:
+            return cached.constituents
+    return read_constituents(doc, key)
 
 
 def _is_valid(doc: Doc, name: str | None, cached: _CachedGroup) -> bool:
     group = doc.spans[name]
-    return cached.group is group and cached.length == len(group) and len(cached.tokens.starts) == len(doc)
+    return cached.group is group and cached.length == len(group) and len(cached.starts) == len(doc)
 
 
 def _read_group(doc: Doc, key: str | None, where: Span | None = None) -> tuple[str, _CachedGroup]:
@@ -158,10 +156,11 @@ def _read_group(doc: Doc, key: str | None, where: Span | None = None) -> tuple[s
         )
     cached = _CACHE.get(doc, {}).get(name)
     if cached is not None and _is_valid(doc, name, cached):
-        start, end = (0, len(doc)) if where is None else (where.start, where.end)
-        tokens_of: Any = doc if where is None else where
-        now = tokens_of.to_array([IDX]).astype(np.int64).reshape(-1)
-        if (now == cached.tokens.starts[start:end]).all():
+        if where is None:
+            starts, now = cached.starts, doc.to_array(IDX).reshape(-1).tolist()
+        else:
+            starts, now = cached.starts[where.start : where.end], [token.idx for token in where]
+        if now == starts:
             return name, cached
     group, tokens = doc.spans[name], token_offsets(doc)
     spans = _columns(doc, group, tokens) if group.attrs.get("n_tokens", len(doc)) == len(doc) else None
@@ -169,7 +168,7 @@ def _read_group(doc: Doc, key: str | None, where: Span | None = None) -> tuple[s
         doc.spans[name] = group = realign(doc, group, name)
         spans = _columns(doc, group, tokens)
         assert spans is not None
-    cached = _CACHE.setdefault(doc, {})[name] = _CachedGroup(group, len(group), tokens, spans)
+    cached = _CACHE.setdefault(doc, {})[name] = _CachedGroup(group, len(group), tokens.starts.tolist(), spans)
     return name, cached
 
 

@@ -169,9 +169,8 @@ class PredicateFinder:
         is_base = first_verb >= 0 and self.tree.tags[first_verb] == "VB"
         for index in range(phrase - 1, -1, -1):
             if self._is_nominal(kids[index]):
-                comma = any(name == "," for name in names[index + 1 : phrase])
-                commas = sum(name == "," for name in names[index + 1 : phrase])
-                if comma and (is_base or self.tree.tags[first_verb] in ("VBG", "VBN")) and commas % 2:
+                commas = names[index + 1 : phrase].count(",")
+                if commas % 2 and (is_base or self.tree.tags[first_verb] in ("VBG", "VBN")):
                     return None
                 return kids[index]
         before = [i for i in range(phrase) if kids[i] >= 0 and (names[i] in CLAUSES or names[i] == "PP")]
