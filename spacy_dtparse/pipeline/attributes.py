@@ -247,8 +247,8 @@ def _edge_tokens(span: Span) -> tuple[Token, Token]:
             return first, last
     text = doc.text[span.start_char : span.end_char]
     raise NonConstituentError(
-        f"this Span of {text[:60]!r} was made before tokens of its Doc were merged or split; take it from the Doc again: "
-        f"doc.char_span({span.start_char}, {span.end_char}), or doc._.constituents"
+        f"this Span of {text[:60]!r} was made before tokens of its Doc were merged or split; take it from the Doc "
+        f"again: doc.char_span({span.start_char}, {span.end_char}), or doc._.constituents"
     )
 
 
