@@ -29,6 +29,18 @@ if TYPE_CHECKING:
         tree_probability,
     )
     from .pipeline.chunks import chunk_tags, chunks
+    from .pipeline.clauses import (
+        Predicate,
+        Triple,
+        antecedent,
+        clause_kind,
+        objects,
+        own_words,
+        predicates,
+        subject,
+        triples,
+        verb,
+    )
     from .pipeline.conversions import from_nltk, sentence_record, to_conllu, to_nltk
     from .pipeline.drawings import render
     from .pipeline.explain_constituent import explain, explanations
@@ -37,20 +49,34 @@ if TYPE_CHECKING:
     from .pipeline.k_best import RankedTree, k_best
     from .pipeline.matcher import ConstituentMatcher
     from .pipeline.measures import SyntaxMeasures, measure_syntax, syntactic_structures
+    from .pipeline.navigation import (
+        ancestors,
+        c_commands,
+        depth,
+        lowest_common_ancestor,
+        path,
+        phrase,
+        siblings,
+        superconstituents,
+    )
     from .pipeline.phrases import clauses, head, noun_chunks, phrases
     from .pipeline.records import to_dataframe, to_records
+    from .pipeline.retokenized import as_doc
     from .pipeline.tables import parse_docs, parse_rows, parse_table, row_schema
     from .web.server import serve
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Agreement", "ConstituentMatcher", "Explanation", "RankedTree", "SyntaxMeasures", "__version__", "agreement",
-    "children", "chunk_tags", "chunks", "clauses", "constituents", "explain", "explanations", "from_nltk", "head",
-    "is_parsed", "k_best", "labels", "load", "measure_syntax", "noun_chunks", "parent", "parse_docs", "parse_rows",
-    "parse_string", "parse_table", "phrases", "probability", "register_extensions", "render", "row_schema", "score",
-    "sentence_infos", "sentence_record", "serve", "subconstituents", "syntactic_structures", "to_conllu",
-    "to_dataframe", "to_nltk", "to_records", "to_tree", "tree_probability",
+    "Agreement", "ConstituentMatcher", "Explanation", "Predicate", "RankedTree", "SyntaxMeasures", "Triple",
+    "__version__", "agreement", "ancestors", "antecedent", "as_doc", "c_commands", "children", "chunk_tags",
+    "chunks", "clause_kind", "clauses", "constituents", "depth", "explain", "explanations", "from_nltk", "head",
+    "is_parsed", "k_best", "labels", "load", "lowest_common_ancestor", "measure_syntax", "noun_chunks", "objects",
+    "own_words", "parent", "parse_docs", "parse_rows", "parse_string", "parse_table", "path", "phrase", "phrases",
+    "predicates", "probability", "register_extensions", "render", "row_schema", "score", "sentence_infos",
+    "sentence_record", "serve", "siblings", "subconstituents", "subject", "superconstituents",
+    "syntactic_structures", "to_conllu", "to_dataframe", "to_nltk", "to_records", "to_tree", "tree_probability",
+    "triples", "verb",
 ]  # fmt: skip
 
 
@@ -86,10 +112,18 @@ def __getattr__(name: str) -> Any:
         **dict.fromkeys(("clauses", "head", "noun_chunks", "phrases"), "pipeline.phrases"),
         **dict.fromkeys(("parse_docs", "parse_rows", "parse_table", "row_schema"), "pipeline.tables"),
         **dict.fromkeys(("explain", "explanations"), "pipeline.explain_constituent"),
-        "Explanation": "pipeline.explanation",
         **dict.fromkeys(("chunk_tags", "chunks"), "pipeline.chunks"),
         **dict.fromkeys(("measure_syntax", "syntactic_structures", "SyntaxMeasures"), "pipeline.measures"),
         **dict.fromkeys(("to_dataframe", "to_records"), "pipeline.records"),
+        "Explanation": "pipeline.explanation", "as_doc": "pipeline.retokenized",
+        **dict.fromkeys(
+            ("ancestors", "c_commands", "depth", "lowest_common_ancestor", "path", "phrase", "siblings",
+             "superconstituents"), "pipeline.navigation",
+        ),
+        **dict.fromkeys(
+            ("Predicate", "Triple", "antecedent", "clause_kind", "objects", "own_words", "predicates", "subject",
+             "triples", "verb"), "pipeline.clauses",
+        ),
         **dict.fromkeys(("RankedTree", "k_best"), "pipeline.k_best"),
     }  # fmt: skip
     return getattr(import_module(f".{modules.get(name, 'pipeline.attributes')}", __name__), name)

@@ -154,12 +154,14 @@ def wrong_words(path: Path) -> list[str]:
     ]
 
 
+ENGLISH_WORDS = ROOT / "spacy_dtparse" / "trees" / "verb_words.py"
+"""A file of lists of English words, which may have any word."""
 INSTALLED = [path for path in SOURCES if relative(path).startswith(("spacy_dtparse", "training"))]
 RULES = [
     (wrong_docstrings, SOURCES),
     (wrong_functions, INSTALLED),
     (wrong_names, [path for path in SOURCES if path != OWN]),
-    (wrong_words, [path for path in [*SOURCES, *DOCUMENTS, *SITES] if path != OWN]),
+    (wrong_words, [path for path in [*SOURCES, *DOCUMENTS, *SITES] if path not in (OWN, ENGLISH_WORDS)]),
 ]
 
 

@@ -51,10 +51,10 @@ def test_tagger_and_parser_normalise_words_alike(tmp_path):
 def test_normal_words_shapes_and_affixes():
     words = ("Don\u2019t", "1990s", "(", "\u201c", "well-known", "IBM", "iPhone", "3", "x", "%")
     assert [normal_word(word) for word in words] == [
-        *("don't", "0000s", "-LRB-", "``", "well-known", "ibm", "iphone", "0", "x", "%"),
+        *("don't", "0000s", "-LRB-", "``", "well-known", "ibm", "iphone", "0", "x", "%")
     ]
     assert [word_shape(word) for word in words] == [
-        *("Capital", "number-mix", "symbol", "symbol", "hyphen", "UPPER", "miXed", "number", "letter", "symbol"),
+        *("Capital", "number-mix", "symbol", "symbol", "hyphen", "UPPER", "miXed", "number", "letter", "symbol")
     ]
     assert set(SHAPES) >= {word_shape(word) for word in words}
     assert affixes("walking", 3) == ("wal", "ing") and affixes("ox", 3) == ("ox", "ox")

@@ -8,7 +8,6 @@ their chains, and equal the chain's highest member in `doc._.constituents`. Whit
 `sent._.parse_string` works for a sentence with a trailing newline.
 """
 
-import warnings
 from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -20,7 +19,16 @@ from ..errors import NonConstituentError, NotParsedError, TreeError
 from ..text import escape_token
 from ..trees.tree import Tree
 from .boundary_changes import describe_changed_boundaries
-from .constituents import Constituents, chain_level, group_key, make_span, read_constituents, tree_of
+from .constituents import (
+    Constituents,
+    chain_level,
+    constituents_at,
+    group_key,
+    make_span,
+    read_constituents,
+    read_spans,
+    tree_of,
+)
 from .sentences import is_blank, plain_word, visible_tokens
 
 
@@ -50,15 +58,11 @@ def is_parsed(doc: Doc, key: str | None = None) -> bool:
 def constituents(doc: Doc, key: str | None = None) -> list[Span]:
     """All constituents of the Doc in pre-order, labelled, with their chain levels as ids.
 
-    `key`: the span group; by default "constituents", else the first one that a parser wrote. Empty if the Doc has no
-    valid parse, with a warning if tokens were merged or split after parsing.
+    `key`: the span group; by default "constituents", else the first one that a parser wrote. Raises NotParsedError if
+    the Doc has no constituents, as after `Span.as_doc()`, or tokens were merged or split after parsing so that one
+    crosses the edge of a constituent (see `retokenized`), TreeError if the spans of the group cross.
     """
-    try:
-        found = read_constituents(doc, key)
-    except NotParsedError as error:
-        if group_key(doc, key) is not None:
-            warnings.warn(str(error), stacklevel=2)
-        return []
+    found = read_constituents(doc, key)
     return [make_span(doc, found, k, with_level=True) for k in range(len(found.starts))]
 
 
@@ -69,7 +73,7 @@ def labels(span: Span | Token) -> tuple[str, ...]:
     nor one token, NotParsedError if the Doc has no valid parse.
     """
     _, found, k, *_ = locate(span)
-    return tuple(found.labels[k : _chain_end(found, k)]) if k >= 0 else ()
+    return tuple(found.labels[k : chain_end(found, k)]) if k >= 0 else ()
 
 
 def parse_string(span: Span | Token) -> str:
@@ -81,7 +85,7 @@ def parse_string(span: Span | Token) -> str:
     if span.doc and is_blank(span.text):
         read_constituents(span.doc)
         return ""
-    doc, found, k, start, end, _ = locate(span)
+    doc, found, k, start, end, _ = locate(span, inside=True)
     close_at: list[int] = []
     parts: list[str] = []
     last = found.ends_of_subtrees[k] if k >= 0 else -1
@@ -105,10 +109,10 @@ def children(span: Span) -> Iterator[Span]:
 
     Raises as `labels` does.
     """
-    doc, found, k, start, end, exact = locate(span)
+    doc, found, k, start, end, exact = locate(span, inside=True)
     if k < 0:
         return
-    bottom = _chain_end(found, k) - 1
+    bottom = chain_end(found, k) - 1
     if exact and bottom > k:
         yield make_span(doc, found, k + 1, with_level=True)
         return
@@ -192,10 +196,14 @@ def sentence_infos(doc: Doc, key: str | None = None) -> list[dict[str, Any]]:
 
     `start`, `end`: tokens of the Doc. `status`: one of `core.parser.STATUSES`, or "gold" if the tree was given. `cost`,
     `n_states`, `n_scored`, `greedy_optimal`, `n_searches`, `ambiguity`: as in `ParseResult`; absent for a sentence
-    without words or with a given tree. `deadline_exceeded`: True if the deadline was exceeded, else absent.
+    without words or with a given tree. `deadline_exceeded`: True if the deadline was exceeded, else absent. Raises
+    NotParsedError if tokens were merged or split and the constituents cannot fit them.
     """
     name = group_key(doc, key)
-    return [] if name is None else list(doc.spans[name].attrs.get("sentences", ()))
+    if name is None:
+        return []
+    read_spans(doc, name)
+    return list(doc.spans[name].attrs.get("sentences", ()))
 
 
 def to_tree(span: Span, key: str | None = None) -> Tree:
@@ -204,7 +212,9 @@ def to_tree(span: Span, key: str | None = None) -> Tree:
     Raises NonConstituentError if a constituent crosses the edge of `span` or `span` has no word.
     """
     doc = span.doc
-    found = read_constituents(doc, key)
+    if span.start < span.end:
+        _edge_tokens(span)
+    found = read_constituents(doc, key, span)
     tokens = [token for token in span if not is_blank(token.text)]
     if not tokens:
         raise NonConstituentError(f"tokens {span.start} to {span.end} are white space only; they have no tree")
@@ -229,22 +239,44 @@ def _escape(text: str) -> str:
     return escape_token(plain_word(text))
 
 
-def _chain_end(found: Constituents, k: int) -> int:
+def chain_end(found: Constituents, k: int) -> int:
     """One past the lowest member of the chain that constituent `k` belongs to."""
     return bisect_right(found.chain_tops, found.chain_tops[k], k)
 
 
-def locate(span: Span | Token, key: str | None = None) -> Location:
-    """Find the constituent that `span` stands for. Raises NotParsedError, NonConstituentError."""
+def _edge_tokens(span: Span) -> tuple[Token, Token]:
+    """The first and the last token of a Span that is not empty. Raises NonConstituentError for a Span that was made
+    before tokens were merged or split, since spaCy leaves its token numbers as they were."""
+    doc, start, end = span.doc, span.start, span.end
+    if end <= len(doc):
+        first, last = doc[start], doc[end - 1]
+        if first.idx == span.start_char and last.idx + len(last) == span.end_char:
+            return first, last
+    text = doc.text[span.start_char : span.end_char]
+    raise NonConstituentError(
+        f"this Span of {text[:60]!r} was made before tokens of its Doc were merged or split; take it from the Doc "
+        f"again: doc.char_span({span.start_char}, {span.end_char}), or doc._.constituents"
+    )
+
+
+def locate(span: Span | Token, key: str | None = None, inside: bool = False) -> Location:
+    """Find the constituent that `span` stands for. Raises NotParsedError, NonConstituentError.
+
+    `inside`: notice tokens that were merged or split within `span` since the last look, not only at its edges.
+    """
     doc = span.doc
     if isinstance(span, Token):
         span = doc[span.i : span.i + 1]
-    found = read_constituents(doc, key)
     start, end = span.start, span.end
-    while start < end and is_blank(doc[start].text):
-        start += 1
-    while end > start and is_blank(doc[end - 1].text):
-        end -= 1
+    if start == end:
+        found = read_constituents(doc, key)
+    else:
+        first, last = _edge_tokens(span)
+        found = read_constituents(doc, key, span) if inside else constituents_at(doc, key, first, last)
+        while start < end and is_blank(doc[start].text):
+            start += 1
+        while end > start and is_blank(doc[end - 1].text):
+            end -= 1
     constituent = found.by_extent.get((start, end), -1)
     if constituent < 0:
         if end - start == 1:
@@ -256,5 +288,5 @@ def locate(span: Span | Token, key: str | None = None) -> Location:
             + (f". {changed}" if changed else "; the constituents of a Doc are in doc._.constituents")
         )
     level = chain_level(span)
-    exact = level is not None and constituent + level < _chain_end(found, constituent)
+    exact = level is not None and constituent + level < chain_end(found, constituent)
     return Location(doc, found, constituent + (level or 0) * exact, start, end, exact)

@@ -12,13 +12,15 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
+from spacy.attrs import IDX
 from spacy.strings import get_string_id
-from spacy.tokens import Doc, Span, SpanGroup
+from spacy.tokens import Doc, Span, SpanGroup, Token
 
 from ..core.parser import ParseResult
 from ..errors import NonConstituentError, NotParsedError, TreeError
 from ..symbols import IdMap
 from ..trees.tree import TOP, Tree
+from .retokenized import TokenOffsets, realign, stored_spans, token_offsets
 
 DEFAULT_KEY = "constituents"
 """The key of the span group in `doc.spans`."""
@@ -94,12 +96,12 @@ def nest_spans(spans: SpanColumns) -> Constituents:
 
 
 class _CachedGroup(NamedTuple):
-    """The cached data of a group: the group, its length, the Doc's length, spans, and constituents once they are
-    needed."""
+    """The cached data of a group: the group, its length, the character offsets at which the Doc's tokens start, spans,
+    and constituents once they are needed."""
 
     group: SpanGroup
     length: int
-    n_tokens: int
+    starts: list[int]
     spans: SpanColumns
     constituents: Constituents | None = None
 
@@ -108,13 +110,14 @@ class _CachedGroup(NamedTuple):
 _CACHE: weakref.WeakKeyDictionary[Doc, dict[str, _CachedGroup]] = weakref.WeakKeyDictionary()
 
 
-def read_constituents(doc: Doc, key: str | None = None) -> Constituents:
+def read_constituents(doc: Doc, key: str | None = None, where: Span | None = None) -> Constituents:
     """The constituents of `doc`, from the group under `key` (default: see `group_key`).
 
-    They are cached until the group or the Doc changes its length or the group is replaced. Raises NotParsedError if
-    there is no such group or the tokens were changed after parsing, TreeError if its spans cross.
+    They are cached until the group changes its length or is replaced, or tokens were merged or split; then the group is
+    replaced by one that fits (see `retokenized`). `where`: notice such changes of tokens only in this span. Raises
+    NotParsedError if there is no such group or it cannot fit the tokens, TreeError if its spans cross.
     """
-    name, cached = _read_group(doc, key)
+    name, cached = _read_group(doc, key, where)
     if cached.constituents is None:
         cached = _CACHE[doc][name] = cached._replace(constituents=nest_spans(cached.spans))
     assert cached.constituents is not None
@@ -126,45 +129,63 @@ def read_spans(doc: Doc, key: str | None = None) -> SpanColumns:
     return _read_group(doc, key)[1].spans
 
 
-def _read_group(doc: Doc, key: str | None) -> tuple[str, _CachedGroup]:
+def constituents_at(doc: Doc, key: str | None, first: Token, last: Token) -> Constituents:
+    """The same as `read_constituents`, in constant time if they are cached: only these two tokens are compared with the
+    cached ones."""
+    name = group_key(doc, key)
+    cached = None if name is None else _CACHE.get(doc, {}).get(name)
+    if cached is not None and cached.constituents is not None and _is_valid(doc, name, cached):
+        if first.idx == cached.starts[first.i] and last.idx == cached.starts[last.i]:
+            return cached.constituents
+    return read_constituents(doc, key)
+
+
+def _is_valid(doc: Doc, name: str | None, cached: _CachedGroup) -> bool:
+    group = doc.spans[name]
+    return cached.group is group and cached.length == len(group) and len(cached.starts) == len(doc)
+
+
+def _read_group(doc: Doc, key: str | None, where: Span | None = None) -> tuple[str, _CachedGroup]:
     """The key of the group that `read_constituents` reads, and its cached data, read now if necessary."""
     name = group_key(doc, key)
     if name is None:
         raise NotParsedError(
             f"this Doc has no constituents (doc.spans[{key or DEFAULT_KEY!r}]): add 'dtparse' to the pipeline. "
-            "Span.as_doc() and some conversions drop span groups; work on the parsed Doc itself"
+            "Span.as_doc() and some conversions drop span groups; work on the parsed Doc itself, or use "
+            "spacy_dtparse.as_doc(span)"
         )
-    group = doc.spans[name]
     cached = _CACHE.get(doc, {}).get(name)
-    if cached is not None and cached.group is group and cached.length == len(group) and cached.n_tokens == len(doc):
-        return name, cached
-    stale = (
-        f"the tokens of this Doc were merged or split after parsing, so doc.spans[{name!r}] no longer fits them: "
-        "retokenize before 'dtparse' in the pipeline, or parse again"
-    )
-    if group.attrs.get("n_tokens", len(doc)) != len(doc):
-        raise NotParsedError(stale)
-    try:
-        spans = _columns(doc, group)
-    except IndexError:  # spaCy's E035: a span beyond the end of a retokenized Doc
-        raise NotParsedError(stale) from None
-    cached = _CACHE.setdefault(doc, {})[name] = _CachedGroup(group, len(group), len(doc), spans)
+    if cached is not None and _is_valid(doc, name, cached):
+        if where is None:
+            starts, now = cached.starts, doc.to_array(IDX).reshape(-1).tolist()
+        else:
+            starts, now = cached.starts[where.start : where.end], [token.idx for token in where]
+        if now == starts:
+            return name, cached
+    group, tokens = doc.spans[name], token_offsets(doc)
+    spans = _columns(doc, group, tokens) if group.attrs.get("n_tokens", len(doc)) == len(doc) else None
+    if spans is None:
+        doc.spans[name] = group = realign(doc, group, name)
+        spans = _columns(doc, group, tokens)
+        assert spans is not None
+    cached = _CACHE.setdefault(doc, {})[name] = _CachedGroup(group, len(group), tokens.starts.tolist(), spans)
     return name, cached
 
 
 _MAX_SPAN_OBJECTS = 400
 """Number of spans up to which creating Span objects is as fast as reading bytes."""
-_SPAN_LAYOUT = np.dtype(
-    [("head", ">u2"), ("_", ">u8", 2), ("label", ">u8"), ("extent", ">i4", 2), ("_chars", ">i4", 2)]
-)
-"""Layout of a span in the bytes of a group, as in stored Docs; `head` is msgpack's header for 40 bytes."""
-_SPAN_HEADER = 0xC428
 
 
-def _columns(doc: Doc, group: SpanGroup) -> SpanColumns:
-    """The spans of a group in order. Raises IndexError if one does not lie in the Doc."""
+def _columns(doc: Doc, group: SpanGroup, tokens: TokenOffsets) -> SpanColumns | None:
+    """The spans of a group in order; None if they do not fit the tokens of the Doc."""
     spans = _columns_from_bytes(group) if len(group) > _MAX_SPAN_OBJECTS else None
-    (starts, ends), labels, label_hashes = spans if spans is not None else _columns_from_objects(group)
+    try:
+        extents, chars, labels, label_hashes = spans if spans is not None else _columns_from_objects(group)
+    except IndexError:  # spaCy's E035: a span beyond the end of a retokenized Doc
+        return None
+    if not tokens.fit(extents, chars):
+        return None
+    starts, ends = extents
     order_keys = starts * (len(doc) + 1) - ends
     if (order_keys[1:] < order_keys[:-1]).any():
         order = order_keys.argsort(kind="stable")
@@ -172,34 +193,25 @@ def _columns(doc: Doc, group: SpanGroup) -> SpanColumns:
     return SpanColumns(starts, ends, labels, [doc.vocab.strings[label_hash] for label_hash in label_hashes])
 
 
-def _columns_from_objects(group: SpanGroup) -> tuple[np.ndarray, np.ndarray, list[int]]:
-    """Starts and ends, int64 (2, m), label indices, int64 (m,), and the list of label hashes that they index, of the
-    spans of a group. Raises IndexError as `_columns` does."""
+def _columns_from_objects(group: SpanGroup) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[int]]:
+    """Tokens and characters, int64 (2, m), label indices, int64 (m,), and the list of label hashes that they index, of
+    the spans of a group. Raises IndexError if one does not lie in the Doc."""
     label_ids: IdMap[int] = IdMap()
-    spans = [(span.start, span.end, label_ids[span.label]) for span in group]
-    columns = np.array(spans, np.int64).reshape(-1, 3).T
-    return columns[:2], columns[2], list(label_ids)
+    spans = [(span.start, span.end, span.start_char, span.end_char, label_ids[span.label]) for span in group]
+    columns = np.array(spans, np.int64).reshape(-1, 5).T
+    return columns[:2], columns[2:4], columns[4], list(label_ids)
 
 
-def _columns_from_bytes(group: SpanGroup) -> tuple[np.ndarray, np.ndarray, list[int]] | None:
-    """The same as `_columns_from_objects` in a third of the time, without creating Spans: read from the group's bytes,
-    which end with the spans. None if the group's attrs cannot be stored, or the bytes have another layout."""
-    try:
-        stored = group.to_bytes()
-    except Exception:  # raised by a user's values in the attrs
+def _columns_from_bytes(group: SpanGroup) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[int]] | None:
+    """The same as `_columns_from_objects` in a third of the time, without creating Spans: read from the group's bytes.
+    None if they cannot be read."""
+    spans = stored_spans(group)
+    if spans is None:
         return None
-    offset = len(stored) - len(group) * _SPAN_LAYOUT.itemsize
-    if offset < 0:
-        return None
-    spans = np.frombuffer(stored, _SPAN_LAYOUT, offset=offset)
-    if (spans["head"] != _SPAN_HEADER).any():
-        return None
-    starts, ends = extents = spans["extent"].T.astype(np.int64, order="C")
-    if not ((starts >= 0) & (starts <= ends) & (ends <= len(group.doc))).all():
-        raise IndexError("a span beyond the end of the Doc")
+    extents, chars = (spans[name].T.astype(np.int64, order="C") for name in ("extent", "chars"))
     hashes = spans["label"].astype(np.uint64)
     distinct = np.unique(hashes)
-    return extents, distinct.searchsorted(hashes), distinct.tolist()
+    return extents, chars, distinct.searchsorted(hashes), distinct.tolist()
 
 
 def tree_of(found: Constituents, positions: Sequence[int], words: Sequence[str], tags: Sequence[str]) -> Tree:

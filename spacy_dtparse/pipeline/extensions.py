@@ -1,5 +1,5 @@
-"""The functions of `attributes`, `phrases` and `spines` as extension attributes, `doc._.constituents`,
-`span._.parse_string`, `doc._.phrases("NP")` and others."""
+"""The functions of `attributes`, `navigation`, `phrases`, `clauses` and `spines` as extension attributes,
+`doc._.constituents`, `span._.parse_string`, `doc._.phrases("NP")` and others."""
 
 import importlib.util
 import sys
@@ -17,8 +17,11 @@ from .attributes import (
     subconstituents,
     tree_probability,
 )
+from .clauses import antecedent, clause_kind, objects, own_words, predicates, subject, triples, verb
 from .conversions import to_nltk
+from .navigation import ancestors, c_commands, depth, lowest_common_ancestor, path, phrase, siblings, superconstituents
 from .phrases import clauses, head, phrases
+from .retokenized import as_doc
 from .spines import spine, spines
 
 # Module-level functions: a lambda would break every process started by spawn.
@@ -39,14 +42,28 @@ _EXTENSIONS: tuple[tuple[Any, str, Any], ...] = (
     (Span, "head", head),
     (Span, "probability", probability),
     (Span, "tree_probability", tree_probability),
+    *((owner, function.__name__, function) for owner in (Span, Token) for function in (ancestors, depth, siblings)),
+    (Token, "constituents", superconstituents),
+    (Token, "phrase", phrase),
+    *((Span, f.__name__, f) for f in (subject, verb, objects, own_words, clause_kind, antecedent)),
+    *((owner, function.__name__, function) for owner in (Doc, Span) for function in (predicates, triples)),
 )
 _METHODS: tuple[tuple[Any, str, Any], ...] = (
     (Doc, "phrases", phrases),
     (Span, "phrases", phrases),
     (Span, "to_nltk", to_nltk),
+    (Span, "as_doc", as_doc),
+    *(
+        (owner, function.__name__, function)
+        for owner in (Span, Token)
+        for function in (path, lowest_common_ancestor, c_commands)
+    ),
 )
-_NOT_IN_BENEPAR = ("spine", "spines", "clauses", "head", "phrases", "to_nltk", "probability", "tree_probability")
-"""Names that benepar does not have."""
+_BENEPAR = frozenset(
+    [(Span, name) for name in ("labels", "parse_string", "children", "parent", "constituents")]
+    + [(Token, name) for name in ("labels", "parse_string", "parent")]
+)
+"""The attributes that benepar registers too."""
 
 
 def register_extensions(force: bool = False) -> list[str]:
@@ -60,7 +77,7 @@ def register_extensions(force: bool = False) -> list[str]:
     taken = []
     for owner, name, function in _EXTENSIONS + _METHODS:
         kind = "method" if (owner, name, function) in _METHODS else "getter"
-        if owner is not Doc and benepar_pending and not force and name not in _NOT_IN_BENEPAR:
+        if benepar_pending and not force and (owner, name) in _BENEPAR:
             taken.append(f"{owner.__name__}.{name}")
         elif force or not owner.has_extension(name):
             owner.set_extension(name, force=force, **{kind: function})

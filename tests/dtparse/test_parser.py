@@ -55,9 +55,7 @@ def test_bad_input_is_refused():
 def test_settings_are_checked_and_shared():
     parser = DtreeParser(hand_made("shift_reduce", seed=1).model)
     greedy = parser.with_settings(budget=0)
-    assert greedy.compiled is parser.compiled and greedy.settings == SearchSettings(
-        0, parser.settings.max_tokens
-    )
+    assert greedy.compiled is parser.compiled and greedy.settings == SearchSettings(0, parser.settings.max_tokens)
     assert parser.with_settings(max_tokens=3).settings.budget_for(4) == 0
     assert parser.with_settings().settings == parser.settings
     for wrong, message in (

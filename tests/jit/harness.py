@@ -53,13 +53,7 @@ start_sentence = callable_from_python(states.start_sentence)
 
 TAGS = ("DT", "NN", "VBD", ",", "XX")
 WORDS = ("*rare*", "the", "nothing", "cat", "saw", ",")
-TEXT = {
-    "DT": ("The", "a"),
-    "NN": ("cat", "nothing", "X9"),
-    "VBD": ("saw", "ran"),
-    ",": (",",),
-    "XX": ("re-do", "&"),
-}
+TEXT = {"DT": ("The", "a"), "NN": ("cat", "nothing", "X9"), "VBD": ("saw", "ran"), ",": (",",), "XX": ("re-do", "&")}
 CLUSTERS = ("the a", "cat x0 re-do", "saw ran")
 
 EVERY_KIND = Templates(
@@ -161,14 +155,7 @@ class KernelState:
             for i, j in self.windows()
             for label, name in enumerate(self.lexicon.labels)
             if is_label_legal(
-                self.grammar,
-                self.nodes,
-                self.frontier,
-                self.low,
-                self.size,
-                i + self.low,
-                j + self.low,
-                label,
+                self.grammar, self.nodes, self.frontier, self.low, self.size, i + self.low, j + self.low, label
             )
         ]
         if self.cursor > self.low:

@@ -16,10 +16,7 @@ from numba.core import caching, config
 
 from spacy_dtparse.jit.decorator import KERNEL_ROOT, _cache_folder, is_writable_by_others, sources_digest
 
-pytestmark = [
-    pytest.mark.kernel,
-    pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is cached"),
-]
+pytestmark = [pytest.mark.kernel, pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is cached")]
 
 ROOT = Path(__file__).parents[2]
 SOURCE = """

@@ -22,12 +22,7 @@ from spacy_dtparse.model_io.container import (
 )
 
 KIND = "test-kind"
-META = {
-    "name": "en",
-    "scores": [0.5, None, True, -(2**40)],
-    "deep": {"b": 1, "a": {"x": b"\x00\xff"}},
-    "é": "ß",
-}
+META = {"name": "en", "scores": [0.5, None, True, -(2**40)], "deep": {"b": 1, "a": {"x": b"\x00\xff"}}, "é": "ß"}
 ARRAYS = {
     "empty": np.zeros((0, 3), dtype=np.float32),
     "flags": np.array([True, False, True]),
@@ -94,10 +89,7 @@ def test_equal_content_gives_equal_bytes(compression):
         return tuple(value) if isinstance(value, list) else value
 
     first = container_to_bytes(KIND, META, ARRAYS, compression=compression)
-    assert (
-        container_to_bytes(KIND, turned(META), dict(reversed(ARRAYS.items())), compression=compression)
-        == first
-    )
+    assert container_to_bytes(KIND, turned(META), dict(reversed(ARRAYS.items())), compression=compression) == first
     scalars = {**META, "scores": [np.float64(0.5), None, np.bool_(True), np.int64(-(2**40))]}
     assert container_to_bytes(KIND, scalars, ARRAYS, compression=compression) == first
 
@@ -217,14 +209,7 @@ def test_stated_and_true_lengths_must_agree():
     for stated in (0, 100, len(payload) - 1, len(payload) + 1):
         with pytest.raises(ModelFormatError, match="does not expand to"):
             container_from_bytes(signed(squeezed, code=1, length=stated), KIND)
-    for bad, code in (
-        (squeezed[:-5], 1),
-        (squeezed + b"x", 1),
-        (b"nonsense", 1),
-        (b"nonsense", 2),
-        (b"", 1),
-        (b"", 2),
-    ):
+    for bad, code in ((squeezed[:-5], 1), (squeezed + b"x", 1), (b"nonsense", 1), (b"nonsense", 2), (b"", 1), (b"", 2)):
         with pytest.raises(ModelFormatError, match="expand"):
             container_from_bytes(signed(bad, code=code, length=len(payload)), KIND)
     with pytest.raises(ModelFormatError, match="unknown format"):

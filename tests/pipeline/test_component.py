@@ -13,6 +13,7 @@ import spacy
 from confection import ConfigValidationError
 from spacy.tokens import Doc
 
+from spacy_dtparse import is_parsed
 from spacy_dtparse.errors import ConfigError, MissingAnnotationError, ModelFormatError
 from spacy_dtparse.model_io.container import container_to_bytes
 
@@ -53,9 +54,7 @@ def test_nothing_to_parse(nlp, text):
         warnings.simplefilter("error")
         doc = nlp(text)
     assert doc._.constituents == [] and "constituents" in doc.spans
-    assert [info["status"] for info in doc.spans["constituents"].attrs["sentences"]] == ["empty"] * bool(
-        len(doc)
-    )
+    assert [info["status"] for info in doc.spans["constituents"].attrs["sentences"]] == ["empty"] * bool(len(doc))
 
 
 @both_factories
@@ -68,11 +67,7 @@ def test_a_blank_sentence_between_others(nlp, factory):
     )
     with nlp.select_pipes(enable=[factory]):
         doc = nlp(doc)
-    assert [info["status"] for info in doc.spans["constituents"].attrs["sentences"]] == [
-        "optimal",
-        "empty",
-        "optimal",
-    ]
+    assert [info["status"] for info in doc.spans["constituents"].attrs["sentences"]] == ["optimal", "empty", "optimal"]
     assert [s.label_ for s in doc._.constituents] == ["S", "VP", "S", "VP"]
 
 
@@ -94,10 +89,7 @@ def test_boundaries_in_only_some_places_and_from_a_hook(nlp):
     doc = Doc(nlp.vocab, words=["she", "sat", "it", "sat"], tags=["PRP", "VBD"] * 2)
     doc[2].is_sent_start = True
     component = nlp.get_pipe("dtparse")
-    assert [(i["start"], i["end"]) for i in component(doc).spans["constituents"].attrs["sentences"]] == [
-        (0, 2),
-        (2, 4),
-    ]
+    assert [(i["start"], i["end"]) for i in component(doc).spans["constituents"].attrs["sentences"]] == [(0, 2), (2, 4)]
     hooked = Doc(nlp.vocab, words=["she", "sat", "it", "sat"], tags=["PRP", "VBD"] * 2)
     hooked.user_hooks["sents"] = lambda d: iter([d[0:3], d[3:4]])
     sentences = component(hooked).spans["constituents"].attrs["sentences"]
@@ -138,9 +130,7 @@ def test_tags_unknown_to_the_parser(nlp, factory):
 def test_long_sentence(nlp, factory):
     n = 2000
     starts = [k == 0 for k in range(n)]
-    doc = Doc(
-        nlp.vocab, words=["cat", "quietly"] * (n // 2), tags=["NN", "RB"] * (n // 2), sent_starts=starts
-    )
+    doc = Doc(nlp.vocab, words=["cat", "quietly"] * (n // 2), tags=["NN", "RB"] * (n // 2), sent_starts=starts)
     doc = nlp.get_pipe(factory)(doc)
     assert doc._.constituents[0].end == n
     assert doc.spans["constituents"].attrs["sentences"][0]["status"] == "greedy"
@@ -211,9 +201,7 @@ def test_a_bad_doc_does_not_fail_its_batch(nlp, factory):
     with pytest.raises(RuntimeError, match="told to crash"):
         list(nlp.pipe(texts))
     seen = []
-    nlp.set_error_handler(
-        lambda name, proc, docs, error: seen.append((name, [d.text for d in docs], str(error)))
-    )
+    nlp.set_error_handler(lambda name, proc, docs, error: seen.append((name, [d.text for d in docs], str(error))))
     docs = list(nlp.pipe(texts, batch_size=3))
     assert [doc.text for doc in docs] == ["The cat sat.", "She sat."]
     assert seen == [(factory, ["CRASH now."], "this parser was told to crash")]
@@ -239,7 +227,7 @@ def test_analyze_pipes_and_select_pipes(nlp, factory):
         "token.is_sent_start",
     ]
     with nlp.select_pipes(disable=[factory]):
-        assert nlp("The cat sat.")._.constituents == []
+        assert not is_parsed(nlp("The cat sat."))
 
 
 @both_factories
@@ -274,9 +262,7 @@ def test_importing_the_plugin_loads_neither_numba_nor_a_parser():
         assert not loaded, loaded
         """
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(ROOT)], capture_output=True, text=True, timeout=120
-    )
+    done = subprocess.run([sys.executable, "-c", program, str(ROOT)], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
 
 

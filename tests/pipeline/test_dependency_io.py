@@ -219,11 +219,15 @@ def test_spans_of_a_group_in_any_order(vocab, monkeypatch, few, seed):
 
 
 @pytest.mark.parametrize("few", [0, 10**9])
-def test_spans_beyond_the_end_are_stale(vocab, monkeypatch, few):
+def test_spans_beyond_the_end_get_new_tokens_or_are_stale(vocab, monkeypatch, few):
     monkeypatch.setattr(constituents, "_MAX_SPAN_OBJECTS", few)
     doc = make_doc(vocab, "a b c d", [(0, 4, "S"), (2, 4, "NP")])
     with doc.retokenize() as retokenizer:
         retokenizer.merge(doc[2:4])
+    assert read_spans(doc).starts.tolist() == [0, 2] and read_spans(doc).ends.tolist() == [3, 3]
+    doc = make_doc(vocab, "a b c d", [(0, 4, "S"), (2, 4, "NP")])
+    with doc.retokenize() as retokenizer:
+        retokenizer.merge(doc[1:3])
     with pytest.raises(NotParsedError, match="merged or split"):
         read_spans(doc)
 
@@ -231,7 +235,8 @@ def test_spans_beyond_the_end_are_stale(vocab, monkeypatch, few):
 def test_many_spans_are_read_by_their_bytes(vocab):
     doc = make_doc(vocab, " ".join(["a"] * 600), [(k, k + 1, "NP") for k in range(600)])
     group = doc.spans["constituents"]
-    (starts, ends), labels, hashes = constituents._columns_from_bytes(group)
+    (starts, ends), chars, labels, hashes = constituents._columns_from_bytes(group)
+    assert chars.tolist() == [list(range(0, 1200, 2)), list(range(1, 1200, 2))]
     assert starts.tolist() == list(range(600)) and ends.tolist() == list(range(1, 601))
     assert set(labels.tolist()) == {0} and hashes == [vocab.strings["NP"]]
     group.attrs["mine"] = object()

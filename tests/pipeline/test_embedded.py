@@ -44,9 +44,7 @@ def test_load_and_default_model(embedded, capsys, monkeypatch):
     monkeypatch.setattr("spacy_dtparse.jit.cache_state.are_kernels_compiled", lambda: False)
     assert main(["She sat."]) == 0
     captured = capsys.readouterr()
-    assert (
-        "(VBD sat)" in captured.out and "compiling the parser's kernels (the first run only)" in captured.err
-    )
+    assert "(VBD sat)" in captured.out and "compiling the parser's kernels (the first run only)" in captured.err
 
 
 def test_an_untouched_default_is_saved_with_its_model(embedded, tmp_path):

@@ -170,7 +170,6 @@ def test_the_embedded_grammar(latent, tmp_path, monkeypatch):
     assert (tmp_path / "saved" / "pcfgla" / "model").read_bytes() == latent.read_bytes()
 
 
-
 def test_the_embedded_grammar_parses():
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")

@@ -71,9 +71,7 @@ def test_perfect_and_missing(vocab):
 
 def test_other_tokens_are_compared_by_their_characters(vocab):
     gold = docs(("(TOP (S (NP (NNP New) (NNP York)) (VP (MD can) (RB not) (VP (VB wait)))))",), vocab)
-    same = doc_from_trees(
-        [parse_tree("(TOP (S (NP (NNP New) (NNP York)) (VP (MD cannot) (VP (VB wait)))))")], vocab
-    )
+    same = doc_from_trees([parse_tree("(TOP (S (NP (NNP New) (NNP York)) (VP (MD cannot) (VP (VB wait)))))")], vocab)
     assert parseval_score([Example(same, gold)])["const_exact"] == 1.0
     spaced = Doc(vocab, words=[" ", "New", "York", "\n", "cannot", "wait"], sent_starts=[True] + [False] * 5)
     spaced.spans["constituents"] = [

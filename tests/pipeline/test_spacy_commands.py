@@ -157,9 +157,7 @@ def test_spaces_are_guessed_as_in_running_text():
 def test_apply(nlp, tmp_path):
     nlp.to_disk(tmp_path / "pipeline")
     (tmp_path / "texts").mkdir()
-    srsly.write_jsonl(
-        tmp_path / "texts" / "texts.jsonl", [{"text": "The cat sat."}, {"text": "She sleeps quietly."}]
-    )
+    srsly.write_jsonl(tmp_path / "texts" / "texts.jsonl", [{"text": "The cat sat."}, {"text": "She sleeps quietly."}])
     apply(tmp_path / "texts", tmp_path / "out.spacy", str(tmp_path / "pipeline"), "text", 1, 1)
     docs = list(DocBin().from_disk(tmp_path / "out.spacy").get_docs(Vocab()))
     assert sorted(len(doc._.constituents) for doc in docs) == [3, 4]

@@ -1,6 +1,6 @@
 """Profiles of hypothesis: `tests` with every test run, `nightly` for a night.
 
-    python -m pytest tests/properties -m "" --hypothesis-profile=nightly --hypothesis-seed=1
+python -m pytest tests/properties -m "" --hypothesis-profile=nightly --hypothesis-seed=1
 """
 
 from __future__ import annotations

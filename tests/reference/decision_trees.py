@@ -34,11 +34,7 @@ def random_tree(rng: random.Random, n_atoms: int, splits: int) -> object:
     if splits == 0:
         return random_leaf(rng)
     left = rng.randint(0, splits - 1)
-    return (
-        rng.randrange(n_atoms),
-        random_tree(rng, n_atoms, left),
-        random_tree(rng, n_atoms, splits - 1 - left),
-    )
+    return (rng.randrange(n_atoms), random_tree(rng, n_atoms, left), random_tree(rng, n_atoms, splits - 1 - left))
 
 
 def random_list(rng: random.Random, n_atoms: int, splits: int, present: float = 0.2) -> object:

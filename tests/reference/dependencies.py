@@ -233,7 +233,7 @@ LINKS: dict[str, Template] = {
 """Templates of every link."""
 
 BETWEEN: dict[str, Callable[[Link], list[Sequence[Hashable]]]] = {
-    "tag; tag between; tag": lambda x: [[x.h.p, tag, x.m.p] for tag in {token.p for token in x.between}],
+    "tag; tag between; tag": lambda x: [[x.h.p, tag, x.m.p] for tag in {token.p for token in x.between}]
 }
 """Templates of which a link has several features."""
 

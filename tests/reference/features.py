@@ -109,9 +109,7 @@ class AtomReader:
                 found.append(" & ".join(text for text, _ in ones))
         for kind, group, n, with_head, attribute in self.templates.grouped:
             members = self._group(state, i, j, head, group, n, with_head)
-            name = (PART_NAMES[group].format(n) if n else WHOLE_NAMES[group]) + (
-                " with head" if with_head else ""
-            )
+            name = (PART_NAMES[group].format(n) if n else WHOLE_NAMES[group]) + (" with head" if with_head else "")
             if kind == "some_item":
                 values = {self.value(node, str(attribute)) for node in members}
                 found.extend(f"some item of {name}: {attribute} = {value}" for value in values)
@@ -178,9 +176,7 @@ class AtomReader:
 
         return find
 
-    def _group(
-        self, state: State, i: int, j: int, head: int, group: str, n: int, with_head: bool
-    ) -> list[Node]:
+    def _group(self, state: State, i: int, j: int, head: int, group: str, n: int, with_head: bool) -> list[Node]:
         span, bound = range(i, j), n or len(state.frontier)
         places = {
             "span": [*span],

@@ -140,11 +140,5 @@ def agenda(rules: Rules, tags: tuple[str, ...], score: Score, budget: int, *, me
         _, current = heapq.heappop(heap)
     assert best is not None
     return Found(
-        best_cost,
-        states[best],
-        "fallback" if best_glued else status,
-        expanded,
-        scored,
-        len(states),
-        best == first,
+        best_cost, states[best], "fallback" if best_glued else status, expanded, scored, len(states), best == first
     )

@@ -200,9 +200,7 @@ def correct_right_to_left(state: State, tree: Tree) -> tuple[int, int, str] | No
 def random_tree(rng: random.Random, tags: tuple[str, ...], labels: tuple[str, ...], most: int) -> Tree:
     """A random tree over `tags` under TOP (the last label) with at most `most` children anywhere, unary
     chains too."""
-    level: list[list[tuple[int, int, str]]] = [
-        [] for _ in tags
-    ]  # the items of each piece, and where it stands
+    level: list[list[tuple[int, int, str]]] = [[] for _ in tags]  # the items of each piece, and where it stands
     places = [(t, t + 1) for t in range(len(tags))]
     plain = labels[:-1]
     while True:

@@ -110,9 +110,7 @@ def by_beam(
             for label, own in distribution(atoms, place + 2, last, second, weights, labels, scale).items():
                 sums[label + 2, last] = sums.get((label + 2, last), 0.0) + chance * own
         total = sum(sums.values())
-        marginals.append(
-            {label: sum(v for (a, _), v in sums.items() if a == label + 2) / total for label in labels}
-        )
+        marginals.append({label: sum(v for (a, _), v in sums.items() if a == label + 2) / total for label in labels})
         kept = sorted(sums.items(), key=lambda item: -item[1])[:beam]
         kept = [(pair, chance) for pair, chance in kept if chance >= share * kept[0][1]]
         states = {pair: chance / sum(c for _, c in kept) for pair, chance in kept}

@@ -62,11 +62,7 @@ def test_repeated_labels_are_a_multiset(convention):
 
 @BOTH
 def test_function_tags_do_not_count(convention):
-    assert counts("(S-NOM (NP-SBJ-1 (NN a)) (VP=2 (VB b)))", "(S (NP (NN a)) (VP (VB b)))", convention) == (
-        3,
-        3,
-        3,
-    )
+    assert counts("(S-NOM (NP-SBJ-1 (NN a)) (VP=2 (VB b)))", "(S (NP (NN a)) (VP (VB b)))", convention) == (3, 3, 3)
 
 
 def test_prt_counts_as_advp_for_evalb_only():
@@ -195,8 +191,7 @@ def test_agrees_with_a_naive_scorer(convention):
         assert result.matched == matched
         assert result.unlabelled == (Counter(t for t, _ in a) & Counter(t for t, _ in b)).total()
         crossing = sum(
-            any(tokens & other and not tokens <= other and not other <= tokens for other, _ in a)
-            for tokens, _ in b
+            any(tokens & other and not tokens <= other and not other <= tokens for other, _ in a) for tokens, _ in b
         )
         assert result.crossing == crossing
         crossings += crossing

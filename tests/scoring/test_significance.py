@@ -36,9 +36,7 @@ def test_clear_difference():
 
 
 def test_p_values_of_equally_good_systems_are_spread():
-    p_values = [
-        paired_bootstrap(system(0.8, s), system(0.8, 1000 + s), samples=300).p_value for s in range(60)
-    ]
+    p_values = [paired_bootstrap(system(0.8, s), system(0.8, 1000 + s), samples=300).p_value for s in range(60)]
     below = sum(p < 0.1 for p in p_values) / len(p_values)
     assert below <= 0.25  # about 0.1 expected
     assert max(p_values) > 0.7

@@ -69,8 +69,17 @@ def test_kinds_of_text(nlp) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Hello   world .\n\n  She  slept.", "   ", "\n\n", "", " \t ", "\n  one\n\n\ntwo  \n", "…", "((((", "\u200b",
-        "a\u3000b", "🙂",
+        "Hello   world .\n\n  She  slept.",
+        "   ",
+        "\n\n",
+        "",
+        " \t ",
+        "\n  one\n\n\ntwo  \n",
+        "…",
+        "((((",
+        "\u200b",
+        "a\u3000b",
+        "🙂",
     ],
 )
 def test_the_loop_of_the_readme_runs_on_any_text(nlp, text: str) -> None:

@@ -40,9 +40,10 @@ def test_models_round_trip_through_bytes() -> None:
     again = read_model(data)[0]
     assert write_model(again) == data and again.fingerprint() == model.fingerprint()
     assert again.chains == CHAINS and again.meta == model.meta and again.labels == ("NP", "PP", "S", "VP")
-    assert again.words.encode(["The", "gnu"], ["DT", "??"]).tolist() == model.words.encode(
-        ["The", "gnu"], ["DT", "??"]
-    ).tolist()
+    assert (
+        again.words.encode(["The", "gnu"], ["DT", "??"]).tolist()
+        == model.words.encode(["The", "gnu"], ["DT", "??"]).tolist()
+    )
     for one, other in zip(model.networks, again.networks, strict=True):
         assert np.array_equal(one.table, other.table) and np.array_equal(one.weights[0], other.weights[0])
 

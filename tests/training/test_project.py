@@ -128,10 +128,7 @@ def test_train_from_nothing(tmp_path):
 
     out = tmp_path / "build" / "sample"
     scores = json.loads((out / "scores.json").read_text())
-    assert [(record["treebank"], record["tags"]) for record in scores] == [
-        ("sample", "gold"),
-        ("sample", "predicted"),
-    ]
+    assert [(record["treebank"], record["tags"]) for record in scores] == [("sample", "gold"), ("sample", "predicted")]
     assert scores[0]["all"]["f1"] == pytest.approx(0.579, abs=0.02), "even this little training finds phrases"
     assert scores[0]["sentences"] == 62 and scores[0]["tag_accuracy"] == 1.0 > scores[1]["tag_accuracy"]
     nlp = spacy.load(out / "pipeline")

@@ -182,8 +182,7 @@ def test_bad_tables(data, message):
 
 def test_heads_of_a_tree():
     tree = parse_tree(
-        "(S (NP-SBJ (NP (DT The) (NN edge)) (PP (IN of) (NP (DT the) (NN map)))) "
-        "(VP (VBZ is) (ADJP (JJ torn))) (. .))"
+        "(S (NP-SBJ (NP (DT The) (NN edge)) (PP (IN of) (NP (DT the) (NN map)))) (VP (VBZ is) (ADJP (JJ torn))) (. .))"
     )
     by_label = dict(zip(tree.labels, COLLINS.heads(tree), strict=True))
     assert by_label["TOP"] == by_label["S"] == by_label["VP"] == 5
@@ -250,9 +249,7 @@ def test_links_agree_with_heads():
             for token in range(n):
                 headed = [k for k in range(len(tree)) if tokens[k] == token]  # in pre-order, so the largest first
                 assert own[token] == (headed[0] if headed else -1)
-                around = [
-                    k for k in range(len(tree)) if tree.starts[k] <= token < tree.ends[k] and tokens[k] != token
-                ]
+                around = [k for k in range(len(tree)) if tree.starts[k] <= token < tree.ends[k] and tokens[k] != token]
                 assert upper[token] == (around[-1] if around else -1)
                 assert found[token] == (tokens[around[-1]] if around else -1)
 

@@ -50,9 +50,7 @@ def test_base_label(label, base):
 
 
 def test_strip_empty():
-    text = (
-        "(S (NP-SBJ-1 (-NONE- *)) (VP (VB try) (S-NOM (NP (-NONE- *-1))) (ADVP=2 (RB again)) (-NONE- *U*)))"
-    )
+    text = "(S (NP-SBJ-1 (-NONE- *)) (VP (VB try) (S-NOM (NP (-NONE- *-1))) (ADVP=2 (RB again)) (-NONE- *U*)))"
     whole = parse_tree(text)
     tree, record = strip_empty(whole), recipe_of(strip_empty).prepare(whole.words, whole.tags)
     assert write_tree(tree) == "(TOP (S (VP (VB try) (ADVP (RB again)))))"

@@ -54,22 +54,16 @@ def test_prepare_takes_words_and_tags():
         Recipe.PLAIN.prepare(["a"], [])
 
 
-@pytest.mark.parametrize(
-    "tags", [["."], ["``", "''"], [":", ",", "."], ["-NONE-", "."], ["``", "-NONE-", "''"]]
-)
+@pytest.mark.parametrize("tags", [["."], ["``", "''"], [":", ",", "."], ["-NONE-", "."], ["``", "-NONE-", "''"]])
 def test_all_punctuation(tags):
     words = [f"w{i}" for i in range(len(tags))]
     record = Recipe.TM2006.prepare(words, tags)
     assert record.kept
-    parse = Tree(
-        *zip(*[(words[i], tags[i]) for i in record.kept], strict=True), ["TOP"], [0], [len(record.kept)]
-    )
+    parse = Tree(*zip(*[(words[i], tags[i]) for i in record.kept], strict=True), ["TOP"], [0], [len(record.kept)])
     assert Recipe.TM2006.restore(parse, record).words == tuple(words)
 
 
-@pytest.mark.parametrize(
-    "recipe", [Recipe.PLAIN, Recipe.TM2006, *(Recipe((step,)) for step in STEPS), Recipe(())]
-)
+@pytest.mark.parametrize("recipe", [Recipe.PLAIN, Recipe.TM2006, *(Recipe((step,)) for step in STEPS), Recipe(())])
 def test_any_parse_covers_every_token_again(recipe):
     rng = random.Random(6)
     for _ in range(150):

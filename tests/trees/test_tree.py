@@ -14,13 +14,7 @@ from spacy_dtparse.trees import Tree, parse_tree, write_tree, write_tree_pretty
 
 from . import naive
 
-CAT = Tree(
-    ["The", "cat", "naps", "."],
-    ["DT", "NN", "VBZ", "."],
-    ["TOP", "S", "NP", "VP"],
-    [0, 0, 0, 2],
-    [4, 4, 2, 3],
-)
+CAT = Tree(["The", "cat", "naps", "."], ["DT", "NN", "VBZ", "."], ["TOP", "S", "NP", "VP"], [0, 0, 0, 2], [4, 4, 2, 3])
 
 
 def test_parts_are_tuples_of_plain_values():
@@ -121,8 +115,7 @@ def test_agrees_with_nested_reference():
             for child in lists[k]:
                 assert (parents[child] if child >= 0 else token_parents[~child]) == k
         holding = [
-            max(k for k, (start, end, _) in enumerate(tree.spans()) if start <= i < end)
-            for i in range(tree.n_tokens)
+            max(k for k, (start, end, _) in enumerate(tree.spans()) if start <= i < end) for i in range(tree.n_tokens)
         ]
         assert token_parents == holding  # the last constituent in pre-order over a token is the lowest
 

@@ -56,7 +56,7 @@ def test_the_drawing_has_the_requested_style_and_numbers(nlp):
 
 
 def test_texts_are_escaped(nlp):
-    evil = "<img src=x onerror=alert(1)> She saw <b>it</b> & \"them\"."
+    evil = '<img src=x onerror=alert(1)> She saw <b>it</b> & "them".'
     for style in ("tree", "spans"):
         for sentence in Answers(nlp).parse({"text": evil, "style": style})["sentences"]:
             assert "<img" not in sentence["drawing"] and "<b>" not in sentence["drawing"]

@@ -370,9 +370,7 @@ def test_a_single_item_after_the_first_has_unary_labels():
     words, want = lexicon(), callable_from_python(pruning.mark_wanted_labels)
     table = np.zeros((2, pruning.LEVELS, len(CHAINS) + 1), np.uint64)
     table[0, :, 1], table[1, :, 1] = 1, 2
-    state = KernelState.start(
-        Rules("r2l", words.labels.strings, COLLINS, 4, True), words, ("cat",) * 3, ("NN",) * 3, 4
-    )
+    state = KernelState.start(Rules("r2l", words.labels.strings, COLLINS, 4, True), words, ("cat",) * 3, ("NN",) * 3, 4)
     tokens = with_marginals(state.tokens, as_arrays(slow.SpanMarginals({(2, 3): (0.9, ("NP", "VP"), (0.6, 0.3))})))
     wanted = np.ones(len(LABELS), np.bool_)
     for built, labels in ((False, {"NP"}), (True, {"VP"})):

@@ -229,9 +229,7 @@ def test_unary_chains_of_other_orders_are_other_states():
 def test_a_larger_budget_costs_more_work_and_finds_better_trees(strategy):
     made = hand_made(strategy, ("NP", "VP", "TOP"), 3)
     words, tags = sentence(random.Random(1), 3 if SLOW else 6)
-    results = [
-        parser_of(made, budget).parse(words, tags) for budget in (0, 1, 200, 2000 if not SLOW else 400)
-    ]
+    results = [parser_of(made, budget).parse(words, tags) for budget in (0, 1, 200, 2000 if not SLOW else 400)]
     scored = [result.n_scored for result in results]
     costs = [result.cost for result in results]
     assert scored == sorted(scored) and scored[0] < scored[-1]
@@ -273,9 +271,7 @@ def test_an_untrained_model_prices_everything_at_one_half():
     lexicon = small_lexicon()
     for strategy in STRATEGIES:
         model = untrained_model(lexicon, templates("every_kind"), COLLINS, strategy, 3, ())
-        result = DtreeParser(model, SearchSettings(budget=400)).parse(
-            ["a", "cat", "ran"], ["DT", "NN", "VBD"]
-        )
+        result = DtreeParser(model, SearchSettings(budget=400)).parse(["a", "cat", "ran"], ["DT", "NN", "VBD"])
         assert result.scores == pytest.approx([math.log(2)] * len(result.tree))
         assert result.cost >= math.log(2) * len(result.tree) - 1e-9
 

@@ -131,9 +131,7 @@ def test_the_digest_covers_parts_outside_the_fingerprint(data):
 
 def test_models_check_their_parts(parser):
     model = parser.model
-    with pytest.raises(
-        ConfigError, match="3 ensembles for 3 labels; there must be one per label and one for shift"
-    ):
+    with pytest.raises(ConfigError, match="3 ensembles for 3 labels; there must be one per label and one for shift"):
         replace(model, ensembles=model.ensembles[:3])
     with pytest.raises(ConfigError, match="max_arity is 65"):
         replace(model, max_arity=65)

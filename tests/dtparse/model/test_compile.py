@@ -31,9 +31,7 @@ def test_a_non_zero_leaf_is_its_path():
 
 
 def test_an_atom_tested_twice_counts_once():
-    assert readable(conjunctions([flatten([(0, 0, (1, 0, (0, 5, 6)))])])) == [
-        (0, frozenset({"-0", "-1"}), 6)
-    ]
+    assert readable(conjunctions([flatten([(0, 0, (1, 0, (0, 5, 6)))])])) == [(0, frozenset({"-0", "-1"}), 6)]
 
 
 def test_a_path_that_contradicts_itself_is_no_rule():

@@ -63,9 +63,7 @@ def test_cycles_and_unreachable_nodes():
     circle.no[0], circle.no[4] = 6, 2  # 2 -> 4 -> 2, and the root no longer leads to them
     with pytest.raises(ModelFormatError, match="cycle of nodes at 2"):
         validate(circle, 3)
-    own_child = LabelEnsemble(
-        *(np.array(a, dtype=np.int32) for a in ([], [0, -1], [0, -1], [1, -1])), np.zeros(2)
-    )
+    own_child = LabelEnsemble(*(np.array(a, dtype=np.int32) for a in ([], [0, -1], [0, -1], [1, -1])), np.zeros(2))
     with pytest.raises(ModelFormatError, match="cycle of nodes at 0"):
         validate(own_child, 1)
     lost = flatten([TREE, 5])

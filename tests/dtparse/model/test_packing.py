@@ -63,12 +63,7 @@ def test_missing_and_ill_typed_arrays():
     with pytest.raises(ModelFormatError, match=r"lacks the arrays p\.trees, p\.nodes"):
         unpack_ensembles(packed, N_ATOMS, prefix="p.")
     for name, array in packed.items():
-        for wrong in (
-            array.astype(np.float64),
-            array[:, None],
-            array[:-1],
-            np.concatenate([array, array[:1]]),
-        ):
+        for wrong in (array.astype(np.float64), array[:, None], array[:-1], np.concatenate([array, array[:1]])):
             with pytest.raises(ModelFormatError):
                 unpack_ensembles({**packed, name: wrong}, N_ATOMS)
     with pytest.raises(ModelFormatError, match="unknown atom"):

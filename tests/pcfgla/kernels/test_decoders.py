@@ -69,9 +69,7 @@ def spans_of(tree) -> list[tuple[int, int, int]]:
 def test_viterbi_finds_the_best_tree_and_annotation(n, seed):
     part = random_part(seed, 2)
     words = vectors(part, n, seed)
-    every = [
-        tree for tree in trees(0, 0, n) if n < 4 or probability(part, words, tree) > 0.0
-    ]
+    every = [tree for tree in trees(0, 0, n) if n < 4 or probability(part, words, tree) > 0.0]
     if n == 4:  # of many trees only the likely ones: no annotation is more probable than all together
         every = sorted(every, key=lambda tree: -probability(part, words, tree))[:60]
     probs = [best_annotated(part, words, tree) for tree in every]

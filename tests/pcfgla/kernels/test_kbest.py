@@ -110,9 +110,9 @@ def test_a_cycle_of_unary_rules_repeats_as_often_as_the_list_needs():
 
     lists = KBest(of, parts)
     scores = [lists.score((0, "A"), rank) for rank in range(40)]
-    expected = sorted(
-        [2 * half + 2 * half * turns for turns in range(40)] * 2, reverse=True
-    )[:40]  # around the cycle, then out by the word of A or by that of B
+    expected = sorted([2 * half + 2 * half * turns for turns in range(40)] * 2, reverse=True)[
+        :40
+    ]  # around the cycle, then out by the word of A or by that of B
     assert scores == pytest.approx(expected)
     made = [tuple(name for name in lists.derivation((0, "A"), rank)) for rank in range(40)]
     assert len(set(made)) == 40 and max(len(tree) for tree in made) > 35

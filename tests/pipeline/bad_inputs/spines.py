@@ -55,9 +55,7 @@ SPINE_TAGGERS = [
     case("only white-space tokens", lambda: make_doc("\n \t \n"), Returns("no spines", has_spines)),
     case("emoji", lambda: make_doc("😀 👍🏽 🎉"), Returns(SPINES, has_spines)),
     case(
-        "control characters and NUL",
-        lambda: make_doc("The\x01 cat\x07 sat\x00 \x1b[31m"),
-        Returns(SPINES, has_spines),
+        "control characters and NUL", lambda: make_doc("The\x01 cat\x07 sat\x00 \x1b[31m"), Returns(SPINES, has_spines)
     ),
     case("right-to-left script", lambda: make_doc("הכלב רץ الكلب"), Returns(SPINES, has_spines)),
     case("token of 50,000 characters", lambda: make_doc("a" * 50_000 + " is long"), Returns(SPINES, has_spines)),

@@ -92,10 +92,10 @@ def from_docs(bench: Bench) -> Doc:
     return Doc.from_docs([bench.nlp("The cat sat."), bench.nlp("A dog ran home.")])
 
 
-def merged(bench: Bench) -> Doc:
+def merged(bench: Bench, start: int = 0, end: int = 3) -> Doc:
     doc = bench.nlp("The old cat sat.")
     with doc.retokenize() as retokenizer:
-        retokenizer.merge(doc[0:3])
+        retokenizer.merge(doc[start:end])
     return doc
 
 
@@ -198,20 +198,26 @@ DOCS = [
     ),
     Case(
         "Doc",
-        "retokenized after parsing, all constituents",
-        lambda bench: merged(bench)._.constituents,
-        Returns("none", lambda found: found == [], "were merged or split after parsing"),
+        "Span.as_doc of a parsed Doc, all constituents",
+        lambda bench: bench.nlp("The cat sat.")[:].as_doc()._.constituents,
+        Raises(NotParsedError, "Span.as_doc() and some conversions drop span groups"),
     ),
     Case(
         "Doc",
-        "retokenized after parsing, one span",
-        lambda bench: merged(bench)[:]._.parse_string,
+        "retokenized after parsing, within a constituent",
+        merged,
+        Returns(TREES + "; white space in a merged token is `_`", lambda doc: whole(doc) and has("The_old_cat")(doc)),
+    ),
+    Case(
+        "Doc",
+        "retokenized after parsing, across the edge of a constituent",
+        lambda bench: merged(bench, 2, 4)._.constituents,
         Raises(NotParsedError, "were merged or split after parsing"),
     ),
     Case(
         "Doc",
         "retokenized and parsed again",
-        lambda bench: bench.nlp.get_pipe("dtparse")(merged(bench)),
+        lambda bench: bench.nlp.get_pipe("dtparse")(merged(bench, 0, 3)),
         Returns(TREES + "; white space in a merged token is `_`", lambda doc: whole(doc) and has("The_old_cat")(doc)),
     ),
     Case("Doc", "DocBin into a fresh vocabulary", stored, Returns("the constituents as they were", whole)),

@@ -251,9 +251,7 @@ def test_tokens_next_to_a_new_constituent_are_checked_again() -> None:
 
 def test_a_unary_chain_has_no_label_twice() -> None:
     probs = {"0 2 NP": 0.5, "0 2 S NP": 0.4, "0 2 S": 0.3, "0 2 VP": 0.2}
-    assert attached("(TOP (NP (VBZ runs) (NN dog)))", table("NP VBZ"), probs) == (
-        "(TOP (NP (S (VBZ runs) (NN dog))))"
-    )
+    assert attached("(TOP (NP (VBZ runs) (NN dog)))", table("NP VBZ"), probs) == ("(TOP (NP (S (VBZ runs) (NN dog))))")
     assert attached("(TOP (S (NP (VBZ runs) (NN dog))))", table("NP VBZ"), probs) == (
         "(TOP (S (NP (VP (VBZ runs) (NN dog)))))"
     ), "nor one that is further up in it"

@@ -144,9 +144,9 @@ def test_tags_from_a_file(tmp_path: Path) -> None:
         assert one == replace(other, columns=other.columns._replace(tags=tuple(line.split())))
     trees_of = read_treebank_file(f"{SAMPLE / 'dev.mrg'}", "en")
     tags.write_text("".join(" ".join(["T"] * len(s.heads)) + "\n" for s in trees_of))
-    assert {
-        tag for s in read_treebank_file(f"{SAMPLE / 'dev.mrg'},tags={tags}", "en") for tag in s.columns.tags
-    } == {"T"}
+    assert {tag for s in read_treebank_file(f"{SAMPLE / 'dev.mrg'},tags={tags}", "en") for tag in s.columns.tags} == {
+        "T"
+    }
     tags.write_text("\n".join(lines[:-1]))
     with pytest.raises(TrainingDataError, match=r"tags: 15 lines of tags for 16 sentences; give one for each"):
         read_treebank_file(f"{CONLLU},tags={tags}", "en")

@@ -106,9 +106,7 @@ class Killed(Exception):
 
 
 @pytest.mark.parametrize("at", [2, 4, 5, 6])
-def test_a_killed_run_resumes_to_the_same_bytes(
-    at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_run_resumes_to_the_same_bytes(at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     train = sentences()
     whole = write_model(train_dependency_model(train, [], FEW, tmp_path / "whole", {"lang": "en"}))
     seen: list[dict] = []

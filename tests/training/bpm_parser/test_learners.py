@@ -158,10 +158,7 @@ def test_labels_are_learned() -> None:
     options = replace(FEW, label_epochs=6, label_members=2)
     keys, weights = train_labels(examples, labels, names, options)
     assert weights.shape == (len(keys), len(names)) and not weights[:, 0].any(), "the root's is never a guess"
-    members = [
-        train_labels(examples, labels, names, replace(options, label_members=1))[1],
-        weights * 2,
-    ]
+    members = [train_labels(examples, labels, names, replace(options, label_members=1))[1], weights * 2]
     assert not np.array_equal(*members), "another member has another shuffle"
     fewer, _ = train_labels(examples, labels, names, replace(options, label_min_count=3))
     assert 0 < len(fewer) < len(keys) and np.isin(fewer, keys).all()

@@ -44,9 +44,7 @@ def test_sentences_are_restored_from_docs(peers: ModuleType, lang: str, tmp_path
         assert [token.dep_ for token in doc] == expected
 
 
-def test_spacy_trains_once_by_its_own_config(
-    peers: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
+def test_spacy_trains_once_by_its_own_config(peers: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     chosen = sentences()
     few = ["--training.max_steps=3", "--training.eval_frequency=1"]
     with pytest.raises(SystemExit, match=r"en: spacy train ended with code \d+; .*en\.log says why"):

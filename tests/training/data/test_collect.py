@@ -87,9 +87,7 @@ def test_all_layouts(fetched, tmp_path, capsys):
     assert set(written(out)) == {f"{name}/{part}.mrg" for name in STYLES for part in ("train", "dev")}
     for name in STYLES:
         documents = layouts()[name].parts["train"][:3]
-        expected = (
-            TREES[: 3 * len(documents)] if name != "masc" else [*TREES[:3], TREES[0], *TREES[3:6], TREES[3]]
-        )
+        expected = TREES[: 3 * len(documents)] if name != "masc" else [*TREES[:3], TREES[0], *TREES[3:6], TREES[3]]
         if name == "masc":
             expected += [*TREES[6:9], TREES[6]]
         lines = (out / name / "train.mrg").read_text(encoding="utf8").splitlines()
@@ -169,14 +167,10 @@ def test_folder_without_brackets(tmp_path):
     data.mkdir(parents=True)
     for name in ("ch5-ptb.xml", "ch5-ne.xml", "ch5.txt"):
         (data / name).write_text("<graph/>")
-    with pytest.raises(
-        TrainingDataError, match=r"no \*\.mrg file .*files found: 2 \.xml, 1 \.txt\); give"
-    ):
+    with pytest.raises(TrainingDataError, match=r"no \*\.mrg file .*files found: 2 \.xml, 1 \.txt\); give"):
         collect_treebank(tmp_path / "assets", "masc", tmp_path / "out")
     (data / "ch5.mrg").write_text(masc_style(TREES[:2]))
-    with pytest.raises(
-        TrainingDataError, match=r"none of the 9 dev documents .*like 110CYL069\.mrg, not like ch5"
-    ):
+    with pytest.raises(TrainingDataError, match=r"none of the 9 dev documents .*like 110CYL069\.mrg, not like ch5"):
         collect_treebank(tmp_path / "assets", "masc", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -210,10 +204,7 @@ def test_damaged_file(fetched, tmp_path, capsys, text, place):
 
     assert run(fetched, out, "craft", "gum") == 1
     printed = capsys.readouterr()
-    assert (
-        f"error: craft: {path}{place}" in printed.err
-        and "1 of 2 treebanks not collected: craft" in printed.err
-    )
+    assert f"error: craft: {path}{place}" in printed.err and "1 of 2 treebanks not collected: craft" in printed.err
     assert set(written(out)) == {"gum/train.mrg", "gum/dev.mrg"}
     assert f"verify {out} gum\n" in printed.out
 
@@ -243,9 +234,7 @@ def test_interrupted(fetched, tmp_path, monkeypatch):
 def test_empty_file(fetched, tmp_path, content):
     path = put(fetched, "genia", "future_use", [])
     path.write_text(content)
-    with pytest.raises(
-        TrainingDataError, match=r"future_use\.trees: no tree in it .*it should contain Penn brackets"
-    ):
+    with pytest.raises(TrainingDataError, match=r"future_use\.trees: no tree in it .*it should contain Penn brackets"):
         collect_treebank(fetched, "genia", tmp_path / "out")
     assert not (tmp_path / "out" / "genia").exists()
 
@@ -274,15 +263,12 @@ def test_deep_tree(tmp_path):
 def test_the_lists():
     known = layouts()
     assert set(known) == {"craft", "genia", "gum", "masc"}
-    counts = {
-        name: [len(layout.parts[part]) for part in ("train", "dev", "test")] for name, layout in known.items()
-    }
+    counts = {name: [len(layout.parts[part]) for part in ("train", "dev", "test")] for name, layout in known.items()}
     assert counts == {"craft": [60, 7, 30], "genia": [2, 1, 1], "gum": [117, 18, 18], "masc": [35, 9, 8]}
     for name, layout in known.items():
         assert (
             layout.division
-            and layout.repository.removeprefix("https://github.com/")
-            in (catalogue()[name]["source"]["github"])
+            and layout.repository.removeprefix("https://github.com/") in (catalogue()[name]["source"]["github"])
         )
         if name != "genia":
             assert all(list(documents) == sorted(documents) for documents in layout.parts.values())

@@ -173,8 +173,7 @@ def test_rare_categories_become_the_frequent_one_of_the_tag():
 
 
 @pytest.mark.parametrize(
-    ("categories", "expected"),
-    [("spine", ["-", "NP", "VP+S", "-"]), ("sided", ["(-", "(NP<", ".VP+S<>", ")-"])],
+    ("categories", "expected"), [("spine", ["-", "NP", "VP+S", "-"]), ("sided", ["(-", "(NP<", ".VP+S<>", ")-"])]
 )
 def test_the_command_writes_training_data_for_the_tagger(tmp_path, capsys, categories, expected):
     trees, out = tmp_path / "trees.mrg", tmp_path / "new" / "labels.txt"

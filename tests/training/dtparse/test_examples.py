@@ -204,11 +204,7 @@ def test_stores_hold_the_rows_of_the_replay(strategy, tmp_path):
     assert write_stores(again, grammar, heads, TABLE, LEXICON, atoms, iter(examples)) == totals
     assert counts.sum() == totals["window"]["postings"] + totals["shift"]["postings"]
     runner = replayer(
-        Rules(strategy, LEXICON.labels.strings, COLLINS, 3),
-        LEXICON,
-        TABLE,
-        atoms,
-        np.zeros((0, 16), dtype=np.int32),
+        Rules(strategy, LEXICON.labels.strings, COLLINS, 3), LEXICON, TABLE, atoms, np.zeros((0, 16), dtype=np.int32)
     )
     expected: dict[str, list] = {store: [] for store in STORES}
     for example in examples:

@@ -58,9 +58,7 @@ def examples():
 
 
 def test_labels_over_one_span_are_a_chain() -> None:
-    tree = Tree.from_spans(
-        ["Run", "!"], ["VB", "."], [(0, 2, "TOP"), (0, 2, "FRAG"), (0, 2, "S"), (0, 1, "VP")]
-    )
+    tree = Tree.from_spans(["Run", "!"], ["VB", "."], [(0, 2, "TOP"), (0, 2, "FRAG"), (0, 2, "S"), (0, 1, "VP")])
     assert label_chains(tree) == {(0, 2): ("FRAG", "S"), (0, 1): ("VP",)}
 
 

@@ -129,9 +129,7 @@ def test_expectations_add_up() -> None:
 
 def rosenbrock(point: np.ndarray) -> tuple[float, np.ndarray]:
     x, y = point
-    return (1 - x) ** 2 + 100 * (y - x * x) ** 2, np.array(
-        [-2 * (1 - x) - 400 * x * (y - x * x), 200 * (y - x * x)]
-    )
+    return (1 - x) ** 2 + 100 * (y - x * x) ** 2, np.array([-2 * (1 - x) - 400 * x * (y - x * x), 200 * (y - x * x)])
 
 
 def test_lbfgs_finds_minima_and_continues_from_a_state() -> None:

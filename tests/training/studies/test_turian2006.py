@@ -73,8 +73,9 @@ def test_results_are_sensible(done):
         assert found["best"]["leaves"] > found["best"]["parameters"] > 0
         assert found["ensemble"]["nonzero_leaves"] == found["best"]["NP"]["parameters"]
         assert found["ensemble"]["leaves"] == found["best"]["NP"]["leaves"]
-        assert found["examples"]["rows"]["window"] == found["ensemble"]["margins"]["n_correct"] + (
-            found["ensemble"]["margins"]["n_incorrect"]
+        assert (
+            found["examples"]["rows"]["window"]
+            == found["ensemble"]["margins"]["n_correct"] + (found["ensemble"]["margins"]["n_incorrect"])
         )
         assert found["examples"]["positives"]["NP"] == found["ensemble"]["margins"]["n_correct"]
         assert found["command"][:3] == ["python", "-m", "training"] and found["seed"] == 0

@@ -33,14 +33,7 @@ LABELS = [Label("NP", 0), Label("PRP$/x", 1), Label("S", 2)]
 def settings(**changes) -> PathConfig:
     learner = LearnerConfig(sample_size=120, max_splits=8, **changes.pop("learner", {}))
     return PathConfig(
-        **{
-            "decay": 0.5,
-            "max_levels": 4,
-            "max_trees_per_level": 4,
-            "quiet": True,
-            "learner": learner,
-            **changes,
-        }
+        **{"decay": 0.5, "max_levels": 4, "max_trees_per_level": 4, "quiet": True, "learner": learner, **changes}
     )
 
 
@@ -99,9 +92,7 @@ def test_processes_give_the_serial_result(serial, store_folder, tmp_path, method
 def test_dask_gives_the_serial_result(serial, store_folder, tmp_path):
     distributed = pytest.importorskip("distributed")
     with (
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
-        ) as cluster,
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
     ):
         executor = client.get_executor()
@@ -140,9 +131,7 @@ def test_a_killed_run_resumes_to_the_same_result(serial, store_folder, tmp_path,
     config = settings(keep_scores=keep_scores, save_seconds=1e-9)
     for after in (1, 2, 4, 5, 3, 6, 40):
         try:
-            result = train_path(
-                {"main": store_folder}, LABELS, config, Killer(after, late), tmp_path / "k", count_f1
-            )
+            result = train_path({"main": store_folder}, LABELS, config, Killer(after, late), tmp_path / "k", count_f1)
         except Killed:
             kills += 1
             log = tmp_path / "k" / "log.jsonl"
@@ -168,17 +157,13 @@ def test_running_again_changes_nothing(serial, store_folder, tmp_path):
     again = train_path({"main": store_folder}, LABELS, settings(), None, tmp_path / "serial", never)
     assert digests(again) == digests(serial) and again.best == serial.best
     assert (tmp_path / "serial" / "log.jsonl").read_bytes() == stamp
-    longer = train_path(
-        {"main": store_folder}, LABELS, settings(max_levels=5), None, tmp_path / "serial", count_f1
-    )
+    longer = train_path({"main": store_folder}, LABELS, settings(max_levels=5), None, tmp_path / "serial", count_f1)
     assert len(longer.rows) == 5 and longer.rows[:4] == serial.rows
 
 
 def test_another_run_in_the_folder_is_refused(serial, store_folder, tmp_path):
     with pytest.raises(ConfigError, match="holds a run with other learner"):
-        train_path(
-            {"main": store_folder}, LABELS, settings(learner={"seed": 3}), None, tmp_path / "serial", count_f1
-        )
+        train_path({"main": store_folder}, LABELS, settings(learner={"seed": 3}), None, tmp_path / "serial", count_f1)
     with pytest.raises(ConfigError, match="holds a run with other labels"):
         train_path({"main": store_folder}, LABELS[:2], settings(), None, tmp_path / "serial", count_f1)
 
@@ -200,9 +185,7 @@ def test_patience_stops_and_the_best_level_wins(store_folder, tmp_path):
 
 
 def test_budget_stops_cleanly_and_the_rest_can_follow(serial, store_folder, tmp_path):
-    stopped = train_path(
-        {"main": store_folder}, LABELS, settings(budget_seconds=0.03), None, tmp_path / "b", count_f1
-    )
+    stopped = train_path({"main": store_folder}, LABELS, settings(budget_seconds=0.03), None, tmp_path / "b", count_f1)
     assert stopped.stopped == "budget" and len([r for r in stopped.rows if not r["partial"]]) < 4
     result = train_path({"main": store_folder}, LABELS, settings(), None, tmp_path / "b", count_f1)
     assert result.stopped == "levels"

@@ -38,16 +38,12 @@ def test_sample_is_the_one_found_by_sorting(kind, size):
     sampler = PrioritySampler(size)
     for draw in range(4):
         keys = stream_keys(1, label_key("VP"), draw)
-        kept, new, threshold = naive.priority_sample(
-            np.abs(weight).tolist(), size, naive.uniforms(600, *keys)
-        )
+        kept, new, threshold = naive.priority_sample(np.abs(weight).tolist(), size, naive.uniforms(600, *keys))
         sample = sampler.draw(weight, keys)
         assert sample.ids.tolist() == kept
         assert sample.weight.tolist() == new
         assert sample.threshold == threshold
-        weight = weight * np.float32(
-            rng.choice([1e-6, 0.5, 1e4])
-        )  # last tree's threshold becomes a bad guess
+        weight = weight * np.float32(rng.choice([1e-6, 0.5, 1e4]))  # last tree's threshold becomes a bad guess
 
 
 def test_equal_priorities_keep_exactly_k_examples():
@@ -73,9 +69,7 @@ def test_sums_of_any_subset_are_unbiased():
 
 
 def test_keys_differ_by_seed_label_and_draw():
-    keys = {
-        stream_keys(s, label_key(name), d) for s in range(5) for name in ("NP", "VP", "PP") for d in range(50)
-    }
+    keys = {stream_keys(s, label_key(name), d) for s in range(5) for name in ("NP", "VP", "PP") for d in range(50)}
     assert len(keys) == 5 * 3 * 50
     assert stream_keys(3, 4, 5) == stream_keys(3, 4, 5)
 
