@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..errors import DtparseError
+from .language import LanguageWarning
 from .pipelines import (
     add_pipeline_arguments,
     get_component,
@@ -94,6 +95,10 @@ def parse_gold(nlp: Language, gold: Sequence[Tree], *, gold_tags: bool, n_proces
 
     component = get_component(nlp)
     docs = [blank_copy(doc_from_trees([tree], nlp.vocab), tags=gold_tags) for tree in gold]
+    language = LanguageWarning(nlp)
+    for number, doc in enumerate(docs, 1):
+        language.check(doc, f"sentence {number} of the treebank")
+    language.end()
     parsed = []
     with nlp.select_pipes(enable=sentence_pipes(nlp, only_parser=gold_tags)):
         for tree, doc in zip(gold, nlp.pipe(docs, n_process=n_process, batch_size=64), strict=True):

@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from ..errors import DtparseError
 from ..stored_names import stored_as, to_stored
 from ..text import check_text
+from .language import LanguageWarning
 from .pipelines import (
     add_pipeline_arguments,
     enable_probabilities,
@@ -93,17 +94,19 @@ def run(options: argparse.Namespace) -> None:
         for origin, text in inputs:
             check_text(text, f"{origin.document}:{origin.line}")
         enabled = nlp.pipe_names
-    pipe, ids = get_component(nlp), count(1)
+    pipe, ids, language = get_component(nlp), count(1), LanguageWarning(nlp)
     progress = Progress(len(inputs), bool(options.files))
     with nlp.select_pipes(enable=enabled):
         docs = nlp.pipe((text for _, text in inputs), n_process=options.n_process, batch_size=options.batch_size)
         with closing(docs), stop_workers_on_error():  # type: ignore[type-var]
             for (origin, _), doc in zip(inputs, docs, strict=True):
+                language.check(doc, f"{origin.document}:{origin.line}" if options.files else "the text")
                 for output in format_doc(doc, options.format, pipe, origin, ids, options.k_best):
                     sys.stdout.write(output + "\n")
                 if len(doc) == 0 and options.format != "conllu":
                     sys.stdout.write("\n")  # keep a blank line of pretokenized input
                 progress.step(len(doc))
+    language.end()
     progress.end()
 
 

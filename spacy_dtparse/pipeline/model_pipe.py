@@ -32,6 +32,7 @@ from ..models import HERE, MODEL_FILE, PARSERS, embedded_model, find_model
 from ..parsers.kinds import KINDS
 from .sentences import SentenceInput, has_boundaries, read_sentences
 from .tag_sets import TagSetCheck
+from .text_language import language_problem
 
 SAVED = "@saved"
 """Value of the setting `model` in a saved pipeline: the model is in the component's folder."""
@@ -182,6 +183,7 @@ class ModelPipe(Pipe):
             )
         self._with_settings = parser.with_settings(**self._parser_settings(parser))
         self._loaded_parser = parser
+        self._check_language()
 
     def _accepts(self, parser: Any) -> bool:
         """Whether the factory accepts parsers of this kind; every factory accepts parsers of other packages."""
@@ -238,6 +240,16 @@ class ModelPipe(Pipe):
 
     def on_add(self, nlp: Language) -> None:
         """Called before the component is added to `nlp`."""
+
+    def _check_language(self) -> None:
+        """Warn if the model, loaded or to be loaded by default, is known to be for another language than `nlp`."""
+        nlp = self._nlp() if self._nlp is not None else None
+        if self._loaded_parser is not None:
+            model = getattr(self._loaded_parser, "meta", {}).get("lang")
+        else:
+            model = getattr(type(self), "EMBEDDED", "").partition("_")[0] if self._source is None else ""
+        if nlp is not None and (problem := language_problem(model, nlp.lang)):
+            self._warn_once("language", f"{self.name}: {problem}")
 
     def _warn_once(self, kind: str, message: str) -> None:
         if kind not in self._warned:
@@ -418,6 +430,7 @@ def factory_of(kind: type[ModelPipe], scorer: str, **metadata: Any) -> Callable[
         component = kind(name, **{key: value for key, value in config.items() if value is not _NOT_GIVEN})
         component._nlp = weakref.ref(nlp)
         component.on_add(nlp)
+        component._check_language()
         signature.drop_old_names()
         return component
 
