@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import DtparseError
 from .bad_input import add_errors_argument, on_error, report_skipped
+from .language import LanguageWarning
 from .pipelines import (
     add_pipeline_arguments,
     get_component,
@@ -104,6 +105,10 @@ def parse_gold(nlp: Language, gold: Sequence[Tree], *, gold_tags: bool, n_proces
     component = get_component(nlp)
     progress = Progress(len(gold), True, output_follows=True)
     docs = [blank_copy(doc_from_trees([tree], nlp.vocab), tags=gold_tags) for tree in gold]
+    language = LanguageWarning(nlp)
+    for number, doc in enumerate(docs, 1):
+        language.check(doc, f"sentence {number} of the treebank")
+    language.end()
     parsed = []
     with nlp.select_pipes(enable=sentence_pipes(nlp, only_parser=gold_tags)):
         for tree, doc in zip(gold, nlp.pipe(docs, n_process=n_process, batch_size=64), strict=True):

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..errors import DtparseError
 from ..text import check_text
+from .language import LanguageWarning
 from .pipelines import add_pipeline_arguments, get_component, load_pipeline, natural_number, quiet_warnings
 
 
@@ -37,6 +38,7 @@ def run(options: argparse.Namespace) -> None:
     check_text(options.text)
     nlp = load_pipeline(options.pipeline, options.model, options.budget, deadline=options.deadline)
     doc, pipe = nlp(options.text), get_component(nlp)
+    LanguageWarning(nlp).check(doc)
     if options.span is not None:
         span = _find_span(doc, options.span)
         explain(pipe, span)  # raises with the reason if it is no constituent

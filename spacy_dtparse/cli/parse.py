@@ -15,6 +15,7 @@ from ..errors import DtparseError
 from ..stored_names import to_stored
 from ..text import check_text
 from .bad_input import StopAtError, add_errors_argument, report_skipped, skip_errors
+from .language import LanguageWarning
 from .lines import Line, Origin, TextItem, from_first_text, input_size, is_piped, paragraphs, read_lines
 from .pipelines import (
     add_pipeline_arguments,
@@ -87,10 +88,11 @@ def run(options: argparse.Namespace) -> int:
     texts = _texts(reading.before_error(chain(first, rest)), options)
     size, piped = input_size(files), is_piped(files)
     progress = Progress(None, bool(files) and (size > 0 or not sys.stdin.isatty()), size)
-    pipe, ids = get_component(nlp), count(1)
+    pipe, ids, language = get_component(nlp), count(1), LanguageWarning(nlp)
     one_by_one = piped and options.n_process == 1  # several processes start once, and receive all texts
     for batch in batches(texts, options.batch_size, True) if one_by_one else [texts]:
         for doc, item in _parse(nlp, batch, options, parsing, skipped):
+            language.check(doc, f"{item.origin.document}:{item.origin.line}" if files else "the text")
             for output in format_doc(doc, options.format, pipe, item.origin, ids, options.k_best):
                 sys.stdout.write(output + "\n")
             if len(doc) == 0 and options.format != "conllu":
@@ -100,6 +102,7 @@ def run(options: argparse.Namespace) -> int:
         flush_if_live(piped)
         if parsing.error is not None:
             break
+    language.end()
     progress.end()
     parsing.check()
     reading.check()

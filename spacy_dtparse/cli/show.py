@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import DtparseError, TreeFormatError
 from ..text import check_text
 from .bad_input import add_errors_argument, on_error, report_skipped
+from .language import LanguageWarning
 from .pipelines import (
     add_pipeline_arguments,
     enable_probabilities,
@@ -86,7 +87,9 @@ def run(options: argparse.Namespace) -> int:
         nlp = load_pipeline(options.pipeline, options.model, options.budget, deadline=options.deadline)
         if options.scores and getattr(get_component(nlp).parser, "calibration", None) is not None:
             enable_probabilities(get_component(nlp))
-        pairs = trees_with_probabilities(nlp(options.text), get_component(nlp).spans_key)
+        doc = nlp(options.text)
+        LanguageWarning(nlp).check(doc)
+        pairs = trees_with_probabilities(doc, get_component(nlp).spans_key)
         trees, scores = [tree for tree, _ in pairs], [tree_scores for _, tree_scores in pairs]
     else:
         raise DtparseError("the text is empty; give a sentence in quotes")

@@ -80,6 +80,11 @@ class StoredParser(ABC):
         """The tags of words in the model's vocabulary; empty if the model does not list them."""
         return frozenset(self._vocabulary()[1])
 
+    @property
+    def known_words(self) -> Strings:
+        """The words of the model's vocabulary, with `in` and `len`; normalised as the model's features are."""
+        return self._vocabulary()[0]
+
     @cached_property
     def calibration(self) -> Calibration | None:
         """The map from the parser's raw probabilities to calibrated ones; None if the model has none. Raises

@@ -101,9 +101,9 @@ def trees_with_probabilities(doc: Doc | Span, key: str | None = None) -> list[tu
 
 
 def in_notebook() -> bool:
-    """Whether this process is a notebook's kernel."""
+    """Whether this process is a notebook's kernel. The shells of Colab and others derive from that of Jupyter."""
     shell = getattr(builtins, "get_ipython", None)
-    return shell is not None and type(shell()).__name__ == "ZMQInteractiveShell"
+    return shell is not None and any(kind.__name__ == "ZMQInteractiveShell" for kind in type(shell()).__mro__)
 
 
 def _shorten_repr(value: Any) -> str:

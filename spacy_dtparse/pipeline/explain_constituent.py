@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from math import exp, log1p
 from typing import Any
 
+import numpy as np
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 
 from ..core.parser import ParseResult
 from ..errors import DtparseError, NonConstituentError, OtherPipelineError
 from ..trees.tree import TOP
+from ..viz.svg import score_text
 from .attributes import locate
 from .constituent_pipe import ConstituentPipe
 from .constituents import Constituents, group_key, read_constituents
@@ -20,9 +22,11 @@ from .sentences import SentenceInput, is_blank
 
 Key = tuple[int, int, str]
 _MIN_PROBABILITY = 0.01
-"""Minimum probability of an alternative that is listed."""
+"""Minimum probability, by the model, of an alternative that is listed."""
+_MIN_SHOWN = 0.005
+"""Minimum probability that is not shown as 0.00."""
 _MIN_AGREEMENT = 0.9
-"""Minimum probability at which the span model counts as agreeing."""
+"""Minimum probability, by the span model, at which it counts as agreeing."""
 _SCORE_TOLERANCE = 0.01
 """Tolerance within which scores of the same parser agree, compiled or not."""
 _EPSILON = 1e-6
@@ -120,13 +124,21 @@ class _Sentence:
 
     @property
     def posteriors(self) -> Mapping[Key, float]:
-        """The probabilities of constituents; {} if the parser has none."""
+        """The model's probabilities of constituents, not calibrated; {} if the parser has none."""
         if self._posteriors is None:
             has = hasattr(self.parser, "span_posteriors") and getattr(self.parser, "span_parser", self) is not None
             self._posteriors = (
                 self.parser.span_posteriors(self.sentence_input.words, self.sentence_input.tags) if has else {}
             )
         return self._posteriors
+
+    def probability(self, posterior: float) -> float:
+        """The probability to show for one of the model's: the calibrated one, as in `span._.probability`, if the model
+        has a calibration."""
+        calibration = getattr(self.parser, "calibration", None)
+        if calibration is None:
+            return min(float(posterior), 1.0)
+        return float(calibration.calibrate_constituents(np.array([posterior]))[0])
 
     def _token_range(self, start: int, end: int) -> tuple[int, int]:
         return self.sentence_input.positions[start], self.sentence_input.positions[end - 1] + 1
@@ -138,7 +150,8 @@ class _Sentence:
         key = tree.starts[k], tree.ends[k], tree.labels[k]
         start, end = self.found.starts[index], self.found.ends[index]
         common: dict[str, Any] = {"label": key[2], "text": self.doc[start:end].text, "start": start, "end": end}
-        probability = self.posteriors.get(key, 0.0) if self.posteriors else None
+        posterior = self.posteriors.get(key, 0.0) if self.posteriors else None
+        probability = None if posterior is None else 1.0 if key[2] == TOP else self.probability(posterior)
         others = self._alternatives(k)
         score = self.result.scores[k]
         if self.parser.name == "dtree":
@@ -149,7 +162,7 @@ class _Sentence:
                     self.parser, self.sentence_input.words, self.sentence_input.tags, key if only else None
                 )
             reasons_of_key = self._reasons.get(key) if not self._is_fallback() else None
-            decided = self._describe_decision(reasons_of_key, score, probability)
+            decided = self._describe_decision(reasons_of_key, score, posterior)
             return Explanation(
                 **common,
                 method="rules",
@@ -179,7 +192,7 @@ class _Sentence:
         """Whether the tree comes from the span model because the search found none."""
         return self.result.status == "fallback" and self.parser.span_parser is not None
 
-    def _describe_decision(self, why: Any, cost: float, probability: float | None) -> str:
+    def _describe_decision(self, why: Any, cost: float, posterior: float | None) -> str:
         if why is None:
             if self._is_fallback():
                 return "No rule built it: the search found no complete tree, so this is the span model's tree."
@@ -194,7 +207,7 @@ class _Sentence:
         if cost > trees_cost + _EPSILON:
             added = f"{cost - trees_cost:.2f}"
             return f"The rules decided against the span model, whose probabilities added {added} to the cost."
-        if probability is not None and probability >= _MIN_AGREEMENT:
+        if posterior is not None and posterior >= _MIN_AGREEMENT:
             return "The rules decided; the span model agrees."
         return "The span model was undecided; the rules decided."
 
@@ -243,7 +256,7 @@ class _Sentence:
                 continue
             tokens = self._token_range(first, last)
             text = self.doc[tokens[0] : tokens[1]].text
-            found.append(Alternative(label, *tokens, text, min(float(probability), 1.0), relation))
+            found.append(Alternative(label, *tokens, text, self.probability(probability), relation))
         return tuple(sorted(found, key=lambda other: -other.probability))
 
 
@@ -283,6 +296,7 @@ def _explain_absence(pipe: ConstituentPipe, span: Span, found: Constituents) -> 
         span_key = leaf_of[start], leaf_of[end - 1] + 1
         by_label = {key[2]: p for key, p in sentence.posteriors.items() if key[:2] == span_key and key[2] != TOP}
         likely = sorted(by_label.items(), key=lambda item: -item[1])[:3]
-        named = ", ".join(f"{label} {min(p, 1.0):.3f}" for label, p in likely if p >= 0.001)
-        message += f"; the parser's probability of a constituent there: {named or 'below 0.001'}"
+        shown = [(label, sentence.probability(p)) for label, p in likely]
+        named = ", ".join(f"{label} {score_text(p)}" for label, p in shown if p >= _MIN_SHOWN)
+        message += f"; the parser's probability of a constituent there: {named or 'below 0.01'}"
     return message

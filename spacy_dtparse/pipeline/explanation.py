@@ -8,6 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from ..stored_names import stored_as, to_stored
+from ..viz.svg import score_text
 
 if TYPE_CHECKING:
     from ..dtparse.model.explain import Rule
@@ -38,8 +39,9 @@ class Explanation:
     """Why a constituent is in the tree.
 
     `start`, `end`: tokens of the Doc. `method`: "rules" (boosted trees), "network" or "grammar". `decided`: a sentence
-    that states which model decided, and which information is not available. `probability`: by the span model, the
-    network or the grammar, None without one. `score`: h, the sum of the rules, above 0 for yes; None without rules.
+    that states which model decided, and which information is not available. `probability`: that the constituent is
+    right, as `span._.probability`: by the span model, the network or the grammar, calibrated if the model has a
+    calibration; None without one. `score`: h, the sum of the rules, above 0 for yes; None without rules.
     `runner_up`: the label with the second-highest score, `margin`: the difference of the scores. `groups`: features
     that the rules test, grouped, each group with its part of the score and of the margin; these add up to `score` and
     `margin`. `alternatives`: other labels and brackets, the most probable first.
@@ -142,7 +144,7 @@ class Explanation:
     def _title(self) -> str:
         title = f"{self.label} “{_shorten(self.text)}”"
         if self.probability is not None:
-            title += f": probability {_format_probability(self.probability)}"
+            title += f": probability {score_text(self.probability)}"
         if self.reasons is not None:
             title += f"{',' if self.probability is not None else ':'} rules {self.reasons.score:+.2f}"
             if self.runner_up is not None:
@@ -199,11 +201,7 @@ def _html_table(names: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
 def _format_alternative(other: Alternative) -> str:
     where = "of the same words" if other.relation == "same span" else f"“{_shorten(other.text)}”"
     crossing = ", which crosses it" if other.relation == "crosses" else ""
-    return f"{other.label} {where}{crossing} ({_format_probability(other.probability)})"
-
-
-def _format_probability(value: float) -> str:
-    return "below 0.001" if value < 0.001 else "above 0.999" if value > 0.999 else f"{value:.3f}"
+    return f"{other.label} {where}{crossing} ({score_text(other.probability)})"
 
 
 def _shorten(text: str, max_length: int = 60) -> str:

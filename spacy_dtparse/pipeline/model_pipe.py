@@ -32,6 +32,7 @@ from .boundary_changes import later_sentence_setters
 from .provenance import add_provenance, read_licence_files, stored_meta
 from .sentences import SentenceInput, has_boundaries, read_sentences
 from .tag_sets import TagSetCheck
+from .text_language import language_problem
 
 SAVED = "@saved"
 """Value of the setting `model` in a saved pipeline: the model is in the component's folder."""
@@ -183,6 +184,7 @@ class ModelPipe(Pipe):
             )
         self._with_settings = parser.with_settings(**self._parser_settings(parser))
         self._loaded_parser = parser
+        self._check_language()
 
     def _accepts(self, parser: Any) -> bool:
         """Whether the factory accepts parsers of this kind; every factory accepts parsers of other packages."""
@@ -251,6 +253,16 @@ class ModelPipe(Pipe):
             return stored_meta(Path(self.default_model())) if self._source is None else {}
         except ModelFormatError:
             return {}
+
+    def _check_language(self) -> None:
+        """Warn if the model, loaded or to be loaded by default, is known to be for another language than `nlp`."""
+        nlp = self._nlp() if self._nlp is not None else None
+        if self._loaded_parser is not None:
+            model = getattr(self._loaded_parser, "meta", {}).get("lang")
+        else:
+            model = getattr(type(self), "EMBEDDED", "").partition("_")[0] if self._source is None else ""
+        if nlp is not None and (problem := language_problem(model, nlp.lang)):
+            self._warn_once("language", f"{self.name}: {problem}")
 
     def _warn_once(self, kind: str, message: str) -> None:
         if kind not in self._warned:

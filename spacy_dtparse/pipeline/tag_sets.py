@@ -7,7 +7,9 @@ from ..core.parser import UNKNOWN_TAG
 from .sentences import SentenceInput
 
 _MIN_WORDS = 20
-"""Minimum number of words before anything is reported."""
+"""Minimum number of words before anything is reported, unless all words of a Doc have unknown tags."""
+_MIN_TAGS = 2
+"""Minimum number of different unknown tags of a Doc in which all are unknown: a text of emoji may have one."""
 _MAX_UNKNOWN = 0.5
 """Fraction of unknown tags above which the tags count as those of another set."""
 
@@ -20,21 +22,28 @@ class TagSetCheck:
         self._unknown_tags: Counter[str] = Counter()
 
     def problem(self, sentences: Sequence[SentenceInput], known: frozenset[str]) -> str:
-        """Describe the problem if most words have unknown tags; "" if not, or if there were too few words so far.
-        `known`: the model's tags, empty if they are not available."""
+        """Describe the problem if most words have unknown tags; "" if not, or if there were too few words so far. If
+        all words of a Doc have unknown tags, a few words are enough. `known`: the model's tags, empty if they are not
+        available."""
         if not known:
             return ""
+        doc_words, doc_tags = 0, Counter[str]()
         for _, _, _, tags, _ in sentences:
-            self._words += len(tags)
+            doc_words += len(tags)
             if not known.issuperset(tags):
-                self._unknown_tags.update(tag for tag in tags if tag not in known and tag != UNKNOWN_TAG)
-        if self._words < _MIN_WORDS:
+                doc_tags.update(tag for tag in tags if tag not in known and tag != UNKNOWN_TAG)
+        self._words += doc_words
+        self._unknown_tags += doc_tags
+        all_unknown = len(doc_tags) >= _MIN_TAGS and doc_tags.total() == doc_words
+        if self._words < _MIN_WORDS and not all_unknown:
             return ""
         words, unknown_tags = self._words, self._unknown_tags
         self._words, self._unknown_tags = 0, Counter()
         unknown = sum(unknown_tags.values())
         if unknown <= _MAX_UNKNOWN * words:
-            return ""
+            if not all_unknown:
+                return ""
+            words, unknown_tags, unknown = doc_words, doc_tags, doc_words
         seen, usual = ", ".join(tag for tag, _ in unknown_tags.most_common(4)), ", ".join(_examples(known))
         return (
             f"{unknown} of {words} words have tags (token.tag_) that its model does not have, such as {seen}; it was "

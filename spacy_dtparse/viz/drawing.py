@@ -17,8 +17,11 @@ from .svg import Look, Scores, check_look, legal, svg_trees
 from .text import MIN_WIDTH, check_text, text_tree
 
 STYLES = ("tree", "spans", "text")
-_PRE = "font-family:ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;line-height:1.2;overflow-x:auto"
-"""The style of a text tree in HTML. It names a monospace font, since a notebook's style sheet may set another one."""
+_PRE = (
+    "font-family:ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;line-height:1.2;white-space:pre;"
+    "overflow-x:auto"
+)
+"""The style of a text tree in HTML. A notebook's style sheet may set another font for `pre`, and break its lines."""
 OPTIONS: dict[str, tuple[str, str]] = {
     "colors": ("tree, spans", "True, False, or a mapping from labels to CSS colours"),
     "scores": ("tree, spans, text", "True or False: show a probability with each label"),
@@ -67,10 +70,12 @@ class Drawing(str):
         """Display the drawing in a notebook at once, as in a loop, and return it; as the last value of the cell it is
         not displayed again. Without IPython nothing is displayed."""
         try:
-            from IPython.display import HTML, display
+            from IPython.display import display
         except ImportError:
             return self
-        display(HTML(f'<span class="tex2jax_ignore">{self.html}</span>'))  # not to be read as formulas, as by displaCy
+        html = f'<span class="tex2jax_ignore">{self.html}</span>'  # not to be read as formulas, as by displaCy
+        plain = str(self) if self.style == "text" else f"<drawing in style {self.style!r}>"  # for consoles
+        display({"text/html": html, "text/plain": plain}, raw=True)
         return DisplayedDrawing(str(self), self.style, self.html)
 
     def _repr_svg_(self) -> str | None:

@@ -140,6 +140,16 @@ def is_down(tree: Tree, layout: str) -> bool:
     return layout == "down" or (layout == "auto" and tree.n_tokens <= MAX_DOWN_TOKENS)
 
 
+def down_width(tree: Tree, scores: Scores) -> float:
+    """The width of a tree in the layout "down", in pixels."""
+    return _down(tree, Look(), scores).width
+
+
+def side_width(tree: Tree, scores: Scores) -> float:
+    """The width of a tree in the layout "side", in pixels."""
+    return _side(tree, Look(), scores).width
+
+
 def _ground(look: Look) -> list[str]:
     if look.background == "none":
         return []

@@ -17,9 +17,13 @@ from ..pipeline.attributes import constituents, sentence_infos
 from ..pipeline.constituent_pipe import ConstituentPipe
 from ..pipeline.drawings import trees_with_probabilities
 from ..pipeline.explain_constituent import explain
+from ..pipeline.text_language import TextLanguage, language_name
 from ..text import check_text
+from ..trees.label_names import describe_label, describe_tag
 from ..trees.tree import TOP, Tree
 from ..viz import draw
+from ..viz.svg import down_width, score_text, side_width
+from ..viz.text import MIN_WIDTH
 
 MAX_CHARACTERS = 5000
 """Maximum length of a text."""
@@ -33,8 +37,20 @@ _DRAW_OPTIONS: dict[str, Setting] = {
     "theme": one_of("light", "dark", "auto"),
     "scores": boolean(),
     "k": integer(1, MAX_TREES),
+    "width": integer(1, 100_000),
 }
-_DEFAULTS = {"style": "tree", "layout": "auto", "theme": "light", "scores": True, "k": 5}
+_DEFAULTS = {"style": "tree", "layout": "auto", "theme": "light", "scores": True, "k": 5, "width": 1000}
+_CHARACTER = 9
+"""Pixels for each character of a line of the style "spans"; a wide estimate, so that lines fit."""
+
+EXAMPLES: dict[str, tuple[str, ...]] = {
+    "en": (
+        "The dog that slept in the garden wants its bone.",
+        "I saw the man with the telescope.",
+        "Although it was late, she asked him why the lights were still on.",
+    )
+}
+"""Texts to try, by language."""
 
 _MARGIN = {True: "constituents that are expected to be right", False: "in minus logarithms of probabilities"}
 """The meaning of margins, by whether they come from a chart of spans."""
@@ -55,6 +71,7 @@ class Answers:
                 "to it or use spacy_dtparse.load()"
             )
         self.component = found
+        self.language = TextLanguage(nlp, found.parser)
         self._lock = Lock()  # spaCy's vocabulary is not thread-safe
 
     def about(self) -> dict[str, Any]:
@@ -64,12 +81,14 @@ class Answers:
             "pipeline": f"{meta['lang']}_{meta['name']}",
             "parser": f"{self.component.name} ({parser.name})",
             "max_characters": MAX_CHARACTERS,
+            "language": language_name(str(self.nlp.lang)),
+            "examples": EXAMPLES.get(str(self.nlp.lang), ()),
             "has_k_best": isinstance(parser, KBestParser),
         }
 
     def parse(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Parse and draw the sentences of a text. `request`: `text`, how to draw it (`style`, `layout`, `theme`,
-        `scores`), and `k`, the number of best trees.
+        `scores`, and `width`, the pixels that there are), and `k`, the number of best trees.
 
         Raises ConfigError for a text that is empty or too long, or a value that is not allowed.
         """
@@ -91,11 +110,13 @@ class Answers:
             key = self.component.spans_key
             infos = [info for info in sentence_infos(doc, key) if info["status"] != "empty"]
             pairs = trees_with_probabilities(doc, key)
+            note = self.language.note(self.language.words(doc))
             return {
+                "note": f"{note[:1].upper()}{note[1:]}." if note else "",
                 "sentences": [
                     self._sentence(tree, costs, info.get("status", ""), options)
                     for (tree, costs), info in zip(pairs, infos, strict=True)
-                ]
+                ],
             }
 
     def _sentence(
@@ -107,6 +128,10 @@ class Answers:
         options = {"theme": draw_options["theme"], "scores": draw_options["scores"]}
         if draw_options["style"] == "tree":
             options["layout"] = draw_options["layout"]
+            if options["layout"] == "auto":
+                options["layout"] = _fitting_layout(tree, draw_options, probabilities)
+        else:
+            options["width"] = max(MIN_WIDTH, draw_options["width"] // _CHARACTER)
         drawing = draw([tree], draw_options["style"], options=options, scores=[probabilities], numbered=True)
         trees, k_note = self._best(tree, draw_options["k"])
         return {
@@ -117,9 +142,17 @@ class Answers:
             "status": status,
             "probabilities": note,
             "constituents": [
-                {"start": start, "end": end, "label": label, "probability": probability}
+                {
+                    "start": start,
+                    "end": end,
+                    "label": label,
+                    "probability": probability,
+                    "shown": score_text(probability),
+                }
                 for (start, end, label), probability in zip(tree.spans(), probabilities, strict=True)
             ],
+            "names": {label: words for label in set(tree.labels) if (words := describe_label(label))},
+            "tag_names": {tag: words for tag in set(tree.tags) if (words := describe_tag(tag))},
             "k_best": trees,
             "k_note": k_note,
         }
@@ -140,6 +173,7 @@ class Answers:
                 "brackets": str(one.tree),
                 "margin": one.margin,
                 "probability": one.tree_probability,
+                "shown": score_text(one.tree_probability),
                 "other": _difference(tree, one.tree),
             }
             for one in found
@@ -156,8 +190,8 @@ class Answers:
         except DtparseError as error:
             return decisions, f"The numbers are those of the decisions that built the tree: {error}."
         return [*probabilities], (
-            f"The whole tree is right with a probability of {tree_probability:.2f}. The numbers are the probabilities "
-            "that a constituent is right, calibrated; a click shows the parser's own."
+            f"The whole tree is right with a probability of {score_text(tree_probability)}. The number of a label is "
+            "the probability that the constituent is right."
         )
 
     def explain_constituent(self, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -180,7 +214,16 @@ class Answers:
             if span is None:
                 raise ConfigError(f"the tree has no constituent {wanted}; parse the text again")
             explanation = explain(self.component, span).to_dict(rules=MAX_RULES)
-            return {**explanation, "alternatives": explanation["alternatives"][:MAX_ALTERNATIVES]}
+            alternatives = explanation["alternatives"][:MAX_ALTERNATIVES]
+            shown = [{**one, "shown": score_text(one["probability"])} for one in alternatives]
+            return {**explanation, "alternatives": shown}
+
+
+def _fitting_layout(tree: Tree, draw_options: Mapping[str, Any], probabilities: list[float | None]) -> str:
+    """The layout of a tree for a window of `width` pixels: words in one row if they fit, else the narrower one."""
+    shown = probabilities if draw_options["scores"] else [None] * len(tree)
+    row = down_width(tree, shown)
+    return "down" if row <= max(draw_options["width"], side_width(tree, shown)) else "side"
 
 
 def _difference(tree: Tree, other: Tree) -> list[str]:

@@ -2,8 +2,13 @@
 
 const $ = (id) => document.getElementById(id);
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
+const narrow = window.matchMedia("(max-width: 860px)"); // as in page.css
+const panel = $("details"); // of one constituent
 let sentences = [];
 let latest = 0; // number of the latest request: answers to earlier ones are ignored
+let chosen = null; // the constituent in the panel: the number of its sentence, its own, and the words to mark
+let drawnWidth = 0; // of the window when the trees were drawn
+let maxCharacters = 5000;
 
 /** Create an element with a class, and texts or elements in it. Texts never become markup. */
 function make(name, className, ...content) {
@@ -40,9 +45,20 @@ function theme() {
   return chosen === "auto" ? (dark.matches ? "dark" : "light") : chosen;
 }
 
-function percent(value) {
-  if (value === null || value === undefined) return "–";
-  return value < 0.001 ? "< 0.1 %" : `${(100 * value).toFixed(1)} %`;
+/** The text in the page's address, #text=… or ?text=…; "" if there is none. It is only ever the value of a field. */
+function textOfAddress() {
+  for (const part of [location.hash.slice(1), location.search.slice(1)]) {
+    const text = new URLSearchParams(part).get("text");
+    if (text) return text.slice(0, maxCharacters);
+  }
+  return "";
+}
+
+/** Put the text into the address, after #: browsers do not send this part to servers. */
+function writeAddress() {
+  const text = $("text").value;
+  if (!text.trim() || text === textOfAddress()) return;
+  history.replaceState(null, "", `${location.pathname}#${new URLSearchParams({ text })}`);
 }
 
 async function parse() {
@@ -53,45 +69,54 @@ async function parse() {
   try {
     const answer = await request("parse", {
       text: $("text").value, style: $("style").value, layout: $("layout").value, theme: theme(),
-      scores: $("scores").checked, k: Number($("k").value) || 1,
+      scores: $("scores").checked, k: Number($("k").value) || 1, width: availableWidth(),
     });
     if (number !== latest) return;
     showMessage("");
+    $("note").textContent = answer.note;
+    $("note").hidden = !answer.note;
     sentences = answer.sentences;
+    close();
     $("sentences").replaceChildren(...sentences.map(card));
+    drawAll();
   } catch (error) {
     if (number !== latest) return;
     showMessage(error.message);
+    $("note").hidden = true;
+    close();
     $("sentences").replaceChildren();
   } finally {
     if (number === latest) $("parse").disabled = false;
   }
-  close();
 }
 
-/** Create the section of a sentence: its drawing, brackets and best trees. */
-function card(sentence, index) {
+/** The width of a drawing in pixels, while the panel is closed. */
+function availableWidth() {
+  return Math.max(1, document.querySelector("main").clientWidth - 2);
+}
+
+function drawings() {
+  return document.querySelectorAll(".drawing");
+}
+
+/** Fill all drawings: after a request, and again when the width of the window changes. */
+function drawAll() {
+  const space = drawnWidth = availableWidth();
+  drawings().forEach((drawing, index) => {
+    fillDrawing(drawing, sentences[index], space, (constituent) => show(index, constituent));
+  });
+  markChosen();
+}
+
+/** Create the section of a sentence: its drawing, which is still empty, brackets and best trees. */
+function card(sentence) {
   const drawing = make("div", "drawing");
-  drawing.innerHTML = sentence.drawing; // generated and escaped by the server
-  for (const label of drawing.querySelectorAll("[data-constituent]")) {
-    const constituent = Number(label.dataset.constituent);
-    label.setAttribute("tabindex", "0");
-    label.setAttribute("role", "button");
-    const choose = () => show(index, constituent, drawing);
-    label.addEventListener("click", choose);
-    label.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" || event.key === " ") {
-        event.preventDefault();
-        choose();
-      }
-    });
-  }
   const foot = make("div", "foot", make("p", "", `Click a label for its alternatives and the reasons for it. ${sentence.probabilities}`));
   foot.append(make("details", "", make("summary", "", "In brackets"), make("pre", "", sentence.brackets)));
   const best = make("details", "k-best", make("summary", "", "The best trees"), make("p", "", sentence.k_note));
   if (sentence.k_best.length) {
     best.append(make("ol", "", ...sentence.k_best.map((tree, rank) => {
-      const probability = tree.probability === null ? "" : `probability ${tree.probability.toFixed(2)}`;
+      const probability = tree.shown && `probability ${tree.shown}`;
       const margin = rank ? `worse by ${tree.margin.toFixed(3)}` : "";
       const other = rank ? tree.other.join("   ") || "the same constituents, other tags" : "the tree above";
       return make("li", "", make("span", "faint", [probability, margin, other].filter(Boolean).join("; ")), make("pre", "", tree.brackets));
@@ -105,43 +130,46 @@ function card(sentence, index) {
   return make("section", "", drawing, foot);
 }
 
-function download(text) {
-  const isSvg = text.startsWith("<svg");
-  const link = make("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: isSvg ? "image/svg+xml" : "text/html" }));
-  link.download = isSvg ? "tree.svg" : "tree.html";
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-}
-
-function mark(drawing, start, end) {
-  for (const word of document.querySelectorAll(".hot")) word.classList.remove("hot");
-  for (const word of drawing.querySelectorAll("[data-token]")) {
-    const token = Number(word.dataset.token);
-    word.classList.toggle("hot", token >= start && token < end);
-  }
-}
-
 function close() {
-  $("details").hidden = true;
+  chosen = null;
+  panel.hidden = true;
+  placePanel();
   document.querySelector("main").classList.remove("with-details");
   for (const element of document.querySelectorAll(".chosen, .hot")) element.classList.remove("chosen", "hot");
 }
 
+/** Put the panel below the tree that it belongs to in a narrow window, else beside the sentences. */
+function placePanel() {
+  if (narrow.matches && chosen) drawings()[chosen.index].after(panel);
+  else document.querySelector("main").append(panel);
+}
+
+function markChosen() {
+  for (const element of document.querySelectorAll(".chosen")) element.classList.remove("chosen");
+  if (!chosen) return;
+  const drawing = drawings()[chosen.index];
+  for (const element of drawing.querySelectorAll(`[data-constituent="${chosen.constituent}"]`)) element.classList.add("chosen");
+  mark(drawing, chosen.start, chosen.end);
+}
+
 /** Show the panel of one constituent. */
-async function show(index, constituent, drawing) {
+async function show(index, constituent) {
   const sentence = sentences[index], span = sentence.constituents[constituent];
   const words = (from, to) => sentence.words.slice(from, to).join(" ");
-  for (const element of document.querySelectorAll(".chosen")) element.classList.remove("chosen");
-  for (const element of drawing.querySelectorAll(`[data-constituent="${constituent}"]`)) element.classList.add("chosen");
-  mark(drawing, span.start, span.end);
-  const panel = $("details"), closeButton = make("button", "close", "×");
+  chosen = { index, constituent, start: span.start, end: span.end };
+  const closeButton = make("button", "close", "×");
   closeButton.type = "button";
   closeButton.title = "Close";
   closeButton.addEventListener("click", close);
-  panel.replaceChildren(closeButton, make("h2", "", `${span.label}: ${words(span.start, span.end)}`), make("p", "faint", "Loading …"));
+  panel.replaceChildren(closeButton, make("h2", "", `${span.label}: ${words(span.start, span.end)}`));
+  if (sentence.names[span.label]) panel.append(make("p", "faint meaning", sentence.names[span.label]));
+  if (span.shown) panel.append(make("p", "probability", `Probability ${span.shown}`));
+  panel.append(make("p", "faint", "Loading …"));
   panel.hidden = false;
+  placePanel();
   document.querySelector("main").classList.add("with-details");
+  markChosen();
+  document.querySelector(".chosen").scrollIntoView({ block: "nearest", inline: "nearest" }); // the panel may cover it
   const loading = panel.lastChild;
   let answer;
   try {
@@ -153,20 +181,24 @@ async function show(index, constituent, drawing) {
   }
   if (panel.lastChild !== loading) return; // another label was clicked in the meantime
   loading.remove();
-  if (typeof answer.probability === "number") panel.append(make("p", "", `Probability ${percent(answer.probability)}`));
   panel.append(make("h3", "", "Alternatives"), answer.alternatives.length
-    ? alternatives(answer.alternatives, words, drawing)
+    ? alternatives(answer.alternatives, words)
     : make("p", "faint", "None is probable enough."));
   panel.append(make("h3", "", "Why"), ...why(answer));
+  panel.scrollTop = 0;
+  if (narrow.matches) panel.scrollIntoView({ block: "nearest" });
 }
 
-function alternatives(found, words, drawing) {
+function alternatives(found, words) {
   const table = make("table", "alternatives");
   for (const one of found) {
-    const row = make("tr", "choice", make("td", "number", percent(one.probability)),
+    const row = make("tr", "choice", make("td", "number", one.shown),
       make("td", "", make("b", "", one.label), ` ${words(one.start, one.end)}`), make("td", "faint", RELATIONS[one.relation]));
     row.tabIndex = 0;
-    const choose = () => mark(drawing, one.start, one.end);
+    const choose = () => {
+      Object.assign(chosen, { start: one.start, end: one.end });
+      markChosen();
+    };
     row.addEventListener("click", choose);
     row.addEventListener("focus", choose);
     table.append(row);
@@ -202,22 +234,51 @@ function signed(value) {
   return `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
 }
 
+/** Parse the text of the field, as the user asked for it. */
+function submit() {
+  writeAddress();
+  parse();
+}
+
 $("form").addEventListener("submit", (event) => {
   event.preventDefault();
-  parse();
+  submit();
 });
 $("text").addEventListener("keydown", (event) => {
-  if (event.key === "Enter" && !event.shiftKey) {
+  if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
     event.preventDefault();
-    parse();
+    submit();
   }
 });
 for (const id of ["style", "layout", "theme", "scores", "k"]) $(id).addEventListener("change", parse);
 dark.addEventListener("change", () => $("theme").value === "auto" && parse());
+narrow.addEventListener("change", placePanel);
 document.addEventListener("keydown", (event) => event.key === "Escape" && close());
+window.addEventListener("hashchange", () => {
+  const text = textOfAddress();
+  if (!text || text === $("text").value) return;
+  $("text").value = text;
+  parse();
+});
+window.addEventListener("resize", () => availableWidth() !== drawnWidth && drawAll());
 
-request("about").then((about) => {
+function showAbout(about) {
   $("about").textContent = `${about.pipeline}, ${about.parser}`;
-  $("text").maxLength = about.max_characters;
+  $("language").textContent = about.language && ` in ${about.language}`;
+  $("text").maxLength = maxCharacters = about.max_characters;
   $("k-option").hidden = !about.has_k_best;
-}).catch((error) => showMessage(error.message)).finally(parse);
+  for (const example of about.examples) {
+    const button = make("button", "example", example);
+    button.type = "button";
+    button.addEventListener("click", () => {
+      $("text").value = example;
+      submit();
+    });
+    $("examples").append(button, " ");
+  }
+  $("examples").hidden = !about.examples.length;
+  $("text").value = textOfAddress() || about.examples[0] || "";
+}
+
+document.documentElement.dataset.theme = theme();
+request("about").then(showAbout).catch((error) => showMessage(error.message)).finally(() => $("text").value && parse());

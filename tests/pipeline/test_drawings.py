@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -94,9 +95,12 @@ def test_bad_input(nlp, doc):
 
 def test_in_a_notebook(doc, monkeypatch):
     assert not in_notebook() and isinstance(render(doc, jupyter=True), Drawing)
-    shell = type("ZMQInteractiveShell", (), {})()
-    monkeypatch.setattr(builtins, "get_ipython", lambda: shell, raising=False)
-    assert in_notebook()
+    jupyter = type("ZMQInteractiveShell", (), {})
+    for shell, expected in ((type("TerminalInteractiveShell", (), {}), False), (type("Shell", (jupyter,), {}), True), (
+        jupyter, True
+    )):  # fmt: skip
+        monkeypatch.setattr(builtins, "get_ipython", shell, raising=False)
+        assert in_notebook() == expected
     drawn = render(doc)
     assert isinstance(drawn, Drawing) and "<svg" in drawn._repr_html_() and drawn._repr_svg_() == drawn
     assert type(render(doc, jupyter=False)) is str
@@ -105,18 +109,49 @@ def test_in_a_notebook(doc, monkeypatch):
 def test_a_loop_in_a_notebook_displays_each_drawing(doc, monkeypatch):
     shown = []
     module = ModuleType("IPython.display")
-    module.HTML, module.display = str, shown.append
+    module.display = lambda data, raw: shown.append(data) if raw else None
     monkeypatch.setitem(sys.modules, "IPython", ModuleType("IPython"))
     monkeypatch.setitem(sys.modules, "IPython.display", module)
     drawn = [render(doc, style, jupyter=True) for style in ("tree", "spans", "text")]
-    assert shown == [f'<span class="tex2jax_ignore">{one.html}</span>' for one in drawn]
+    assert [data["text/html"] for data in shown] == [f'<span class="tex2jax_ignore">{one.html}</span>' for one in drawn]
+    plain = [data["text/plain"] for data in shown]
+    assert plain == ["<drawing in style 'tree'>", "<drawing in style 'spans'>", drawn[2]]
     for one in drawn:  # as the last value of a cell it is not displayed again
         assert isinstance(one, Drawing) and one._ipython_display_() is None and len(shown) == 3
     assert not hasattr(render(doc, jupyter=True).__reduce__()[0], "_ipython_display_")
     render(doc, jupyter=None)
     render(doc, jupyter=False)
     assert len(shown) == 4
-    assert "monospace" in drawn[2].html.split(">")[0]
+    style = drawn[2].html.split(">")[0]
+    assert "monospace" in style and "white-space:pre;" in style
+
+
+@pytest.mark.slow
+def test_a_notebook(tmp_path):
+    """A loop with IPython's own display machinery, in a process that counts as a notebook's kernel."""
+    pytest.importorskip("IPython")
+    code = (
+        "import builtins\n"
+        "from IPython.core.interactiveshell import InteractiveShell\n"
+        "from IPython.utils.capture import capture_output\n"
+        "class ZMQInteractiveShell(InteractiveShell): pass\n"
+        "shell = ZMQInteractiveShell.instance()\n"
+        "shell.run_cell('import spacy_dtparse; from spacy_dtparse.trees import parse_tree')\n"
+        "shell.run_cell('trees = [parse_tree(one) for one in (\"(S (NN a))\", \"(NP (NN b))\")]')\n"
+        "def outputs(cell):\n"
+        "    with capture_output() as captured: shell.run_cell(cell)\n"
+        "    return [sorted(one.data) for one in captured.outputs]\n"
+        "both = [['text/html', 'text/plain']] * 2\n"
+        "for style in ('tree', 'spans', 'text'):\n"
+        "    loop = f'for one in trees: spacy_dtparse.render(one, {style!r}, jupyter=True)'\n"
+        "    assert outputs(loop) == both, outputs(loop)\n"
+        "    assert outputs(f'spacy_dtparse.render(trees[0], {style!r}, jupyter=True)') == both[:1]\n"
+        "    assert outputs(f'x = spacy_dtparse.render(trees[0], {style!r})') == []\n"
+        "print('as expected')\n"
+    )
+    environment = {**os.environ, "IPYTHONDIR": str(tmp_path)}
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
+    assert found.stdout.strip().endswith("as expected"), found.stderr
 
 
 def test_drawing_loads_no_numba():

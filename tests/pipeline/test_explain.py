@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 
+import numpy as np
 import pytest
 import spacy
 
@@ -30,16 +31,17 @@ def doc(nlp):
 
 
 def test_every_constituent_is_explained(nlp, doc):
+    probable_doc = spacy_dtparse.load(config={"components": {"dtparse": {"probabilities": True}}})(TEXT)
     found = explanations(nlp, doc)
     assert [(one.label, one.start, one.end) for one in found] == [
         (span.label_, span.start, span.end) for span in doc._.constituents
     ]
+    calibrated = {(s.start, s.end, s.label_): s._.probability for s in probable_doc._.constituents}
     for one, span in zip(found, doc._.constituents, strict=True):
         assert isinstance(one, Explanation) and one.method == "rules" and one.text == span.text
         assert len(str(one).splitlines()) <= MAX_LINES and str(one).startswith(f"{one.label} “")
-        assert one.probability == pytest.approx(nlp.get_pipe("dtparse").parser.span_posteriors(*_sentence(span))[
-            span.start - span.sent.start, span.end - span.sent.start, span.label_
-        ])  # fmt: skip
+        assert one.probability == pytest.approx(calibrated[span.start, span.end, span.label_])
+        assert f"probability {one.probability:.2f}, rules" in str(one)
         assert sum(group.value for group in one.groups) == one.score == sum(rule.value for rule in one.rules)
         assert sum(group.over for group in one.groups) == one.margin
         assert one.reasons_for[0].value >= one.reasons_for[-1].value > 0 > one.reasons_against[0].value
@@ -49,10 +51,6 @@ def test_every_constituent_is_explained(nlp, doc):
         assert json.loads(json.dumps(one.to_dict(rules=3)))["rules"] == [str(rule) for rule in one.rules[:3]]
         assert str(explain(nlp, span)) == str(one)
         assert str(explain(nlp.get_pipe("dtparse"), span)) == str(one)
-
-
-def _sentence(span):
-    return [token.text for token in span.sent], [token.tag_ for token in span.sent]
 
 
 def test_the_deciding_model_agrees_with_the_score(nlp, doc):
@@ -95,7 +93,7 @@ def test_spans_that_are_no_constituents(nlp, doc):
         explain(nlp, doc[1:3])
     assert str(raised.value) == (
         "“old man” is not a constituent; the smallest constituent around it is NP “The old man”; the parser's "
-        "probability of a constituent there: below 0.001"
+        "probability of a constituent there: below 0.01"
     )
     with pytest.raises(NonConstituentError, match=r"cross it: PP “with the telescope in the garden”, .*: NP 0\.0"):
         explain(nlp, doc[4:9])
@@ -136,7 +134,9 @@ def test_a_network_has_no_rules():
     for one, span in zip(explanations(nlp, doc), doc._.constituents, strict=True):
         assert one.method == "network" and one.rules == one.groups == () and one.score is one.margin is None
         assert "no rules, so it gives no reasons" in str(one)
-        assert one.probability == pytest.approx(math.exp(-spacy_dtparse.score(span)), abs=0.02)
+        own = math.exp(-spacy_dtparse.score(span))
+        calibration = nlp.get_pipe("span_parser").parser.calibration
+        assert one.probability == pytest.approx(calibration.calibrate_constituents(np.array(own)), abs=0.02)
     assert "instead: PP “with the telescope”" in str(explain(nlp, doc[6:12]))
 
 
@@ -163,7 +163,7 @@ def test_dtparse_explain(capsys):
         return code, said.out, said.err
 
     code, out, _ = run("explain", TEXT, "--span", "The old man")
-    assert code == 0 and out.startswith("NP “The old man”: probability above 0.999, rules +")
+    assert code == 0 and out.startswith("NP “The old man”: probability 1.00, rules +")
     assert len(out.splitlines()) <= MAX_LINES
     code, out, _ = run("explain", TEXT, "--label", "PP", "--rules", "2")
     assert code == 0 and out.count("PP “") >= 2 and " if " in out

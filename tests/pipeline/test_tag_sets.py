@@ -41,6 +41,16 @@ def test_short_docs_are_counted_together():
     assert [bool(problem(mixed, tags)) for tags in (["NN"] * 15, ["NOUN"] * 10, ["NOUN"] * 20)] == [False, False, True]
 
 
+def test_a_few_words_are_enough_if_all_tags_are_unknown():
+    said = problem(TagSetCheck(), ["DET", "NOUN", "VERB"])
+    assert said.startswith("3 of 3 words have tags (token.tag_) that its model does not have, such as DET, NOUN, VERB;")
+    check = TagSetCheck()
+    assert problem(check, ["DT", "NN", "VBD", "."] * 5) == "" != problem(check, ["DET", "NOUN"], ["VERB"])
+    assert problem(TagSetCheck(), ["DET", "NOUN", "VERB", "."]) == ""  # one tag is known
+    assert problem(TagSetCheck(), ["DET", "NOUN", "XX"]) == ""  # a missing tag is not one of another set
+    assert problem(TagSetCheck(), ["NFP"] * 3) == "" == problem(TagSetCheck(), ["NOUN"])
+
+
 def test_a_component_warns_once(model_file, monkeypatch):
     nlp = make_nlp(model_file)
     nlp.remove_pipe("list_tagger")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
 import pytest
 import spacy
 
@@ -40,7 +39,10 @@ def test_any_constituent_parser_works(nlp):
     sentence = reply["sentences"][0]
     assert sentence["brackets"].startswith("(TOP (S (NP (PRP She))") and sentence["drawing"].startswith("<svg")
     assert "no calibration" in sentence["probabilities"] and "only its best tree" in sentence["k_note"]
-    assert sentence["constituents"][0] == {"start": 0, "end": 6, "label": "TOP", "probability": None}
+    assert sentence["constituents"][0] == {"start": 0, "end": 6, "label": "TOP", "probability": None, "shown": ""}
+    assert sentence["names"] == {"TOP": "root of the tree", "S": "clause", "NP": "noun phrase", "VP": "verb phrase"}
+    assert sentence["tag_names"]["PRP"] == "personal pronoun" and reply["note"] == ""
+    assert about["language"] == "English" and len(about["examples"]) == 3
     answer = ask(answers, json.loads(json.dumps(sentence)), "NP", "the old cat")
     assert answer["alternatives"] == [] and answer["probability"] is None and "gives no reasons" in answer["decided"]
 
@@ -71,6 +73,7 @@ def test_texts_are_escaped(nlp):
         ({"text": "a" * (MAX_CHARACTERS + 1)}, "the text has 5,001 characters; the page takes 5,000 at most"),
         ({"text": "She sat.", "style": "text"}, "style is 'text'; it must be 'tree' or 'spans'"),
         ({"text": "She sat.", "theme": "blue"}, "theme is 'blue'; it must be 'light' or 'dark'"),
+        ({"text": "She sat.", "width": 0}, "width is 0; it must be a whole number from 1 to 100000"),
         ({"text": "She sat.", "k": 21}, "k is 21; it must be a whole number from 1 to 20"),
         ({"text": "She sat.", "scores": "yes"}, "scores is 'yes'; it must be true or false"),
     ],
@@ -112,15 +115,29 @@ def test_trees_with_a_span_model_give_everything():
     sentence = first_sentence(answers)
     assert all(0.9 < one["probability"] <= 1 for one in sentence["constituents"][1:])
     answer = ask(answers, sentence, "NP", "the man")
-    parser = answers.component.parser
-    own = np.array(answer["probability"])
-    assert parser.calibration.calibrate_constituents(own) == pytest.approx(sentence["constituents"][4]["probability"])
+    assert answer["probability"] == pytest.approx(sentence["constituents"][4]["probability"])
+    assert sentence["constituents"][4]["shown"] == f"{answer['probability']:.2f}"
+    assert all(one["shown"] == f"{one['probability']:.2f}" for one in answer["alternatives"])
     longer = answer["alternatives"][0]
     assert (longer["relation"], sentence["words"][longer["start"] : longer["end"]][-1]) == ("contains", "telescope")
     assert sum(group["value"] for group in answer["groups"]) == pytest.approx(answer["score"])
     assert len(answer["rules"]) == MAX_RULES and "span model" in answer["decided"]
     root = {**sentence["constituents"][0], "words": sentence["words"], "tags": sentence["tags"]}
     assert root["label"] == "TOP" and answers.explain_constituent(root)["decided"] == "The root, which every tree has."
+
+
+@pytest.mark.embedded
+def test_the_layout_is_the_one_that_fits():
+    answers = Answers(spacy_dtparse.load("en_span"))
+    wide = first_sentence(answers, width=1400)
+    assert 'class="side"' not in wide["drawing"]
+    assert 'class="side"' in first_sentence(answers, width=390)["drawing"]
+    assert 'class="side"' not in first_sentence(answers, width=390, layout="down")["drawing"]
+    long = "Although the old bridge is narrow, " * 4 + "they use it."
+    assert 'class="side"' in first_sentence(answers, text=long, width=1400)["drawing"]
+    assert 'class="side"' not in first_sentence(answers, text=long, width=4000)["drawing"]
+    narrow, wide = (first_sentence(answers, style="spans", width=width)["drawing"] for width in (390, 1400))
+    assert narrow.count('class="line"') > wide.count('class="line"') == 1
 
 
 @pytest.mark.embedded

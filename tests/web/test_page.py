@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -128,6 +130,210 @@ def test_long_sentences_and_themes_fit_the_window(browser, shots):
                 inside = "(d => d.scrollWidth <= d.clientWidth)(document.querySelector('.drawing'))"
                 assert browser.run(f"return {inside}"), "a long sentence needs no scrolling to the side"
                 assert browser.run("return getComputedStyle(document.body).backgroundColor") == ground
+
+
+@pytest.fixture(scope="module")
+def english():
+    return spacy_dtparse.load()
+
+
+@pytest.fixture
+def narrow(browser):
+    browser.resize(390, 844)
+    yield browser
+    browser.resize(1300, 1000)
+
+
+FITS = "return document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+LABELS_AND_NUMBERS = (
+    "return [...document.querySelectorAll('[data-constituent]')].map(label => {"
+    "  const score = label.nextElementSibling;"
+    "  return [Number(label.dataset.constituent), label.firstChild.textContent,"
+    "    score && score.matches('.score') && score.textContent.match(/[0-9]/) ? score.textContent.trim() : null]; })"
+)
+
+
+@pytest.mark.embedded
+def test_a_node_has_one_number(browser, english):
+    """The number in the tree is that of the panel and of `span._.probability`."""
+    english.get_pipe("dtparse").probabilities = True
+    english.get_pipe("dtparse").set_parser(english.get_pipe("dtparse").parser)
+    text = "I saw the man with the telescope in the park."
+    doc = english(text)
+    spans = [("TOP", None), *((span.label_, f"{span._.probability:.2f}") for span in doc._.constituents)]
+    with running(english) as url:
+        browser.open(url)
+        browser.wait(READY)
+        parse(browser, text)
+        shown = sorted(browser.run(LABELS_AND_NUMBERS))
+        assert [(label, number) for _, label, number in shown] == spans
+        assert {number for _, number in spans} > {"1.00"} and len({number for _, number in spans}) > 3
+        for k, _, number in shown[1:]:
+            browser.click(f"[data-constituent='{k}']")
+            browser.wait("document.querySelector('#details h3')")
+            assert browser.text("#details .probability") == f"Probability {number}"
+            alternatives = browser.run("return [...document.querySelectorAll('td.number')].map(e => e.textContent)")
+            assert alternatives == sorted(alternatives, reverse=True)
+            assert all(re.fullmatch(r"0\.\d\d|1\.00", one) for one in alternatives)
+            assert "%" not in browser.text("#details table, #details .probability")
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_on_a_phone_the_panel_is_below_its_tree(narrow, shots, english, theme):
+    with running(english) as url:
+        narrow.open(url)
+        narrow.wait(READY)
+        narrow.run("document.querySelector('#theme').value = arguments[0]", theme)
+        for name, text in (("5", "The old dog slept. It snored."), ("60", LONG)):
+            parse(narrow, text)
+            narrow.run("scrollTo(0, 0)")
+            narrow.screenshot(shots / f"phone_{name}_{theme}.png")
+            assert narrow.run(FITS)
+            narrow.click("[data-constituent='2']")
+            narrow.wait("document.querySelector('#details h3')")
+            narrow.screenshot(shots / f"phone_{name}_{theme}_panel.png")
+            above, below, next_tree = narrow.run(
+                "const [tree, next] = document.querySelectorAll('.drawing');"
+                "const panel = document.querySelector('#details').getBoundingClientRect();"
+                "return [tree.getBoundingClientRect().bottom, panel.top, next ? next.getBoundingClientRect().top : 1e9]"
+            )
+            assert above <= below < next_tree and below < 844
+            assert narrow.run(FITS)
+            narrow.run("document.querySelector('#details .close').click()")
+            assert narrow.run("return document.querySelector('#details').hidden")
+
+
+@pytest.mark.embedded
+def test_labels_have_words(browser, english):
+    with running(english) as url:
+        browser.open(url)
+        browser.wait(READY)
+        for style, title in (("tree", "e.querySelector('title').textContent"), ("spans", "e.title")):
+            browser.run(f"document.querySelector('#style').value = '{style}'")
+            parse(browser, "The old dog slept.")
+            labels = browser.run(f"return [...document.querySelectorAll('[data-constituent]')].map(e => {title})")
+            assert any(one.startswith("NP: noun phrase; probability ") for one in labels)
+            assert any(one.startswith("S: clause; probability ") for one in labels)
+            tags = browser.run(f"return [...document.querySelectorAll('.tag')].map(e => {title})")
+            assert tags[:2] == ["DT: determiner", "JJ: adjective"]
+            assert tags[-2:] == ["VBD: verb, past tense", ".: punctuation at the end of a sentence"]
+        browser.click("[data-constituent='1']")
+        assert browser.text("#details .meaning") == "clause"
+
+
+@pytest.mark.embedded
+def test_examples_and_the_purpose(browser, english):
+    with running(english) as url:
+        browser.open(url)
+        browser.wait(READY)
+        assert browser.text("#purpose").startswith("Type a text in English to see the constituency tree")
+        examples = browser.run("return [...document.querySelectorAll('.example')].map(e => e.textContent)")
+        assert len(examples) == 3 and browser.run("return location.hash") == ""
+        for k, example in enumerate(examples):
+            browser.run("document.querySelector('#sentences').replaceChildren()")
+            browser.click(".example", k)
+            browser.wait(READY)
+            assert browser.run("return document.querySelector('#text').value") == example
+            assert browser.run("return new URLSearchParams(location.hash.slice(1)).get('text')") == example
+
+
+def test_the_text_is_in_the_address(browser, nlp):
+    with running(nlp) as url:
+        browser.open(url)
+        browser.wait("document.querySelector('.example')")
+        text = "She saw the cat & the dog + 100 % of #mats?"
+        parse(browser, text)
+        address = browser.run("return location.href")
+        assert "?" not in address  # what is after # is not sent to the server
+        browser.open("about:blank")
+        browser.open(address)
+        browser.wait(READY)
+        assert browser.run("return document.querySelector('#text').value") == text
+        assert "mats" in browser.text("#sentences")
+        browser.run("location.hash = '#text=It+sleeps.'")
+        browser.wait("document.querySelector('#sentences').textContent.includes('sleeps')")
+        for start in ("?text=", "#text="):
+            browser.open("about:blank")
+            browser.open(f"{url}/{start}{quote(EVIL)}")
+            browser.wait(READY)
+            assert browser.run("return document.querySelector('#text').value") == EVIL
+            assert browser.run("return document.title") == "dtparse"
+            assert browser.run("return document.querySelectorAll('#sentences img, #sentences script').length") == 0
+        browser.open("about:blank")
+        browser.open(f"{url}/#text={'a' * 9000}")
+        browser.wait("!document.querySelector('#parse').disabled && document.querySelector('#text').value")
+        assert browser.run("return document.querySelector('#text').value.length") == 5000
+        for odd in ("#text=", "#text=%20", "#other", "#text=%E0%A4%A"):
+            browser.open("about:blank")
+            browser.open(f"{url}/{odd}")
+            browser.wait("document.querySelector('.example') && !document.querySelector('#parse').disabled")
+
+
+@pytest.mark.embedded
+def test_a_wide_tree_begins_at_its_root(narrow, shots, english):
+    with running(english) as url:
+        narrow.open(url)
+        narrow.wait(READY)
+        narrow.run("document.querySelector('#layout').value = 'down'")
+        parse(narrow, LONG)
+        narrow.screenshot(shots / "phone_wide.png")
+        middle, left, right = narrow.run(
+            "const root = document.querySelector(\"[data-constituent='0']\").getBoundingClientRect();"
+            "const box = document.querySelector('.drawing').getBoundingClientRect();"
+            "return [root.left + root.width / 2, box.left, box.right]"
+        )
+        assert abs(middle - (left + right) / 2) < 3
+        assert narrow.run("return document.querySelector('.drawing').scrollLeft") > 100
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("width", [1400, 2000])
+def test_long_trees_use_the_width(browser, shots, english, width):
+    browser.resize(width, 900)
+    try:
+        with running(english) as url:
+            browser.open(url)
+            browser.wait(READY)
+            parse(browser, LONG)
+            browser.screenshot(shots / f"columns_{width}.png")
+            boxes = browser.run(
+                "return [...document.querySelectorAll('.drawing > svg')].map(e => e.getBoundingClientRect())"
+                ".map(b => [b.left, b.right, b.top, b.bottom])"
+            )
+            assert len(boxes) == (2 if width == 1400 else 3)
+            assert sum(right - left for left, right, _, _ in boxes) > 0.75 * width
+            words = browser.run("return [...document.querySelectorAll('[data-token]')].map(e => e.textContent)")
+            assert words == [token.text for token in english(LONG)]
+            inside = browser.run(
+                "return [...document.querySelectorAll('.drawing > svg')].every(svg => { const box ="
+                " svg.getBoundingClientRect(); return [...svg.querySelectorAll('text')].every(t => {"
+                " const b = t.getBoundingClientRect(); return b.top >= box.top - 1 && b.bottom <= box.bottom + 1 }) })"
+            )
+            assert inside and browser.run(FITS)
+            last = max(int(k) for k, _, _ in browser.run(LABELS_AND_NUMBERS))
+            browser.click(f"[data-constituent='{last}']")
+            browser.wait("document.querySelector('#details h3')")
+            seen = browser.run(
+                "const b = document.querySelector('.chosen').getBoundingClientRect();"
+                "const d = document.querySelector('.drawing').getBoundingClientRect(); return b.right <= d.right + 1"
+            )
+            assert seen
+    finally:
+        browser.resize(1300, 1000)
+
+
+@pytest.mark.embedded
+def test_text_of_another_language(browser, english):
+    french = "Le chat noir de ma voisine dort toujours sur la petite table de la cuisine."
+    with running(english) as url:
+        browser.open(url)
+        browser.wait(READY)
+        assert browser.run("return document.querySelector('#note').hidden")
+        parse(browser, french)
+        assert browser.text("#note").startswith("The text looks like French, not English, the language of the model;")
+        parse(browser, "The black cat of my neighbour always sleeps on the small kitchen table.")
+        assert browser.run("return document.querySelector('#note').hidden")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
