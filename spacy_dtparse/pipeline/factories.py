@@ -82,7 +82,7 @@ def factory_of(kind: type[ModelPipe], scorer: str, **metadata: Any) -> Callable[
         component = kind(name, **{key: value for key, value in config.items() if value is not _NOT_GIVEN})
         component._nlp = weakref.ref(nlp)
         component.on_add(nlp)
-        component._check_language()
+        component.check_language()
         add_requirement(nlp)
         add_provenance(nlp, component.model_meta())
         signature.drop_old_names()

@@ -184,7 +184,7 @@ class ModelPipe(Pipe):
             )
         self._with_settings = parser.with_settings(**self._parser_settings(parser))
         self._loaded_parser = parser
-        self._check_language()
+        self.check_language()
 
     def _accepts(self, parser: Any) -> bool:
         """Whether the factory accepts parsers of this kind; every factory accepts parsers of other packages."""
@@ -254,7 +254,7 @@ class ModelPipe(Pipe):
         except ModelFormatError:
             return {}
 
-    def _check_language(self) -> None:
+    def check_language(self) -> None:
         """Warn if the model, loaded or to be loaded by default, is known to be for another language than `nlp`."""
         nlp = self._nlp() if self._nlp is not None else None
         if self._loaded_parser is not None:
