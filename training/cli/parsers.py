@@ -161,8 +161,11 @@ def train_boosted(options: argparse.Namespace) -> None:
 
     Repeat the command to resume a run.
     """
+    from training.data.clusters import read_clusters
+    from training.data.treebanks import listed_texts
     from training.dtparse.fit import load_span_parser, train_boosted_parser
     from training.dtparse.recipe import FitRecipe
+    from training.dtparse.training_set import Resources
     from training.runs.settings import apply_settings
 
     recipe = FitRecipe.from_dict(apply_settings(FitRecipe.from_json(options.recipe).to_dict(), options.set))
@@ -176,13 +179,14 @@ def train_boosted(options: argparse.Namespace) -> None:
     if options.marginals is not None:
         train = [replace(file, marginals=options.marginals / f"{file.name}.train.beliefs.npz") for file in train]
     span_model = None if options.span_model is None else load_span_parser(options.span_model)
+    resources = Resources(span_model, heads=load_heads(options))
+    if options.clusters is not None:
+        clusters, texts = read_clusters(options.clusters), listed_texts(options.clusters)
+        resources = replace(resources, clusters=clusters, texts=texts)
     start = time.perf_counter()
     metadata = {**model_metadata(options), **extra}
     tag_pipeline = options.span_model_tagger or ("embedded" if str(options.span_model) == "en" else None)
-    result = train_boosted_parser(
-        recipe, train, dev, options.workdir, options.out, metadata, span_model, options.clusters, load_heads(options),
-        tag_pipeline,
-    )  # fmt: skip
+    result = train_boosted_parser(recipe, train, dev, options.workdir, options.out, metadata, resources, tag_pipeline)
     for note in result.notes:
         print(f"note: {note}", file=sys.stderr)
     best = result.best or {}

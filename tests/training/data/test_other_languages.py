@@ -19,7 +19,7 @@ from training.data.heads import learn_head_rules, rules_for
 from training.data.scheme import Scheme
 from training.data.splitting import split_files
 from training.data.tokens import blank_pipeline
-from training.dtparse.fit import build_lexicon
+from training.dtparse.training_set import build_lexicon
 from training.span_parser.fitting import SpanOptions, make_training_data
 
 ROOT = Path(__file__).resolve().parents[3]

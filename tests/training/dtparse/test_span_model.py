@@ -24,6 +24,7 @@ from training.data.marginals import read_marginals, save_marginals
 from training.data.treebanks import TreebankFile
 from training.dtparse.fit import BoostingRun, load_span_parser, train_boosted_parser
 from training.dtparse.recipe import FitRecipe
+from training.dtparse.training_set import Resources
 
 pytestmark = pytest.mark.skipif(SLOW, reason="minutes without the JIT")
 
@@ -43,7 +44,8 @@ def parser(span_parser, tmp_path_factory: pytest.TempPathFactory) -> DtreeParser
     folder = tmp_path_factory.mktemp("read")
     files = [TreebankFile.parse(text) for text in (TRAIN, DEV)]
     recipe = FitRecipe.from_dict(RECIPE)
-    train_boosted_parser(recipe, files[:1], files[1:], folder / "fit", folder / "model", span_parser=span_parser)
+    resources = Resources(span_parser)
+    train_boosted_parser(recipe, files[:1], files[1:], folder / "fit", folder / "model", resources=resources)
     return DtreeParser.from_disk(folder / "model")
 
 
@@ -113,7 +115,7 @@ def test_templates_must_fit_the_span_model(span_parser, tmp_path: Path) -> None:
         BoostingRun(FitRecipe.from_dict(RECIPE), sentences, [], tmp_path / "a")
     with pytest.raises(TrainingDataError, match="test no span marginals; set the recipe's templates=standard_read"):
         recipe = FitRecipe.from_dict({**RECIPE, "templates": "standard"})
-        BoostingRun(recipe, sentences, [], tmp_path / "b", span_parser=span_parser)
+        BoostingRun(recipe, sentences, [], tmp_path / "b", resources=Resources(span_parser))
 
 
 def test_explanations_name_span_marginals(parser: DtreeParser) -> None:

@@ -26,8 +26,8 @@ from training.dtparse.boosting.learner import LabelLearner
 from training.dtparse.boosting.store import DirectStore, Store, open_store
 from training.dtparse.boosting.tree import Tree, single_leaf
 from training.dtparse.examples import STORES, collect_atoms, write_stores
-from training.dtparse.fit import build_lexicon
 from training.dtparse.recipe import LearnerConfig
+from training.dtparse.training_set import build_lexicon
 from training.studies.turian2006.indirect import (
     UNKNOWN,
     IndirectStore,

@@ -150,7 +150,7 @@ def _fit(run: Run, job: Job, recipe: FitRecipe, conditions: dict[str, Any]) -> d
         fit = BoostingRun(timed, job.sources.train, dev, folder, meta=meta, large=IndirectStore.build_all)
         model, result = fit.run()
         write_atomically(model_file, DtreeParser(model).to_bytes())
-        trained = {"facts": conditions, "stopped": result.stopped, "corpus": fit.report, "notes": result.notes}
+        trained = {"facts": conditions, "stopped": result.stopped, "corpus": fit.data.report, "notes": result.notes}
         save_checkpoint(done, trained)
     parser = load_parser(model_file)
     rows = read_lines(log)
