@@ -44,6 +44,7 @@ from training.data.text import text_files
 from training.data.treebanks import TreebankFile
 from training.runs.files import write_atomically
 from training.runs.metrics_log import log_metrics
+from training.runs.progress import show_progress
 from training.self_training.silver import SilverParsing, parse_silver
 from training.spine_tagger.corpus import LabelledSentence, format_labelled, read_label_file
 from training.spine_tagger.fitting import evaluate_tagger, fit_tagger, jackknife_files
@@ -122,7 +123,7 @@ def prepare(options: argparse.Namespace) -> None:
         parsing = SilverParsing(
             options.parser, files, reading, work / folder, options.workers, allow_unknown_confidence=True, **how
         )
-        for name, part in zip(names, split_parses(parse_silver(parsing, nlp, partial(print, flush=True))), strict=True):
+        for name, part in zip(names, split_parses(parse_silver(parsing, nlp)), strict=True):
             if name:
                 (work / name).write_text(format_labelled(label(part)), encoding="utf8")
                 print(name, len(part), "sentences", sum(len(s.tags) for s in part), "tokens", flush=True)
@@ -248,6 +249,7 @@ def main() -> None:
         command.add_argument("--work", type=Path, required=True)
         command.add_argument("--workers", type=int, default=1)
     options = parser.parse_args()
+    show_progress()
     {"prepare": prepare, "train": train, "measure": measure_all}[options.command](options)
 
 

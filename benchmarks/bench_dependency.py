@@ -36,6 +36,7 @@ from training.bpm_parser.running import read_treebank_file
 from training.data.dependencies import DependencySentence, part_labels, retag_sentences
 from training.runs.metrics_log import log_metrics
 from training.runs.processes import worker_pool
+from training.runs.progress import show_progress
 from training.spine_tagger.fitting import jackknife_tags
 
 CZECH = ("cs_fictree/cs_fictree-ud-dev.conllu", "cs_cac/cs_cac-ud-dev.conllu")
@@ -229,6 +230,7 @@ def main() -> None:
     parser.add_argument("--spacy", type=Path, help="folder of spaCy pipelines, LANG/model-best")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
+    show_progress()
     PARTS[options.part](options)
 
 

@@ -50,7 +50,7 @@ def test_steps_run_once_and_again_when_something_changes(tmp_path):
 
     def go(inputs: str, *arguments: str) -> None:
         ran.clear()
-        steps = Steps(tmp_path / "steps.json", inputs, run, lambda line: None)
+        steps = Steps(tmp_path / "steps.json", inputs, run)
         for argument in arguments:
             name = argument[0]
             (tmp_path / "work" / name).mkdir(parents=True, exist_ok=True)

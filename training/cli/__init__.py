@@ -2,13 +2,14 @@
 
 import argparse
 import errno
-import logging
 import sys
 import textwrap
 from collections.abc import Sequence
 from concurrent.futures.process import BrokenProcessPool
 
 from spacy_dtparse.errors import DtparseError
+
+from ..runs.progress import configure_logging
 
 # --help lists the commands in the order of these imports.
 # isort: off
@@ -80,9 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if name in RENAMED:
         parser.error(f"the command {name!r} is now called {RENAMED[name]!r}: python -m training {RENAMED[name]} …")
     options = parser.parse_args(arguments)
-    logging.basicConfig(
-        level=logging.INFO if options.verbose else logging.WARNING, format="%(name)s: %(message)s", stream=sys.stderr
-    )
+    configure_logging(options.verbose)
     return _run_reporting_errors(lambda: options.call(options))
 
 

@@ -232,8 +232,3 @@ def load_heads(options: argparse.Namespace) -> HeadRules | None:
 def size(path: Path) -> str:
     """The path of a file and its size, as a message."""
     return f"{path}: {path.stat().st_size / 1e6:.2f} MB"
-
-
-def log_line(line: str) -> None:
-    """Print a line and flush."""
-    print(line, flush=True)

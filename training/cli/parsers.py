@@ -25,7 +25,6 @@ from .declaring import (
     each,
     flag,
     load_heads,
-    log_line,
     model_metadata,
     model_options,
     number,
@@ -130,8 +129,7 @@ def clusters(options: argparse.Namespace) -> None:
     from training.clusters.learning import learn_clusters
     from training.data.text import text_files
 
-    learn_clusters(text_files(options.text), options.n, options.min_count, options.rounds, options.out, options.lang,
-                   log_line)  # fmt: skip
+    learn_clusters(text_files(options.text), options.n, options.min_count, options.rounds, options.out, options.lang)
     print(size(options.out))
 
 

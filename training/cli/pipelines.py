@@ -10,7 +10,7 @@ from pathlib import Path
 from spacy_dtparse.cli.pipelines import natural_number, positive_number
 from spacy_dtparse.errors import ConfigError
 
-from .declaring import LICENCE, READ_SPEC, TEXT_SPEC, declare, flag, log_line, number, option, path, settings
+from .declaring import LICENCE, READ_SPEC, TEXT_SPEC, declare, flag, number, option, path, settings
 
 command = partial(declare, "Whole pipelines")
 
@@ -87,7 +87,7 @@ def self_train(options: argparse.Namespace) -> None:
     excluded = tuple(map(TreebankFile, options.exclude))
     reading = SentenceSelection(options.min_words, options.max_words, options.keep_hyphens, excluded)
     parsing = SilverParsing(options.teacher, text_files(options.text), reading, options.workdir, options.workers)
-    silver_trees = parse_silver(parsing, load_tagger(options.pipeline), log_line)
+    silver_trees = parse_silver(parsing, load_tagger(options.pipeline))
     report = write_selection(silver_trees, selection, options.out)
     for file in report["files"]:
         why = ", ".join(f"{reason} {count}" for reason, count in file["dropped"].items() if count)
@@ -189,7 +189,7 @@ def adapt(options: argparse.Namespace) -> None:
         () if options.tune is None else tuple(map(parse_betas, options.tune)) or BETAS,
         None if options.annotate_betas is None else tuple(options.annotate_betas),
     )
-    found = adapt(adaptation, options.out, options.workdir, options.workers, log_line)
+    found = adapt(adaptation, options.out, options.workdir, options.workers)
     print(found)
     print(f"{options.out}: a pipeline with a spine_tagger before its parser; use it with spacy.load")
 

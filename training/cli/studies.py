@@ -10,7 +10,7 @@ from pathlib import Path
 from spacy_dtparse.cli.pipelines import natural_number
 from spacy_dtparse.errors import ConfigError
 
-from .declaring import CORPUS, NAMES, declare, flag, log_line, number, option, path, settings, treebank_spec
+from .declaring import CORPUS, NAMES, declare, flag, number, option, path, settings, treebank_spec
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "studies"
 SCALE = option("--scale", "fraction of the sentences to use (default: 1)", type=float, default=1.0, metavar="FRACTION")
@@ -71,7 +71,7 @@ def self_train_compare(options: argparse.Namespace) -> None:
         recipe, options.teacher, tuple(options.sizes), train, dev, dict(evaluation_files), options.out,
         options.teacher_weight, options.tree_weight, options.minutes,
     )  # fmt: skip
-    print(students_table(run_experiment(experiment, log_line)), end="")
+    print(students_table(run_experiment(experiment)), end="")
 
 
 @command(

@@ -125,7 +125,7 @@ def vectors(options: argparse.Namespace) -> None:
     shards = list_shards(options.shards)
     sentences, counts = sample_sentences(shards, options.occurrences, options.min_count)
     print(f"{len(sentences)} sentences of {sum(map(len, sentences))} words", flush=True)
-    found = mean_vectors(load_teacher(options.teachers), sentences, counts, options.source, print)
+    found = mean_vectors(load_teacher(options.teachers), sentences, counts, options.source)
     save_vectors(options.out, found)
     print(f"{options.out}: vectors of {len(found.words)} words, {options.out.stat().st_size / 1e6:.1f} MB")
 

@@ -16,19 +16,7 @@ from spacy_dtparse.trees import read_trees
 from ..data.sizes import sizes_for
 from ..runs.files import file_digest, write_json
 from ..runs.steps import Step, Steps
-from .declaring import (
-    COMMANDS,
-    CONVERTING,
-    LICENCE,
-    choice,
-    conversion_flags,
-    declare,
-    each,
-    log_line,
-    number,
-    option,
-    path,
-)
+from .declaring import COMMANDS, CONVERTING, LICENCE, choice, conversion_flags, declare, each, number, option, path
 
 command = partial(declare, "Whole pipelines")
 RECIPES = Path(__file__).resolve().parents[1] / "recipes"
@@ -113,7 +101,7 @@ def pipeline(options: argparse.Namespace) -> None:
     Prints the command of each step. Finished steps are not repeated, so repeat the command to resume a run.
     """
     run_pipeline(options, options.out, options.span_model)
-    log_line(f"{options.out / 'pipeline'}: load it with spacy.load, or build a package: "
+    print(f"{options.out / 'pipeline'}: load it with spacy.load, or build a package: "
         f"python -m spacy package {options.out / 'pipeline'} {options.out} --build wheel")  # fmt: skip
 
 
@@ -143,7 +131,7 @@ def learning_curve(options: argparse.Namespace) -> None:
                 {"reader": span_model, "trees": size, "cpu_seconds": seconds, **record} for record in scored_records
             ]
     write_json(options.out / "curve.json", rows)
-    log_line(curve_table(rows))
+    print(curve_table(rows))
 
 
 def curve_table(rows: list[dict[str, Any]]) -> str:
@@ -173,7 +161,7 @@ def run_pipeline(options: argparse.Namespace, out: Path, span_model: Path | None
         raise ConfigError(f"--span-model is for --parser combined, not {options.parser}; leave one of them out")
     files = sorted(file for file in options.treebank.resolve().iterdir() if file.suffix in (".mrg", ".psd"))
     inputs = [file for file in (options.scheme, options.heads, options.recipe, span_model) if file and file.is_file()]
-    steps = Steps(out / "steps.json", [file_digest(file) for file in (*files, *inputs)], run_command, log_line)
+    steps = Steps(out / "steps.json", [file_digest(file) for file in (*files, *inputs)], run_command)
     name = options.treebank.resolve().name
     steps.do(convert_step(options, out, name))
     train = out / "corpus" / name / "train.mrg"
@@ -182,7 +170,7 @@ def run_pipeline(options: argparse.Namespace, out: Path, span_model: Path | None
     training = steps.cpu_seconds
     scored = [p for part in ("dev", *options.splits) if (p := out / "corpus" / name / f"{part}.mrg").is_file()]
     if not scored:
-        log_line("there is no dev part, so nothing is scored; use --dev 1/10 to take one from train")
+        print("there is no dev part, so nothing is scored; use --dev 1/10 to take one from train")
         return [], training
     scores, kinds = out / "scores.json", ("predicted",) if options.tagger else ("gold", "predicted")
     steps.do(

@@ -1,6 +1,7 @@
 """Students: parsers trained with the same recipe on a treebank and more and more silver trees, and their scores."""
 
 import json
+import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +19,8 @@ from ..dtparse.boosting.path_log import LOG_FILE, seconds_used
 from ..dtparse.fit import train_boosted_parser
 from ..dtparse.recipe import FitRecipe
 from ..runs.files import file_digest, read_lines, read_result, save_checkpoint, write_atomically
-from ..runs.metrics_log import LineLogger
+
+logger = logging.getLogger(__name__)
 
 RESULT, TRAINED, TABLE = "result.json", "trained.json", "table.md"
 
@@ -89,7 +91,7 @@ def parse_named_file(text: str) -> tuple[str, TreebankFile]:
     return name, TreebankFile.parse(rest)
 
 
-def run_experiment(experiment: Experiment, log_line: LineLogger = print) -> list[dict[str, Any]]:
+def run_experiment(experiment: Experiment) -> list[dict[str, Any]]:
     """Train and score a student for each size, in order; write `out`/SIZE/result.json and `out`/table.md after each.
 
     Existing results with the same conditions are reused; a trained student with other test files is only scored; an
@@ -103,7 +105,7 @@ def run_experiment(experiment: Experiment, log_line: LineLogger = print) -> list
         path = experiment.out / str(size) / RESULT
         result = read_result(path)
         if result is None or result["facts"] != conditions:
-            log_line(f"student with {size} silver trees")
+            logger.info(f"student with {size} silver trees")
             result = {"size": size, "facts": conditions, **_run_student(experiment, size, files[size], conditions)}
             save_checkpoint(path, result)
         results.append(result)

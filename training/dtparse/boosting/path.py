@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tqdm import tqdm  # a dependency of spaCy
-
 from spacy_dtparse.dtparse.model.ensemble import LabelEnsemble
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.stored_names import from_stored, to_stored
 
 from ...runs.files import append_line, load_checkpoint, read_lines, save_checkpoint
 from ...runs.lock import lock_dir
+from ...runs.progress import progress_bar
 from ...runs.resuming import check_conditions
 from ..recipe import LearnerConfig, PathConfig
 from .labels import Label, survey_data
@@ -169,7 +168,7 @@ class _Path:
         """Train until the path ends."""
         try:
             disabled = True if self.config.quiet else None  # None: off if there is no terminal
-            with tqdm(unit=" trees", desc="boosting", dynamic_ncols=True, disable=disabled) as self.bar:
+            with progress_bar(" trees", "boosting", dynamic_ncols=True, disable=disabled) as self.bar:
                 stopped = self._loop()
         except BaseException:
             (self.workdir / STOP_FILE).touch()  # running tasks end after their tree
