@@ -70,7 +70,7 @@ def train_span(options: argparse.Namespace) -> None:
     """
     from training.data.shards import list_shards
     from training.data.treebanks import TreebankFile
-    from training.span_parser.running import parse_settings, train_span_parser
+    from training.span_parser.running import SpanSources, parse_settings, train_span_parser
 
     if options.workers < 1:
         raise ConfigError("--workers is 0; give 1 or more")
@@ -78,10 +78,11 @@ def train_span(options: argparse.Namespace) -> None:
     pretrain_files = list(map(TreebankFile.parse, options.pretrain_trees))
     chosen = parse_settings(options.set, tuple(options.seeds))
     shards = list_shards(options.distill)
-    seconds = train_span_parser(
-        train, dev, pretrain_files, chosen, model_metadata(options), options.out, options.workdir, options.workers,
-        options.teacher, shards, options.start, options.word_vectors, load_heads(options),
-    )  # fmt: skip
+    heads = load_heads(options)
+    sources = SpanSources(
+        train, dev, pretrain_files, options.teacher, shards, options.start, options.word_vectors, heads
+    )
+    seconds = train_span_parser(sources, chosen, model_metadata(options), options.out, options.workdir, options.workers)
     print(f"{size(options.out)}, {seconds:.0f} s")
 
 
@@ -398,7 +399,7 @@ def train_bpm(options: argparse.Namespace) -> None:
     """
     from spacy_dtparse.bpm_parser.features import TextRules
     from training.bpm_parser.options import DependencyOptions
-    from training.bpm_parser.running import train_dependency_parser
+    from training.bpm_parser.running import Annotators, train_dependency_parser
     from training.runs.settings import apply_field_settings
     from training.spine_tagger.fitting import jackknife_tags
 
@@ -420,10 +421,7 @@ def train_bpm(options: argparse.Namespace) -> None:
         options.out,
         options.workdir,
         options.workers,
-        options.tagger,
-        options.guide,
-        options.jackknife,
-        jackknife_tags if options.jackknife else None,
+        Annotators(options.tagger, options.guide, options.jackknife, jackknife_tags if options.jackknife else None),
     )
     print(f"{size(options.out)}, {seconds:.0f} s")
 

@@ -16,6 +16,7 @@ from spacy_dtparse.core.calibration import Calibration, constituent_terms, sigmo
 from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.trees.tree import TOP
 
+from ..runs.tables import markdown
 from .corpus import Sentence
 
 BINS = 10
@@ -161,12 +162,12 @@ def calibration_table(records: Sequence[Mapping[str, Any]]) -> str:
         for what in ("constituents", "trees")
         for name in ("right", "raw", "fitted", "others", "chance")
     ]
-    lines = [f"| treebank | {' | '.join(heads)} |", "|---|" + "---:|" * len(heads)]
+    rows = []
     for record in records:
         cells = []
         for what in ("constituents", "trees"):
             one = record[what]
             cells.append(f"{100 * one['right']:.1f}")
             cells += ["" if one[name] is None else f"{one[name]:.3f}" for name in ("raw", "fitted", "others", "chance")]
-        lines.append(f"| {record['treebank']} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+        rows.append([record["treebank"], *cells])
+    return markdown(["treebank", *heads], rows)

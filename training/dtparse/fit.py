@@ -4,7 +4,6 @@ folder."""
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -32,13 +31,13 @@ from ..data.evaluate import parse_sentences, score_trees
 from ..data.reading import load_tagger
 from ..data.tag_mapping import has_known_tags, map_tags
 from ..data.treebanks import TreebankFile, read_files, span_model_treebanks, training_origin
-from ..runs.files import append_line, write_atomically
+from ..runs.files import append_line, read_lines, write_atomically
 from ..runs.lock import lock_dir
 from ..runs.metrics_log import log_metrics
-from ..runs.processes import worker_pool
+from ..runs.processes import optional_pool
 from .boosting.labels import Label
 from .boosting.path import PathResult, train_path
-from .boosting.path_log import plot_path
+from .boosting.path_log import LOG_FILE, plot_path, seconds_used
 from .boosting.store import open_store
 from .examples import Replayer
 from .recipe import FitRecipe
@@ -140,7 +139,7 @@ class BoostingRun:
         stores = {name: folder for name, folder in stores.items() if name not in empty}
         config = replace(self.recipe.path, learner=self.recipe.learner, n_workers=n_workers)
         evaluate = partial(self._dev_scores, atoms) if self.dev else None
-        with worker_pool(n_workers) if n_workers > 1 else nullcontext() as pool:
+        with optional_pool(n_workers) as pool:
             result = train_path(stores, labels, config, pool, self.workdir / "path", evaluate)
         self.log("path", seconds=time.perf_counter() - began, stopped=result.stopped, notes=result.notes)
         plot_path({self.recipe.name: result.rows}, self.workdir / "f1.svg")
@@ -165,6 +164,15 @@ def load_span_parser(source: str | Path) -> SpanParser:
             "python -m training train-span"
         )
     return span_parser
+
+
+def limit_minutes(recipe: FitRecipe, minutes: float | None, workdir: Path) -> FitRecipe:
+    """The recipe with the time that is left of `minutes` for the λ path of a working folder."""
+    if minutes is None:
+        return recipe
+    left = max(1.0, 60 * minutes - seconds_used(read_lines(workdir / "path" / LOG_FILE)))
+    limit = recipe.path.budget_seconds
+    return replace(recipe, path=replace(recipe.path, budget_seconds=left if limit is None else min(left, limit)))
 
 
 @lock_dir("workdir")

@@ -1,6 +1,5 @@
 """The examples of a run: ids of atoms, and the stores of rows, written to the working folder or read from there."""
 
-import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.stored_names import stored_names, to_stored
 from spacy_dtparse.trees.heads import COLLINS
 
-from ..runs.files import file_digest, load_checkpoint, save_checkpoint
+from ..runs.files import file_digest, load_checkpoint, plain, save_checkpoint
 from ..runs.metrics_log import MetricsLogger, log_metrics
 from ..runs.resuming import digest, load_arrays, open_arrays, save_arrays
 from .boosting.store import DirectStore
@@ -45,7 +44,7 @@ class ExampleStores:
 
     def prepare(self) -> AtomMap:
         """Assign ids to the atoms and write the stores, unless the working folder has them already."""
-        conditions = json.loads(json.dumps(self._conditions()))
+        conditions = plain(self._conditions())
         stored = self._load_description()
         if stored is None:
             return self._write(conditions)

@@ -24,7 +24,7 @@ from spacy_dtparse.trees import write_tree
 
 from ..data.reading import SentenceSelection, TaggedSentence, pipeline_metadata, read_sentences
 from ..data.text import TextFile
-from ..runs.files import file_digest, load_checkpoint, save_checkpoint
+from ..runs.files import file_digest, load_checkpoint, plain, save_checkpoint
 from ..runs.lock import lock_dir
 from ..runs.processes import worker_pool
 from ..runs.resuming import claim_json
@@ -165,7 +165,7 @@ def parse_silver(parsing: SilverParsing, nlp: Language) -> SilverTreebank:
     """
     if parsing.n_workers < 1:
         raise ConfigError(f"{parsing.n_workers} workers; give 1 or more (--workers)")
-    conditions = json.loads(json.dumps(parsing.conditions(nlp)))
+    conditions = plain(parsing.conditions(nlp))
     _load_source_parser.cache_clear()
     _load_supertagger.cache_clear()
     _, divisor = _load_source_parser(parsing.source_parser, json.dumps(dict(parsing.settings)))

@@ -15,7 +15,7 @@ from spacy_dtparse.errors import ConfigError, TrainingDataError
 
 from ..runs.files import read_result
 
-NO, RESULT = "–", "result.json"
+RESULT = "result.json"
 Results = Mapping[str, dict[str, Any]]  # name of a run -> its result
 Tables = Mapping[str, tuple[Sequence[str], Callable[[Results], str]]]  # (runs, at least one is needed; the formatter)
 
@@ -73,17 +73,6 @@ def origin(command: Sequence[str]) -> dict[str, Any]:
 def load_results(folder: Path, plan: Sequence[PlanItem], *keys: str) -> dict[str, dict[str, Any]]:
     """The results of the plan's runs below `folder`; see `read_result`."""
     return {run.name: stored for run in plan if (stored := read_result(folder / run.name / RESULT, *keys)) is not None}
-
-
-def markdown(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """A Markdown table with the first column left-aligned, the others right-aligned."""
-    lines = ["| " + " | ".join(map(str, row)) + " |" for row in (head, *rows)]
-    return "\n".join([lines[0], "|---|" + "---:|" * (len(head) - 1), *lines[1:]])
-
-
-def percent(value: float | None, digits: int = 2) -> str:
-    """Format a fraction as a percentage, without the percent sign."""
-    return NO if value is None else f"{100 * value:.{digits}f}"
 
 
 def fill_blocks(page: Path, prefix: str, tables: Tables, results: Results) -> list[str]:

@@ -1,6 +1,5 @@
 """Adapt a pipeline to raw text: train a tagger of spines for its parser, and measure the speed."""
 
-import json
 import logging
 import random
 from collections.abc import Callable, Sequence
@@ -27,7 +26,7 @@ from ..data.reading import SentenceSelection
 from ..data.spines import categorise
 from ..data.text import TextFile
 from ..data.treebanks import TreebankFile, read_files
-from ..runs.files import file_digest, read_result, save_checkpoint, write_atomically
+from ..runs.files import file_digest, reuse_result, write_atomically
 from ..runs.metrics_log import metrics_logger
 from ..runs.resuming import claim_folder, digest, run_folder
 from ..self_training.selecting import COMPLETE_STATUSES
@@ -292,10 +291,8 @@ def _measure_taggers(
     }
     if choices:
         conditions["tune"] = choices
-    conditions = json.loads(json.dumps(conditions))
-    path = folder / RESULT
-    result = read_result(path)
-    if result is None or result["facts"] != conditions:
+
+    def compute(_: dict[str, Any]) -> dict[str, Any]:
         variants, dev = [TaggerVariant(tagger, parser.settings.betas) for tagger in taggers], material.dev
         if choices:
             tuning, dev = ((dev[0][part::2], dev[1][part::2]) for part in (0, 1))
@@ -313,6 +310,6 @@ def _measure_taggers(
         betas = [None, *(list(variant.betas) for variant in variants)]
         names = ("size", "betas", "text", "dev")
         rows = [dict(zip(names, row, strict=True)) for row in zip(sizes, betas, text, scored, strict=True)]
-        result = {"facts": conditions, "rows": rows}
-        save_checkpoint(path, result)
-    return list(result["rows"])
+        return {"rows": rows}
+
+    return list(reuse_result(folder / RESULT, conditions, compute)[0]["rows"])

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ...dtparse.boosting.path_log import plot_path
-from ..plans import NO, Results, Tables, markdown, percent
+from ...runs.tables import NO, markdown, percent
+from ..plans import Results, Tables
 
 PAPER: dict[str, Any] = {
     # 2006a, Table 2: λ, active features, recall, precision, F1; section 4.1: % greedy optimal, % cut short
