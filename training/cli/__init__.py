@@ -13,8 +13,12 @@ from ..runs.progress import configure_logging
 
 # --help lists the commands in the order of these imports.
 # isort: off
-from . import data, treebank_pipeline, parsers, pipelines, studies, taggers, teacher, calibrate  # noqa: F401
+# fmt: off
+from . import (  # noqa: F401
+    data, treebank_pipeline, parsers, grammars, dependencies, scoring, pipelines, studies, taggers, teacher,
+)
 
+# fmt: on
 # isort: on
 from .declaring import COMMANDS
 
