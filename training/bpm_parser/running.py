@@ -158,11 +158,14 @@ def train_dependency_parser(
             constituents = load_parser(guide)
             sentences, held_out = add_guides(constituents, sentences, lang), add_guides(constituents, held_out, lang)
         meta = {
-            "version": __version__, **metadata,
-            "sentences": len(sentences), "tokens": sum(len(sentence.heads) for sentence in sentences),
+            "version": __version__,
+            **metadata,
+            "sentences": len(sentences),
+            "tokens": sum(len(sentence.heads) for sentence in sentences),
             "guide": None if guide is None else constituents.meta.get("name", constituents.name),
-            "tags": tags, "options": options.to_dict(),
-        }  # fmt: skip
+            "tags": tags,
+            "options": options.to_dict(),
+        }
         model = train_dependency_model(sentences, held_out, options, folder, meta, pool, log)
     write_atomically(out, DependencyParser(model).to_bytes())
     return time.perf_counter() - started

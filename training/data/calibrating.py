@@ -113,7 +113,7 @@ def reliability(probs: np.ndarray, right: np.ndarray) -> list[dict[str, float]]:
     return [
         {"mean": float(probs[part].mean()), "right": float(right[part].mean()), "count": int(part.sum())}
         for part in parts
-    ]  # fmt: skip
+    ]
 
 
 def calibration_error(probs: np.ndarray, right: np.ndarray) -> float:
@@ -145,12 +145,15 @@ def errors_by_treebank(by_treebank: Mapping[str, CalibrationData], calibration: 
         ):
             fitted = getattr(calibration, maps)(probs)
             record[what] = {
-                "count": len(right), "right": float(right.mean()), "raw": calibration_error(raw, right),
+                "count": len(right),
+                "right": float(right.mean()),
+                "raw": calibration_error(raw, right),
                 "fitted": calibration_error(fitted, right),
                 "others": None if left_out is None else calibration_error(getattr(left_out, maps)(probs), right),
-                "chance": sampling_error(fitted), "curve_raw": reliability(raw, right),
+                "chance": sampling_error(fitted),
+                "curve_raw": reliability(raw, right),
                 "curve": reliability(fitted, right),
-            }  # fmt: skip
+            }
         records.append(record)
     return records
 

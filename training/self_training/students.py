@@ -177,17 +177,20 @@ def _run_student(
 def students_table(results: Sequence[dict[str, Any]]) -> str:
     """Markdown table with a line per student: F1 as *all* / *evalb* in percent, tokens/s over all test files."""
     columns = [
-        (name, kind) for name, records in results[0]["scores"].items() for kind in ("gold", "predicted")
+        (name, kind)
+        for name, records in results[0]["scores"].items()
+        for kind in ("gold", "predicted")
         if any(record["tags"] == kind for record in records)
-    ]  # fmt: skip
+    ]
     heads = [f"{name}, {kind} tags" for name, kind in columns]
     rows = []
     for result in results:
         cells = [
             f"{100 * record['all']['f1']:.2f} / {100 * record['evalb']['f1']:.2f}"
-            for name, kind in columns for record in result["scores"][name]
+            for name, kind in columns
+            for record in result["scores"][name]
             if record["tags"] == kind and record["budget"] is None
-        ]  # fmt: skip
+        ]
         weight = f"{result['weights'][-1]:.3g}" if result["size"] else "–"
         speeds = [f"{_speed(result, budget):,.0f}" for budget in (None, 0)]
         known = "–" if result["lambda"] is None else f"{result['lambda']:.3g}"

@@ -47,10 +47,9 @@ _SAVE_EVERY = 120.0
 
 
 @stored_as(
-    "shape", "dropout", "seeds", "epochs", "more_epochs", "repeats", "batch", "rate", "fine_rate", "warm", "average",
-    "least_word", "least_part", "least_chain", "most_words", "hide", "max_words", "judge_every", "teacher_share",
-    "taught_weight",
-)  # fmt: skip
+    "shape dropout seeds epochs more_epochs repeats batch rate fine_rate warm average least_word least_part "
+    "least_chain most_words hide max_words judge_every teacher_share taught_weight"
+)
 @dataclass(frozen=True)
 class SpanOptions:
     """Training options of the networks.

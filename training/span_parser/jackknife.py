@@ -74,9 +74,14 @@ def train_fold(fold: Fold) -> int:
 
 @lock_dir("workdir")
 def jackknifed_marginals(
-    files: Sequence[TreebankFile], folds: int, options: SpanOptions, workdir: Path, out: Path,
-    start: Path | None = None, workers: int = 2,
-) -> list[Path]:  # fmt: skip
+    files: Sequence[TreebankFile],
+    folds: int,
+    options: SpanOptions,
+    workdir: Path,
+    out: Path,
+    start: Path | None = None,
+    workers: int = 2,
+) -> list[Path]:
     """Write `out`/NAME.train.beliefs.npz for each treebank; returns the files. A killed run is resumed.
 
     `folds`: number of folds; each network is trained without the sentences that it then parses. A fold consists of

@@ -102,9 +102,12 @@ def train_span_parser(
         dev = read_files(sources.dev)
         training_data = make_training_data(sentences, dev, options, pretrain, teacher, pool, shards, start)
         log_metrics(
-            None, sentences=len(training_data.train), pretrain_sentences=len(training_data.pretrain),
-            rows=training_data.words.size, chains=len(training_data.chains) - 1,
-        )  # fmt: skip
+            None,
+            sentences=len(training_data.train),
+            pretrain_sentences=len(training_data.pretrain),
+            rows=training_data.words.size,
+            chains=len(training_data.chains) - 1,
+        )
         work = partial(_train_seed, training_data, options, workdir)
         packed = list(map_tasks(pool if several else None, work, options.seeds))
     origin = training_origin(train)

@@ -63,10 +63,11 @@ DECODED = (
     *(View(decoder, settings={"decoder": decoder}) for decoder in DECODERS),
     *(
         View(f"{decoder} {prune:g}", settings={"decoder": decoder, "prune": prune})
-        for decoder in ("viterbi", "q", "max-rule") for prune in (1e-2, 1e-3, 1e-5)
+        for decoder in ("viterbi", "q", "max-rule")
+        for prune in (1e-2, 1e-3, 1e-5)
     ),
     *(View(f"rerank {n}", settings={"decoder": "rerank", "candidates_n": n}) for n in (10, 100, 300)),
-)  # fmt: skip
+)
 
 
 def _latent_run(binarisation: str, values: int, seed: int = 0, views: tuple[View, ...] = BOTH, **more: Any) -> Run:
@@ -263,9 +264,11 @@ def decoders(results: Results) -> str:
 
 
 LENGTH_RUNS = {
-    "split-merge": "wsj, one grammar", "product": "wsj, four grammars", "craft": "craft, one grammar",
+    "split-merge": "wsj, one grammar",
+    "product": "wsj, four grammars",
+    "craft": "craft, one grammar",
     "craft-product": "craft, two grammars",
-}  # fmt: skip
+}
 
 
 def lengths(results: Results) -> str:

@@ -113,14 +113,16 @@ class _Path:
             logger.warning(note)
         self.levels_done = {name: len(load_state(workdir, name).counts) for name in self.labels}
         self.start = math.nan
-        self.start = self._start({
-            "labels": {label.name: [label.label_id, label.store] for label in labels},
-            "data": digests,
-            "learner": to_stored(config.learner),
-            "decay": config.decay,
-            "lambda_start": config.lambda_start,
-            "max_trees_per_level": config.max_trees_per_level,
-        })  # fmt: skip
+        self.start = self._start(
+            {
+                "labels": {label.name: [label.label_id, label.store] for label in labels},
+                "data": digests,
+                "learner": to_stored(config.learner),
+                "decay": config.decay,
+                "lambda_start": config.lambda_start,
+                "max_trees_per_level": config.max_trees_per_level,
+            }
+        )
         self.rows = read_lines(workdir / LOG_FILE)
         reports = read_lines(workdir / REPORTS_FILE)
         self.reports = [

@@ -66,11 +66,16 @@ PLAN = (  # in the order of execution; the minutes add up to less than 6 hours
     Run("uniform", "fit", "every example weighs 1", 25, {"example_weights": "uniform"}),
     Run("profile", "profile", "NP trees on the run r2l's", 10, base_run="r2l"),
     Run("profile_kitchen_sink", "profile", "NP trees on the run kitchen_sink's", 15, base_run="kitchen_sink"),
-    Run("full_length", "scale", "sentences of any length, indirect storage", 40,
-        {"max_words": None, "memory_gib": 0, "atom_sentences": 4000}),
+    Run(
+        "full_length",
+        "scale",
+        "sentences of any length, indirect storage",
+        40,
+        {"max_words": None, "memory_gib": 0, "atom_sentences": 4000},
+    ),
     Run("pcfg", "pcfg", "PCFG with parent annotation, same sentences", 5),
     Run("pcfgla", "pcfgla", "PCFG with latent annotations, same sentences", 10),
-)  # fmt: skip
+)
 
 
 def run_recipe(run: Run, settings: Sequence[str] = ()) -> FitRecipe:
@@ -113,9 +118,11 @@ def execute(run: Run, job: Job) -> tuple[dict[str, Any], bool]:
     repeated. Raises TrainingDataError and ConfigError for unusable input, such as the folder of another run."""
     recipe = run_recipe(run, job.settings)
     trained = {
-        "run": run.name, "recipe": recipe.conditions(), "minutes": job.minutes or run.minutes,
+        "run": run.name,
+        "recipe": recipe.conditions(),
+        "minutes": job.minutes or run.minutes,
         "data": job.sources.describe(),
-    }  # fmt: skip
+    }
     conditions = {**trained, "budget": job.budget, "dev_words": DEV_WORDS, "of": run.base_run}
     if run.kind in ("pcfg", "pcfgla"):
         del conditions["recipe"], conditions["minutes"]
