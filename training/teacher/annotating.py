@@ -158,7 +158,6 @@ def check_sources(teachers: Sequence[Path], sources: Sequence[str | None]) -> No
             raise ConfigError(f"{folder} has no source {', '.join(unknown)}; its sources are {', '.join(known)}")
 
 
-@lock_dir("annotation.out")
 def annotate(annotation: Annotation) -> None:
     """Write `out`/NAME.00000.npz, … for each text, `facts.json` and `counts.json`. Existing shards are not annotated
     again.
@@ -166,6 +165,11 @@ def annotate(annotation: Annotation) -> None:
     Raises TrainingDataError if the folder has shards of another teacher, text or options, or a text is unreadable.
     """
     check_sources(annotation.teachers, [annotation.source, *annotation.source_of.values()])
+    _annotate(annotation)
+
+
+@lock_dir("annotation.out")
+def _annotate(annotation: Annotation) -> None:
     claim_json(annotation.out / "facts.json", annotation.conditions())
     seen = {sentence_key(words) for path in annotation.exclude for words in _read_sentences(path)}
     counts: dict[str, Any] = {}
