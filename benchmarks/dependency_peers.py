@@ -33,10 +33,14 @@ def figures(report: AttachmentReport) -> dict[str, float]:
     found = report.to_dict()
     everything, words = found["all"], found["without_punctuation"]
     rates = {
-        "uas": everything["uas"], "las": everything["las"], "complete": everything["complete"],
-        "uas_words": words["uas"], "las_words": words["las"], "complete_words": words["complete"],
+        "uas": everything["uas"],
+        "las": everything["las"],
+        "complete": everything["complete"],
+        "uas_words": words["uas"],
+        "las_words": words["las"],
+        "complete_words": words["complete"],
         "root": found["root_accuracy"],
-    }  # fmt: skip
+    }
     return {name: round(100 * value, 2) for name, value in rates.items()}
 
 

@@ -35,8 +35,7 @@ RECIPE = Path(__file__).resolve().parents[2] / "training" / "recipes" / "sample.
 TREES = [
     "(TOP (S (NP-SBJ (DT The) (NN cat)) (VP (VBD slept)) (. .)))",
     "(TOP (S (NP-SBJ (PRP She)) (VP (VBD saw) (NP (DT a) (NN dog))) (. .)))",
-    "(TOP (S (NP-SBJ-1 (DT The) (NN dog)) (VP (VBD tried)"
-    " (S (NP-SBJ (-NONE- *-1)) (VP (TO to) (VP (VB run)))))))",
+    "(TOP (S (NP-SBJ-1 (DT The) (NN dog)) (VP (VBD tried) (S (NP-SBJ (-NONE- *-1)) (VP (TO to) (VP (VB run)))))))",
     "(TOP (NP (NP (CD 1\\/2)) (PP (IN of) (NP (DT the) (NN cake)))))",
     "(TOP (S (NP (NN Rain)) (VP (VBZ falls) (PP (IN on) (NP (DT the) (NN town)))) (. .)))",
 ]
@@ -119,12 +118,7 @@ def test_verify_compares_checksums(tmp_path):
     path = tmp_path / "tiny" / "train.mrg"
     path.write_text(TREES[0] + "\n")
     data = path.read_bytes()
-    entry = {
-        "path": "tiny/train.mrg",
-        "bytes": len(data),
-        "sha256": hashlib.sha256(data).hexdigest(),
-        "trees": 1,
-    }
+    entry = {"path": "tiny/train.mrg", "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest(), "trees": 1}
     known = {"tiny": {"files": [entry]}}
     assert [check.problem for check in verify(tmp_path, ["tiny"], known)] == [""]
     path.write_bytes(data.replace(b"cat", b"cow"))
@@ -154,8 +148,11 @@ def test_evaluate(bank, capsys):
     assert capsys.readouterr().out.count("tiny") == 4
     records = json.loads((bank / "scores.json").read_text())
     assert [(r["tags"], r["budget"]) for r in records] == [
-        ("gold", 0), ("gold", 500), ("predicted", 0), ("predicted", 500),
-    ]  # fmt: skip
+        ("gold", 0),
+        ("gold", 500),
+        ("predicted", 0),
+        ("predicted", 500),
+    ]
     assert records[0]["all"]["f1"] == 1.0 and records[0]["tag_accuracy"] == 1.0
     assert records[2]["tag_accuracy"] == pytest.approx(8 / 9)
     assert records[0]["greedy_optimal"] is None and records[0]["status"] == {"greedy": 2}
@@ -163,10 +160,7 @@ def test_evaluate(bank, capsys):
     assert records[1]["scored_per_token"] >= records[0]["scored_per_token"] > 0
     with pytest.raises(ConfigError, match="parser without a tagger"):
         evaluate(bank / "tiny.model", [TreebankFile(dev)], ["predicted"])
-    assert performance([{**records[0], "budget": None}]) == {
-        "const_f_tiny_gold": 1.0,
-        "const_f_evalb_tiny_gold": 1.0,
-    }
+    assert performance([{**records[0], "budget": None}]) == {"const_f_tiny_gold": 1.0, "const_f_evalb_tiny_gold": 1.0}
 
 
 def test_assemble(bank, tagger, tmp_path, monkeypatch):
@@ -235,9 +229,7 @@ def test_provenance_is_the_strictest():
     assert provenance(["craft", "sample", "masc"])["license"] == "CC BY 3.0"
     mixed = provenance(["craft", "genia", "masc", "gum"])
     assert mixed["license"] == "CC BY-SA 4.0" and mixed["notices"] == ["licences/GENIA.txt"]
-    assert len(mixed["sources"]) == 4 and all(
-        source["url"].startswith("https://") for source in mixed["sources"]
-    )
+    assert len(mixed["sources"]) == 4 and all(source["url"].startswith("https://") for source in mixed["sources"])
     assert set(catalogue()["craft"]["credits"]) <= set(mixed["credits"])
     assert provenance(["craft", "wsj"])["license"].startswith("not to be published")
 
@@ -276,7 +268,7 @@ BAD = [
     (["evaluate", "missing.model"], "no files to score on"),
     (["assemble", "--tagger", "no", "--model", "no", "--out", "o", "--names", "sample"], "no spaCy pipeline"),
     (["jackknife-tags", "--names", "sample", "--out", "o"], "--names needs --corpus"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("arguments", "message"), BAD, ids=lambda value: str(value)[:40])
@@ -339,9 +331,7 @@ def test_weighted_names():
 
 def test_corpus_files(bank):
     files = corpus_files(bank / "clean", ["tiny:3"], "train", bank / "tags")
-    assert files == [
-        TreebankFile(bank / "clean" / "tiny" / "train.mrg", bank / "tags" / "tiny.train.tags", 3.0)
-    ]
+    assert files == [TreebankFile(bank / "clean" / "tiny" / "train.mrg", bank / "tags" / "tiny.train.tags", 3.0)]
     assert corpus_files(bank, ["elsewhere"], "dev") == []
     with pytest.raises(TrainingDataError, match=r"tiny\.train\.tags"):
         files[0].read()

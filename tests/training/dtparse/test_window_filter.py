@@ -148,10 +148,14 @@ def test_a_changed_weight_is_noticed():
 def test_the_commands(tmp_path, capsys):
     """train-boosted trains a window filter unless the recipe has none; train-window-filter replaces that of a model."""
     recipe = {
-        "min_word_sentences": 2, "min_atom_count": 3, "atom_table_bits": 18, "filter_bits": 12, "n_workers": 1,
+        "min_word_sentences": 2,
+        "min_atom_count": 3,
+        "atom_table_bits": 18,
+        "filter_bits": 12,
+        "n_workers": 1,
         "learner": {"sample_size": 2000},
         "path": {"max_levels": 1, "max_trees_per_level": 1, "lambda_start": 20.0, "quiet": True},
-    }  # fmt: skip
+    }
     (tmp_path / "recipe.json").write_text(json.dumps(recipe), encoding="utf8")
     train = f"{SAMPLE / 'train.mrg'},limit=40"
     fit = ["train-boosted", "--recipe", str(tmp_path / "recipe.json"), "--train", train]
@@ -208,9 +212,11 @@ def test_learning_only_from_windows_that_pass_the_filter(strategy, tmp_path):
     grammar, heads = every.data.grammar, every.data.head_table
     table, n_direct = compile_templates(every.data.templates, every.data.lexicon.sizes)
     atoms = AtomMap(
-        np.arange(n_direct, dtype=np.int32), np.zeros(2, dtype=np.uint64), np.full(2, -1, dtype=np.int32),
+        np.arange(n_direct, dtype=np.int32),
+        np.zeros(2, dtype=np.uint64),
+        np.full(2, -1, dtype=np.int32),
         np.array([n_direct, 0, 0], dtype=np.int64),
-    )  # fmt: skip
+    )
     for derivation in every.data.derivations[:20]:
         rows = {}
         for example_filter in (ExampleFilter(), hard.stores.example_filter):

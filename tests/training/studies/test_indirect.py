@@ -115,9 +115,7 @@ def test_rows_leaves_and_label_data_are_those_of_the_direct_store(built, strateg
         assert isinstance(indirect, Store) and type(indirect) is IndirectStore
         assert (indirect.n_examples, indirect.n_atoms) == (direct.n_examples, direct.n_atoms)
         for mine, theirs in zip(
-            open_label_data(folder / "indirect" / name),
-            open_label_data(folder / "direct" / name),
-            strict=True,
+            open_label_data(folder / "indirect" / name), open_label_data(folder / "direct" / name), strict=True
         ):
             assert mine.dtype == theirs.dtype and mine.tobytes() == theirs.tobytes()
         n = direct.n_examples
@@ -245,8 +243,11 @@ def test_another_process_opens_the_same_store(built):
     )
     checksum = int((atoms * np.arange(len(atoms)) % 9973).sum())
     assert run.stdout.split() == [
-        "IndirectStore", str(open_store(str(path)).n_examples), str(int(indptr[-1])), str(checksum)
-    ]  # fmt: skip
+        "IndirectStore",
+        str(open_store(str(path)).n_examples),
+        str(int(indptr[-1])),
+        str(checksum),
+    ]
 
 
 def test_errors_name_the_value(built, tmp_path):

@@ -73,8 +73,9 @@ def test_results_are_sensible(done):
         assert found["best"]["leaves"] > found["best"]["parameters"] > 0
         assert found["ensemble"]["nonzero_leaves"] == found["best"]["NP"]["parameters"]
         assert found["ensemble"]["leaves"] == found["best"]["NP"]["leaves"]
-        assert found["examples"]["rows"]["window"] == found["ensemble"]["margins"]["n_correct"] + (
-            found["ensemble"]["margins"]["n_incorrect"]
+        assert (
+            found["examples"]["rows"]["window"]
+            == found["ensemble"]["margins"]["n_correct"] + (found["ensemble"]["margins"]["n_incorrect"])
         )
         assert found["examples"]["positives"]["NP"] == found["ensemble"]["margins"]["n_correct"]
         assert found["command"][:3] == ["python", "-m", "training"] and found["seed"] == 0
@@ -129,9 +130,7 @@ def test_tables_and_plots(done, tmp_path, capsys):
     assert "half/half" in text and "uniform weights" in text and "stumps" not in text
     assert fill_blocks(page, "2006", TABLES, results) == filled and page.read_text() == text
     drawn = draw_plots(results, tmp_path / "img")
-    assert [path.name for path in drawn] == [
-        "2006_f1_parameters.svg", "2006_kitchen_sink.svg", "2006_weight_lost.svg",
-    ]  # fmt: skip
+    assert [path.name for path in drawn] == ["2006_f1_parameters.svg", "2006_kitchen_sink.svg", "2006_weight_lost.svg"]
     assert all(path.read_text().count("<path") > 10 for path in drawn)
     before = [path.read_bytes() for path in drawn]
     assert [path.read_bytes() for path in draw_plots(results, tmp_path / "img")] == before
@@ -176,9 +175,11 @@ def test_plan():
     for name, (runs, _) in TABLES.items():
         assert set(runs) <= set(names), name
     differing = {
-        "l2r": ("strategy", "l2r"), "bottom_up": ("strategy", "bottom_up"),
-        "kitchen_sink": ("templates", "kitchen_sink"), "uniform": ("example_weights", "uniform"),
-    }  # fmt: skip
+        "l2r": ("strategy", "l2r"),
+        "bottom_up": ("strategy", "bottom_up"),
+        "kitchen_sink": ("templates", "kitchen_sink"),
+        "uniform": ("example_weights", "uniform"),
+    }
     base = run_recipe(select_runs(PLAN, ["r2l"])[0])
     assert base.strategy == "r2l" and base.max_arity == 5 and base.learner.sample_size == 100_000
     for name, (setting, value) in differing.items():
@@ -261,7 +262,7 @@ BAD = [
     (["--corpus", "missing", "--names", "sample"], "no file"),
     (["--corpus", str(ROOT / "assets"), "--names", "sample", "--runs", "profile"], "do that one first"),
     (["--corpus", str(ROOT / "assets"), "--names", "sample", "--runs", "r2l", "--set", "x=1"], "no setting"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("extra", "message"), BAD, ids=lambda value: str(value)[-40:])
@@ -292,9 +293,7 @@ def test_evenly_spaced_fractions():
 
 def test_statistics_of_a_small_ensemble():
     """Tree 0: a ? (b ? 0 : 0.5) : -0.25; tree 1: a lone leaf of 0.5."""
-    columns = {
-        "atom": [3, 5, -1, -1, -1, -1], "yes": [1, 3, -1, -1, -1, -1], "no": [2, 4, -1, -1, -1, -1],
-    }  # fmt: skip
+    columns = {"atom": [3, 5, -1, -1, -1, -1], "yes": [1, 3, -1, -1, -1, -1], "no": [2, 4, -1, -1, -1, -1]}
     ensemble = LabelEnsemble(
         np.array([0, 5], np.int32),
         *(np.array(column, np.int32) for column in columns.values()),

@@ -68,13 +68,12 @@ def test_language_has_letters() -> None:
     assert not looks_like_language([]) and not looks_like_language(["..."])
 
 
-def test_each_sentence_is_annotated_once(
-    written, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_each_sentence_is_annotated_once(written, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "dev.mrg").write_text("(TOP (S (NP (NN Rain)) (VP (VBD fell) (PP (IN on) (NP (DT the) (NN town))))))")
     texts = {"tiny": LINES, "more": ["We walked home .", "well", "tom saw it", "a b c d e f g h i"]}
-    chosen = annotation(tmp_path, texts, source="x", source_of={"more": "y"}, max_words=8,
-                        exclude=(tmp_path / "dev.mrg",))  # fmt: skip
+    chosen = annotation(
+        tmp_path, texts, source="x", source_of={"more": "y"}, max_words=8, exclude=(tmp_path / "dev.mrg",)
+    )
     caplog.set_level(logging.INFO)
     annotate(chosen)
     lines = caplog.messages
@@ -83,8 +82,9 @@ def test_each_sentence_is_annotated_once(
     assert written == [("tiny.00000.npz", "x"), ("tiny.00001.npz", "x"), ("more.00000.npz", "y")]
     counts = json.loads((chosen.out / "counts.json").read_text())
     assert counts == {
-        "tiny": {"sentences": 3, "words": 13, "source": "x"}, "more": {"sentences": 1, "words": 3, "source": "y"},
-    }  # fmt: skip
+        "tiny": {"sentences": 3, "words": 13, "source": "x"},
+        "more": {"sentences": 1, "words": 3, "source": "y"},
+    }
     assert lines[0] == "tiny: 3 sentences, 13 words" and "shard 2 of 2" in lines[1]
 
 
