@@ -70,15 +70,19 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     modules = {
-        "Agreement": "pipeline.agreement", "agreement": "pipeline.agreement", "ConstituentMatcher": "pipeline.matcher",
-        "register_extensions": "pipeline.extensions", "render": "pipeline.drawings", "serve": "web.server",
+        "Agreement": "pipeline.agreement",
+        "agreement": "pipeline.agreement",
+        "ConstituentMatcher": "pipeline.matcher",
+        "register_extensions": "pipeline.extensions",
+        "render": "pipeline.drawings",
+        "serve": "web.server",
         **dict.fromkeys(("from_nltk", "sentence_record", "to_conllu", "to_nltk"), "pipeline.conversions"),
         **dict.fromkeys(("clauses", "head", "noun_chunks", "phrases"), "pipeline.phrases"),
         **dict.fromkeys(("parse_docs", "parse_rows", "parse_table", "row_schema"), "pipeline.tables"),
         **dict.fromkeys(("explain", "explanations"), "pipeline.explain_constituent"),
         "Explanation": "pipeline.explanation",
         **dict.fromkeys(("RankedTree", "k_best"), "pipeline.k_best"),
-    }  # fmt: skip
+    }
     return getattr(import_module(f".{modules.get(name, 'pipeline.attributes')}", __name__), name)
 
 

@@ -159,7 +159,11 @@ def test_prose_has_no_private_words(path):
 def test_the_rules_can_fail(tmp_path):
     path = tmp_path / "wrong.py"
     path.write_text('def taken_up(beliefs):\n    """What is taken up."""\n', encoding="utf8")
-    for rule in (test_docstrings_begin_with_a_verb_or_a_noun, test_functions_are_verbs_or_nouns,
-                 test_names_are_those_of_the_field, test_prose_has_no_private_words):  # fmt: skip
+    for rule in (
+        test_docstrings_begin_with_a_verb_or_a_noun,
+        test_functions_are_verbs_or_nouns,
+        test_names_are_those_of_the_field,
+        test_prose_has_no_private_words,
+    ):
         with pytest.raises(AssertionError):
             rule(path)

@@ -30,7 +30,11 @@ def run(options: argparse.Namespace) -> None:
     if not options.target.endswith(".spacy"):
         raise ConfigError(f"the output is {options.target!r}; its name must end in .spacy, as spaCy expects")
     count = convert_brackets(
-        options.source, options.target, sentences_per_doc=options.n_sents, limit=options.limit, lang=options.lang,
+        options.source,
+        options.target,
+        sentences_per_doc=options.n_sents,
+        limit=options.limit,
+        lang=options.lang,
         categories=options.categories,
-    )  # fmt: skip
+    )
     print(f"{options.target}: {count} Docs")

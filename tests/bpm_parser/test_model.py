@@ -180,8 +180,10 @@ def test_parts_that_do_not_fit_are_refused() -> None:
     starts = labels.starts.copy()
     starts[1] = labels.starts[-1] + 1
     for wrong in (
-        labels._replace(starts=starts), labels._replace(starts=labels.starts + np.int32(1)),
-        labels._replace(labels=labels.labels + np.int32(1)), labels._replace(labels=labels.labels - np.int32(1)),
-    ):  # fmt: skip
+        labels._replace(starts=starts),
+        labels._replace(starts=labels.starts + np.int32(1)),
+        labels._replace(labels=labels.labels + np.int32(1)),
+        labels._replace(labels=labels.labels - np.int32(1)),
+    ):
         with pytest.raises(ModelFormatError, match="weights of labels do not fit its 5 labels"):
             replace(model, labels=wrong)

@@ -34,8 +34,10 @@ def records(capsys, *arguments):
 def test_json_refers_to_lines_of_the_file(capsys, pipeline, notes):  # noqa: F811
     found = records(capsys, str(notes), "--pipeline", pipeline)
     assert [(r["document"], r["line"], r["sentence"]) for r in found] == [
-        (str(notes), 1, 1), (str(notes), 1, 2), (str(notes), 3, 1),
-    ]  # fmt: skip
+        (str(notes), 1, 1),
+        (str(notes), 1, 2),
+        (str(notes), 3, 1),
+    ]
     lines = TEXT.splitlines()
     for record in found:
         line = lines[record["line"] - 1]
@@ -77,8 +79,10 @@ def test_conllu(capsys, pipeline, notes):  # noqa: F811
         [f"# document = {notes}", f"# line = {line}", f"# sent_id = {number}"]
         for number, line in enumerate((1, 1, 3), 1)
     ]
-    assert blocks[2].splitlines()[4:] == ["1\tRun\t_\t_\tVB\t_\t0\troot\t_\tSpaceAfter=No",
-                                          "2\t.\t_\t_\t.\t_\t1\tdep\t_\tSpaceAfter=No"]  # fmt: skip
+    assert blocks[2].splitlines()[4:] == [
+        "1\tRun\t_\t_\tVB\t_\t0\troot\t_\tSpaceAfter=No",
+        "2\t.\t_\t_\t.\t_\t1\tdep\t_\tSpaceAfter=No",
+    ]
     assert out.endswith("SpaceAfter=No\n\n")
 
 
@@ -91,9 +95,11 @@ def test_progress_is_shown_for_files_on_terminals(monkeypatch):
     now = iter(range(100))
     monkeypatch.setattr(progress.time, "monotonic", lambda: float(next(now)))
     for files, err, out, shown in (
-        (True, Terminal(), io.StringIO(), True), (False, Terminal(), io.StringIO(), False),
-        (True, io.StringIO(), io.StringIO(), False), (True, Terminal(), Terminal(), False),
-    ):  # fmt: skip
+        (True, Terminal(), io.StringIO(), True),
+        (False, Terminal(), io.StringIO(), False),
+        (True, io.StringIO(), io.StringIO(), False),
+        (True, Terminal(), Terminal(), False),
+    ):
         monkeypatch.setattr(sys, "stderr", err)
         monkeypatch.setattr(sys, "stdout", out)
         shower = Progress(2000, files)

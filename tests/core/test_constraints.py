@@ -40,8 +40,11 @@ def test_labels_as_text():
     texts = ("NP", "", "!NP", "!")
     assert list(map(read_label, texts)) == [("NP", True), ("", True), ("NP", False), ("", False)]
     assert [str(one) for one in some("0 2 NP", "0 2", "1 3 !S", "1 3 !")] == [
-        "[0, 2) NP", "[0, 2) any label", "[1, 3) !S", "[1, 3) !any label"
-    ]  # fmt: skip
+        "[0, 2) NP",
+        "[0, 2) any label",
+        "[1, 3) !S",
+        "[1, 3) !any label",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -126,9 +126,12 @@ def places() -> DtreeModel:
     n_atoms, rng = 1000, random.Random(0)
     deep: list[Position] = [
         ("child", a, ("child", b, ("child", c, ("item", where, k))))
-        for a in ("first", "head", "last") for b in ("first", "head", "last") for c in ("first", "head")
-        for where in ("left", "right", "start") for k in range(60)
-    ]  # fmt: skip
+        for a in ("first", "head", "last")
+        for b in ("first", "head", "last")
+        for c in ("first", "head")
+        for where in ("left", "right", "start")
+        for k in range(60)
+    ]
     grouped = tuple(("some_terminal", name, k, False, "tag") for k in range(100) for name in list(GROUPS)[:3])
     pairs = tuple(((one, "label"), (other, "label")) for one, other in pairwise(deep))
     templates = Templates("deep", tuple((place, "label") for place in deep), pairs, grouped, True)

@@ -24,9 +24,11 @@ from .mutations import mutate
 SENTENCES = [
     (["The", "cat", "sat", "on", "the", "mat", "."], ["DT", "NN", "VBD", "IN", "DT", "NN", "."]),
     (["Dogs", "bark"], ["NNS", "VBP"]),
-    (["X9", "(", "re-do", "a", "cat", ",", "123", "saw", "http://x.org/", "ran", "!"],
-     ["NN", "-LRB-", "XX", "DT", "NN", ",", "CD", "VBD", "ADD", "VBD", "."]),
-]  # fmt: skip
+    (
+        ["X9", "(", "re-do", "a", "cat", ",", "123", "saw", "http://x.org/", "ran", "!"],
+        ["NN", "-LRB-", "XX", "DT", "NN", ",", "CD", "VBD", "ADD", "VBD", "."],
+    ),
+]
 REFUSED, SAME, OTHER, FAULT = "refused", "parsed as before", "another model", "FAULT"
 """How a file ends: with a clear error, with the parses of the file that was changed, with other ones where its author
 also recomputed fingerprint and golden parses (then they must be well formed, for it is a valid model), or in any

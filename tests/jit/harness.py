@@ -53,13 +53,7 @@ start_sentence = callable_from_python(states.start_sentence)
 
 TAGS = ("DT", "NN", "VBD", ",", "XX")
 WORDS = ("*rare*", "the", "nothing", "cat", "saw", ",")
-TEXT = {
-    "DT": ("The", "a"),
-    "NN": ("cat", "nothing", "X9"),
-    "VBD": ("saw", "ran"),
-    ",": (",",),
-    "XX": ("re-do", "&"),
-}
+TEXT = {"DT": ("The", "a"), "NN": ("cat", "nothing", "X9"), "VBD": ("saw", "ran"), ",": (",",), "XX": ("re-do", "&")}
 CLUSTERS = ("the a", "cat x0 re-do", "saw ran")
 
 EVERY_KIND = Templates(
@@ -161,14 +155,7 @@ class KernelState:
             for i, j in self.windows()
             for label, name in enumerate(self.lexicon.labels)
             if is_label_legal(
-                self.grammar,
-                self.nodes,
-                self.frontier,
-                self.low,
-                self.size,
-                i + self.low,
-                j + self.low,
-                label,
+                self.grammar, self.nodes, self.frontier, self.low, self.size, i + self.low, j + self.low, label
             )
         ]
         if self.cursor > self.low:
@@ -196,16 +183,17 @@ class KernelState:
             at, arity = int(item["child_at"]), int(item["arity"])
             below = nodes.pool[at : at + arity].tolist()
             seen = (
-                self.lexicon.symbols[item["label"]], int(item["start"]), int(item["end"]), int(item["head"]),
+                self.lexicon.symbols[item["label"]],
+                int(item["start"]),
+                int(item["end"]),
+                int(item["head"]),
                 len(below),
-            )  # fmt: skip
+            )
             if seen != (node.label, node.start, node.end, node.head, len(node.children)):
                 return False
             if below:
                 middle = node.children.index(node.middle)
-                if [item["first"], item["last"], item["middle"]] != [
-                    below[0], below[-1], below[middle]
-                ]:  # fmt: skip
+                if [item["first"], item["last"], item["middle"]] != [below[0], below[-1], below[middle]]:
                     return False
                 pairs += zip(below, node.children, strict=True)
             elif (item["first"], item["last"], item["middle"]) != (-1, -1, -1):
@@ -247,9 +235,11 @@ def collecting(table: Templates, lexicon: Lexicon, bits: int = 14) -> tuple[Atom
     """An AtomMap that assigns an id to every atom looked up, and the parts to name them."""
     _, n_direct = compile_templates(table, lexicon.sizes)
     atoms = AtomMap(
-        np.arange(n_direct, dtype=np.int32), np.zeros(1 << bits, dtype=np.uint64),
-        np.full(1 << bits, -1, dtype=np.int32), np.array([n_direct, 0, 1], dtype=np.int64),
-    )  # fmt: skip
+        np.arange(n_direct, dtype=np.int32),
+        np.zeros(1 << bits, dtype=np.uint64),
+        np.full(1 << bits, -1, dtype=np.int32),
+        np.array([n_direct, 0, 1], dtype=np.int64),
+    )
     return atoms, np.zeros((n_direct + (1 << bits), k.PARTS_WIDTH), dtype=np.int32)
 
 
@@ -358,4 +348,4 @@ __all__ = [
     "small_lexicon",
     "spans",
     "templates",
-]  # fmt: skip
+]

@@ -37,9 +37,11 @@ def test_every_constituent_is_explained(nlp, doc):
     for one, span in zip(found, doc._.constituents, strict=True):
         assert isinstance(one, Explanation) and one.method == "rules" and one.text == span.text
         assert len(str(one).splitlines()) <= MAX_LINES and str(one).startswith(f"{one.label} “")
-        assert one.probability == pytest.approx(nlp.get_pipe("dtparse").parser.span_posteriors(*_sentence(span))[
-            span.start - span.sent.start, span.end - span.sent.start, span.label_
-        ])  # fmt: skip
+        assert one.probability == pytest.approx(
+            nlp.get_pipe("dtparse").parser.span_posteriors(*_sentence(span))[
+                span.start - span.sent.start, span.end - span.sent.start, span.label_
+            ]
+        )
         assert sum(group.value for group in one.groups) == one.score == sum(rule.value for rule in one.rules)
         assert sum(group.over for group in one.groups) == one.margin
         assert one.reasons_for[0].value >= one.reasons_for[-1].value > 0 > one.reasons_against[0].value
@@ -187,8 +189,12 @@ def test_dtparse_card(capsys):
     assert main(["card", "--label", "PP", "--max-rules", "3"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 5 and lines[0].startswith("PP: ") and "span model on this span" in lines[1]
-    assert sum(int(share.rstrip("%")) for share in lines[1].split() if share.strip("%,").isdigit() or "%" in share
-               for share in [share.rstrip(",")]) in range(96, 105)  # fmt: skip
+    assert sum(
+        int(share.rstrip("%"))
+        for share in lines[1].split()
+        if share.strip("%,").isdigit() or "%" in share
+        for share in [share.rstrip(",")]
+    ) in range(96, 105)
     assert any("the span model labels this span as PP" in line for line in lines[2:])
     assert main(["card", "--json", "--max-rules", "1"]) == 0
     cards = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

@@ -52,8 +52,12 @@ def test_spans_have_a_label_and_their_level(vocab):
     matcher = matcher_of(vocab, all="__")
     spans = [span for _, span in matcher(doc, as_spans=True)]
     assert [(span.label_, span.id_, span.text) for span in spans[:5]] == [
-        ("TOP", "", "go"), ("S", "level-1", "go"), ("VP", "level-2", "go"), ("VB", "", "go"), ("", "", "go"),
-    ]  # fmt: skip
+        ("TOP", "", "go"),
+        ("S", "level-1", "go"),
+        ("VP", "level-2", "go"),
+        ("VB", "", "go"),
+        ("", "", "go"),
+    ]
     assert [span for span in spans if span.id] == attributes.constituents(doc)
     vp = next(span for span in spans if span.label_ == "VP")
     assert attributes.parent(vp).label_ == "S" and attributes.labels(vp) == ("VP",)
@@ -178,8 +182,11 @@ def test_only_the_span_is_searched(vocab):
     matcher = matcher_of(vocab, np="NP", root="TOP")
     second = list(doc.sents)[1]
     assert found(matcher, second) == [
-        ("root", "TOP", "a dog on it barks"), ("np", "NP", "a dog on it"), ("np", "NP", "a dog"), ("np", "NP", "it"),
-    ]  # fmt: skip
+        ("root", "TOP", "a dog on it barks"),
+        ("np", "NP", "a dog on it"),
+        ("np", "NP", "a dog"),
+        ("np", "NP", "it"),
+    ]
     assert found(matcher, doc[8:10]) == [("root", "TOP", "on it"), ("np", "NP", "it")]
     assert [match[1:] for match in matcher(doc[8:10])] == [(8, 10), (9, 10)]
     with pytest.raises(NonConstituentError):

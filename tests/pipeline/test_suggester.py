@@ -56,8 +56,11 @@ def test_constituents_once_by_start_then_end(doc):
     assert candidates(doc, tokens=False, labels=("NP",)) == ["The old dog", "hay", "She"]
     assert candidates(doc, tokens=False, labels=("NP-SBJ", "PP")) == ["The old dog", "in hay"]
     assert candidates(doc, tokens=False, min_size=2, max_size=3) == [
-        "The old dog", "slept in hay", "in hay", "She laughed",
-    ]  # fmt: skip
+        "The old dog",
+        "slept in hay",
+        "in hay",
+        "She laughed",
+    ]
 
 
 def test_neighbours_below_one_constituent(doc):

@@ -352,5 +352,5 @@ NAMED = [
     ("dog", "VP <<# __=h", ["VP2-7 h=VBD2", "VP2-7 h=saw2"]),
     ("go", "ADVP=a $- ADVP=b", ["ADVP2-3 a=ADVP2-3 b=ADVP1-2"]),
     ("verbs", "S <+(VP) VBN=v", ["S0-5 v=VBN3", "S0-5 v=VBN4"]),
-]  # fmt: skip
+]
 """(tree, pattern, each match with the nodes of its names)."""

@@ -41,10 +41,12 @@ def exhaustive(rules: Rules, tags: tuple[str, ...], score: Score) -> Best:
             continue
         actions = rules.candidates(state)
         ways = [
-            (price(rules, state, action, score) + rest[rules.apply(state, *action)][0],
-             rest[rules.apply(state, *action)][1])
+            (
+                price(rules, state, action, score) + rest[rules.apply(state, *action)][0],
+                rest[rules.apply(state, *action)][1],
+            )
             for action in actions
-        ]  # fmt: skip
+        ]
         rest[state] = min(ways) if ways else (GLUE * len(state.frontier), True)
     cost, glued = rest[rules.start(tags)]
     return Best(cost, glued, len(rest))
@@ -140,11 +142,5 @@ def agenda(rules: Rules, tags: tuple[str, ...], score: Score, budget: int, *, me
         _, current = heapq.heappop(heap)
     assert best is not None
     return Found(
-        best_cost,
-        states[best],
-        "fallback" if best_glued else status,
-        expanded,
-        scored,
-        len(states),
-        best == first,
+        best_cost, states[best], "fallback" if best_glued else status, expanded, scored, len(states), best == first
     )

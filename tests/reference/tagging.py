@@ -62,9 +62,13 @@ def history_features(atoms: Atoms, row: int, last: int, second: int) -> list[int
     """The keys of a token's features with the atoms of the labels before it."""
     word, tag, following = atoms[row][0], atoms[row][1], atoms[row + 1][1]
     return [
-        *_key(64, 1, last), *_key(65, second, last), *_key(66, last, tag), *_key(67, word, last),
-        *_key_of_four(68, 1, second, last, tag), *_key_of_four(69, 1, last, tag, following),
-    ]  # fmt: skip
+        *_key(64, 1, last),
+        *_key(65, second, last),
+        *_key(66, last, tag),
+        *_key(67, word, last),
+        *_key_of_four(68, 1, second, last, tag),
+        *_key_of_four(69, 1, last, tag, following),
+    ]
 
 
 def score(atoms: Atoms, row: int, last: int, second: int, weights: Weights, label: int) -> float:
@@ -110,9 +114,7 @@ def by_beam(
             for label, own in distribution(atoms, place + 2, last, second, weights, labels, scale).items():
                 sums[label + 2, last] = sums.get((label + 2, last), 0.0) + chance * own
         total = sum(sums.values())
-        marginals.append(
-            {label: sum(v for (a, _), v in sums.items() if a == label + 2) / total for label in labels}
-        )
+        marginals.append({label: sum(v for (a, _), v in sums.items() if a == label + 2) / total for label in labels})
         kept = sorted(sums.items(), key=lambda item: -item[1])[:beam]
         kept = [(pair, chance) for pair, chance in kept if chance >= share * kept[0][1]]
         states = {pair: chance / sum(c for _, c in kept) for pair, chance in kept}

@@ -33,11 +33,7 @@ PLAIN = "(TOP (S (NP (NN Rain)) (VP (VBZ falls)) (. .)))"
 )
 def test_one_tree_in_many_forms(text):
     assert parse_tree(text) == Tree(
-        ["Rain", "falls", "."],
-        ["NN", "VBZ", "."],
-        ["TOP", "S", "NP", "VP"],
-        [0, 0, 0, 1],
-        [3, 3, 1, 2],
+        ["Rain", "falls", "."], ["NN", "VBZ", "."], ["TOP", "S", "NP", "VP"], [0, 0, 0, 1], [3, 3, 1, 2]
     )
 
 
@@ -58,8 +54,10 @@ def test_a_root_can_keep_its_label(tmp_path):
         labels = [tree.labels for tree in read_trees(source, keep_root=True)]
         assert labels == [("ROOT", "S"), ("", "S"), ("TOP", "S"), ("S1", "S"), ("TOP",)]
         assert [write_tree(tree) for tree in read_trees(tmp_path / "a.mrg", keep_root=True)][:3] == [
-            "(ROOT (S (X a)))", "( (S (X b)))", "(TOP (S (X c)))",
-        ]  # fmt: skip
+            "(ROOT (S (X a)))",
+            "( (S (X b)))",
+            "(TOP (S (X c)))",
+        ]
 
 
 def test_bad_bytes_can_be_replaced():
@@ -110,9 +108,7 @@ def test_leaf_of_several_words_is_one_token():
 
 
 def test_unlabelled_bracket_around_one_constituent_is_dissolved():
-    assert str(parse_tree("((S (VB see) ((NP (NN page))) (CD 3)))")) == (
-        "(TOP (S (VB see) (NP (NN page)) (CD 3)))"
-    )
+    assert str(parse_tree("((S (VB see) ((NP (NN page))) (CD 3)))")) == ("(TOP (S (VB see) (NP (NN page)) (CD 3)))")
 
 
 @pytest.mark.parametrize(
@@ -230,9 +226,7 @@ def test_one_bad_tree_never_loses_the_others(bad, wrap):
 
 
 def test_skips_a_bad_tree_between_others_on_its_line():
-    words, errors = read_skipping(
-        "(S (NN a)) (S (NP)) (S (NN b)) (S (NN c d)) (S (DT d) e (NN f)) (S (NN g))"
-    )
+    words, errors = read_skipping("(S (NN a)) (S (NP)) (S (NN b)) (S (NN c d)) (S (DT d) e (NN f)) (S (NN g))")
     assert words == ["a", "b", "c\u00a0d", "g"]
     assert errors == [(1, 18), (1, 55)]
 

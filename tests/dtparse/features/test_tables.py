@@ -94,11 +94,7 @@ def test_direct_entries_do_not_overlap_and_fill_the_map():
         ]
         spans += [(base, base + N_BINS) for base in table.ordered_base]
         spans += [
-            (
-                base,
-                base
-                + (sizes.of(int(code)) if kind in (k.SOME_ITEM, k.SOME_TERMINAL) else 2 * (k.LENGTH_MAX + 1)),
-            )
+            (base, base + (sizes.of(int(code)) if kind in (k.SOME_ITEM, k.SOME_TERMINAL) else 2 * (k.LENGTH_MAX + 1)))
             for (kind, _, code), base in zip(table.grouped, table.grouped_base, strict=True)
         ]
         spans.sort()
@@ -139,9 +135,7 @@ def test_other_versions_shapes_and_names_are_refused():
     data = get_templates("baseline").to_dict()
     with pytest.raises(ConfigError, match="template table has version 99; this release reads versions 1 and 2"):
         Templates.from_dict({**data, "version": 99})
-    with pytest.raises(
-        ConfigError, match="unknown template table 'huge'; shipped tables are baseline, kitchen_sink"
-    ):
+    with pytest.raises(ConfigError, match="unknown template table 'huge'; shipped tables are baseline, kitchen_sink"):
         get_templates("huge")
     single = Templates("t", (), tuples=(((ITEM, "tag"),),))
     with pytest.raises(ConfigError, match="joins 2 or 3 slots, not 1"):
@@ -188,8 +182,12 @@ def test_bad_symbols_are_refused():
 
 def test_words_shapes_and_classes():
     assert [normal_word(w) for w in ("The", "1,234", "(", "\u201c", "don\u2019t")] == [
-        "the", "0,000", "-LRB-", "``", "don't",
-    ]  # fmt: skip
+        "the",
+        "0,000",
+        "-LRB-",
+        "``",
+        "don't",
+    ]
     shapes = {
         "cat": "lower", "Cat": "Capital", "CAT": "UPPER", "iPod": "miXed", "42": "number",
         "B12": "number-mix", "re-do": "hyphen", "%": "symbol", "I": "letter",
