@@ -16,7 +16,8 @@ from training.dtparse.boosting.labels import open_label_data
 from training.dtparse.boosting.learner import LabelLearner
 from training.dtparse.boosting.path_log import seconds_used
 from training.runs.files import read_result
-from training.studies.plans import fill_blocks, load_results, markdown, select_runs
+from training.runs.tables import markdown
+from training.studies.plans import fill_blocks, load_results, select_runs
 from training.studies.sources import Sources, corpus_sources, every, section_files, treebank_sources
 from training.studies.turian2006.measuring import (
     count_splits_above,
