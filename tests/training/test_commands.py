@@ -103,7 +103,8 @@ def test_train_boosted_resumes(bank, capsys):
     assert (bank / "tiny.model").read_bytes() == before
     assert (bank / "work" / "path" / "log.jsonl").read_text() == log
     assert main(fit_arguments(bank, "--set", "min_atom_count=2")) == 1
-    assert "give the same ones to resume" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "other recipe.min_atom_count (was" in error and "give the same ones to resume" in error
 
 
 def test_verify_reads_unlisted_files(bank, capsys):

@@ -12,11 +12,10 @@ from spacy_dtparse.dtparse.kernels.atoms import AtomMap
 from spacy_dtparse.dtparse.model.window_filter import EVERYTHING, WindowFilter
 from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.stored_names import stored_names, to_stored
-from spacy_dtparse.trees.heads import COLLINS
 
-from ..runs.files import file_digest, load_checkpoint, plain, save_checkpoint
+from ..runs.files import file_digest, load_checkpoint, save_checkpoint
 from ..runs.metrics_log import MetricsLogger, log_metrics
-from ..runs.resuming import digest, load_arrays, open_arrays, save_arrays
+from ..runs.resuming import check_conditions, digest, load_arrays, open_arrays, save_arrays
 from .boosting.store import DirectStore
 from .examples import STORES, ExampleFilter, collect_atoms, write_stores
 from .recipe import FitRecipe
@@ -25,8 +24,6 @@ from .window_filter import train_window_filter
 
 _IRRELEVANT = frozenset({"name", "learner", "path", "n_workers", "dev_sentences", "dev_budget", "gate_bits"})
 """Settings of a recipe, by stored names, on which the stores do not depend."""
-_DEFAULTS_OF_OLD_STORES = {"example_weights": "state", "gate_share": 0.0}
-"""Settings missing in stores of an earlier version, with the values used then."""
 _ROW_BYTES = 4 * 1.6
 """Bytes per atom of a row: an int32, and the indices of `DirectStore`."""
 
@@ -44,17 +41,10 @@ class ExampleStores:
 
     def prepare(self) -> AtomMap:
         """Assign ids to the atoms and write the stores, unless the working folder has them already."""
-        conditions = plain(self._conditions())
-        stored = self._load_description()
+        conditions, stored = self._conditions(), self._load_description()
         if stored is None:
             return self._write(conditions)
-        old = stored["facts"]
-        old = {"heads": digest([COLLINS.to_dict()]), **old, "recipe": {**_DEFAULTS_OF_OLD_STORES, **old["recipe"]}}
-        if old != conditions:
-            raise TrainingDataError(
-                f"{self.workdir} holds the examples of other trees or another recipe; give the same ones to resume, or "
-                "another folder"
-            )
+        check_conditions(self.workdir, stored["facts"], conditions)
         with open_arrays(self.workdir / "atoms.npz") as parts:
             return AtomMap(*(parts[name] for name in stored_names(AtomMap)))
 

@@ -113,7 +113,7 @@ def test_finished_runs_are_not_done_again(done, capsys):
                 result[part].pop(key)
     assert now == held
     assert main(arguments(done, "--runs", "r2l", "--set", "min_atom_count=3")) == 1
-    assert "another recipe" in capsys.readouterr().err
+    assert "r2l holds a run with other recipe.min_atom_count (was 2, now 3); give" in capsys.readouterr().err
 
 
 def test_tables_and_plots(done, tmp_path, capsys):
