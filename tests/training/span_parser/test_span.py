@@ -58,9 +58,7 @@ def examples():
 
 
 def test_labels_over_one_span_are_a_chain() -> None:
-    tree = Tree.from_spans(
-        ["Run", "!"], ["VB", "."], [(0, 2, "TOP"), (0, 2, "FRAG"), (0, 2, "S"), (0, 1, "VP")]
-    )
+    tree = Tree.from_spans(["Run", "!"], ["VB", "."], [(0, 2, "TOP"), (0, 2, "FRAG"), (0, 2, "S"), (0, 1, "VP")])
     assert label_chains(tree) == {(0, 2): ("FRAG", "S"), (0, 1): ("VP",)}
 
 
@@ -310,20 +308,11 @@ def test_a_network_of_another_size_is_refused() -> None:
 
 
 def test_the_command_learns_the_sample(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    settings = ["--set", "shape.width=16", "--set", "shape.units=16", "--set", "shape.projection=16"]
-    settings += ["--set", "epochs=25", "--set", "batch_tokens=60", "--set", "warmup_steps=10", "--set", "eval_every=25"]
-    settings += [
-        "--set",
-        "ema_decay=0.9",
-        "--set",
-        "learning_rate=0.01",
-        "--set",
-        "min_word_count=1",
-        "--set",
-        "min_affix_count=1",
-    ]
+    settings = "shape.width=16 shape.units=16 shape.projection=16 epochs=25 batch_tokens=60 warmup_steps=10 "
+    settings += "eval_every=25 ema_decay=0.9 learning_rate=0.01 min_word_count=1 min_affix_count=1"
     train, dev = f"{SAMPLE / 'train.mrg'}", f"{SAMPLE / 'dev.mrg'}"
-    command = ["train-span", "--train", train, "--dev", dev, "--seeds", "3", "--workers", "1", *settings]
+    command = ["train-span", "--train", train, "--dev", dev, "--seeds", "3", "--workers", "1"]
+    command += ["--set", *settings.split()]
     assert main([*command, "--workdir", str(tmp_path / "work"), "--out", str(tmp_path / "a.model")]) == 0
     lines = (tmp_path / "work" / "network3.jsonl").read_text().splitlines()
     assert json.loads(lines[-1])["dev_sample"] > 60, "this was 73 when it was written"
