@@ -208,10 +208,15 @@ def shown(runs: list[dict[str, Any]]) -> str:
     f, p, r = ([100 * run["scores"][score] for run in runs] for score in "fpr")
     spread = f" ({min(f):.2f} to {max(f):.2f})" if len(runs) > 1 else ""
     cells = (
-        runs[0]["suggester"], f"{mean['candidates_per_token']:.2f}", f"{100 * mean['recall_of_candidates']:.1f}",
-        f"{statistics.mean(p):.1f}", f"{statistics.mean(r):.1f}", f"{statistics.mean(f):.2f}{spread}",
-        f"{mean['train_cpu_minutes']:.1f}", f"{mean['words_per_second']:,.0f}",
-    )  # fmt: skip
+        runs[0]["suggester"],
+        f"{mean['candidates_per_token']:.2f}",
+        f"{100 * mean['recall_of_candidates']:.1f}",
+        f"{statistics.mean(p):.1f}",
+        f"{statistics.mean(r):.1f}",
+        f"{statistics.mean(f):.2f}{spread}",
+        f"{mean['train_cpu_minutes']:.1f}",
+        f"{mean['words_per_second']:,.0f}",
+    )
     return "| " + " | ".join(cells) + " |"
 
 

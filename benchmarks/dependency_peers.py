@@ -104,9 +104,16 @@ def train_spacy(
         config["training"]["batcher"]["size"] = config["training"]["batcher"]["size"]["stop"]
     config.to_disk(path)
     command = [
-        sys.executable, "-m", "spacy", "train", str(path), "--output", str(unfinished), *changes,
+        sys.executable,
+        "-m",
+        "spacy",
+        "train",
+        str(path),
+        "--output",
+        str(unfinished),
+        *changes,
         *(f"--paths.{part}={work / f'{lang}.{part}.spacy'}" for part in ("train", "dev")),
-    ]  # fmt: skip
+    ]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", "ANSI_COLORS_DISABLED": "1"}
     with (
         log.open("a" if cut.is_dir() else "w", encoding="utf8") as file,

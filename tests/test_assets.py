@@ -24,9 +24,7 @@ LABELS = frozenset(
     "TOP S SBAR SBARQ SINV SQ ADJP ADVP CONJP FRAG INTJ LST NAC NML NP NX PP PRN PRT QP RRC UCP VP WHADJP "
     "WHADVP WHNP WHPP X".split()
 )
-FUNCTION_TAGS = frozenset(
-    "ADV BNF CLF CLR DIR DTV EXT LGS LOC MNR NOM PRD PRP PUT SBJ TMP TPC TTL VOC".split()
-)
+FUNCTION_TAGS = frozenset("ADV BNF CLF CLR DIR DTV EXT LGS LOC MNR NOM PRD PRP PUT SBJ TMP TPC TTL VOC".split())
 EMPTY_ELEMENT = re.compile(r"0|\*|\*U\*|\*\?\*|\*-\d+|\*(T|EXP|ICH)\*-\d+")
 
 
@@ -79,9 +77,7 @@ def test_empty_elements_have_their_antecedents(trees, part):
 
 
 def test_no_sentence_occurs_twice(trees):
-    sentences = Counter(
-        " ".join(strip_empty(tree).words).lower() for part in PARTS for tree in trees[part]
-    )
+    sentences = Counter(" ".join(strip_empty(tree).words).lower() for part in PARTS for tree in trees[part])
     assert [sentence for sentence, count in sentences.items() if count > 1] == []
 
 
@@ -122,8 +118,7 @@ def widest(tree) -> int:
 
 def repeats_a_label(tree) -> bool:
     spans = Counter(
-        (start, end, base_label(label))
-        for start, end, label in zip(tree.starts, tree.ends, tree.labels, strict=True)
+        (start, end, base_label(label)) for start, end, label in zip(tree.starts, tree.ends, tree.labels, strict=True)
     )
     return max(spans.values()) > 1
 
@@ -136,9 +131,18 @@ def test_plain_text_is_varied():
 
 
 ENTRY_KEYS = {
-    "id", "name", "language", "annotation", "what", "source", "licence", "model_may_be_shipped", "terms",
-    "credits", "files",
-}  # fmt: skip
+    "id",
+    "name",
+    "language",
+    "annotation",
+    "what",
+    "source",
+    "licence",
+    "model_may_be_shipped",
+    "terms",
+    "credits",
+    "files",
+}
 
 
 @pytest.fixture(scope="module")

@@ -45,10 +45,16 @@ def test_weights_that_round_to_0_are_dropped_unless_a_feature_with_distance_need
 @pytest.mark.parametrize(
     ("most", "kept"),
     [
-        (1, [9]), (2, [7, 9, 7 | int(BIN)]), (3, [7, 8, 9, 7 | int(BIN)]), (4, [6, 7, 8, 9, 7 | int(BIN)]),
-        (7, KEYS[[0, 1, 2, 3, 4, 6, 7]]), (8, KEYS), (99, KEYS), (None, KEYS),
+        (1, [9]),
+        (2, [7, 9, 7 | int(BIN)]),
+        (3, [7, 8, 9, 7 | int(BIN)]),
+        (4, [6, 7, 8, 9, 7 | int(BIN)]),
+        (7, KEYS[[0, 1, 2, 3, 4, 6, 7]]),
+        (8, KEYS),
+        (99, KEYS),
+        (None, KEYS),
     ],
-)  # fmt: skip
+)
 def test_the_greatest_weights_are_kept(most: int | None, kept: list[int]) -> None:
     weights = np.array([2.0, -4.0, 1.0, 5.0, -9.0, 0.25, 7.0, 0.5])
     assert pack_links(KEYS, weights, most).keys.tolist() == list(kept)

@@ -84,25 +84,25 @@ def test_files_and_standard_input(capsys, pipeline, tmp_path, monkeypatch):
     assert out == "(TOP (S (VP (VB Run) (. .))))\n"
     wide = tmp_path / "wide.txt"
     wide.write_bytes("Run.\nShe sat.\n".encode("utf-16"))
-    assert (
-        len(run(capsys, "parse", str(wide), "--encoding", "utf-16", "--pipeline", pipeline)[1].splitlines())
-        == 2
-    )
+    assert len(run(capsys, "parse", str(wide), "--encoding", "utf-16", "--pipeline", pipeline)[1].splitlines()) == 2
 
 
 def test_pretokenized_and_tagged(capsys, pipeline, monkeypatch):
     out = run(
-        capsys, "parse", "--pretokenized", "--pipeline", pipeline,
-        stdin="She sat . It sat .\n\n-LRB- run -RRB-\n", monkeypatch=monkeypatch,
-    )[1]  # fmt: skip
+        capsys,
+        "parse",
+        "--pretokenized",
+        "--pipeline",
+        pipeline,
+        stdin="She sat . It sat .\n\n-LRB- run -RRB-\n",
+        monkeypatch=monkeypatch,
+    )[1]
     assert out.splitlines() == [
         "(TOP (S (NP (PRP She)) (VP (VBD sat) (. .) (NP (PRP It)) (VP (VBD sat) (. .)))))",
         "",
         "(TOP (S (-LRB- -LRB-) (VP (VB run) (-RRB- -RRB-))))",
     ]
-    out = run(
-        capsys, "parse", "--tagged", "--pipeline", pipeline, stdin="zip_VB a_b_NN\n", monkeypatch=monkeypatch
-    )[1]
+    out = run(capsys, "parse", "--tagged", "--pipeline", pipeline, stdin="zip_VB a_b_NN\n", monkeypatch=monkeypatch)[1]
     assert out == "(TOP (S (VP (VB zip) (NP (NN a_b)))))\n"
     code, _, err = run(
         capsys, "parse", "--tagged", "--pipeline", pipeline, stdin="a_DT\nnope\n", monkeypatch=monkeypatch
@@ -135,11 +135,7 @@ def test_model_and_budget(capsys, pipeline, tmp_path):
         (["parse", "--text", "a", "--budget", "-3"], 2, "'-3' is not a whole number from 0"),
         (["parse", "--text", "a", "--n-process", "0"], 2, "at least 1"),
         (["parse", "--text", "a", "--format", "xml"], 2, "invalid choice: 'xml'"),
-        (
-            ["parse", "--text", "a", "--pipeline", "no_such_pipeline"],
-            1,
-            "cannot load the pipeline 'no_such_pipeline'",
-        ),
+        (["parse", "--text", "a", "--pipeline", "no_such_pipeline"], 1, "cannot load the pipeline 'no_such_pipeline'"),
         (["parse", "--text", "a", "--pipeline", "UNKNOWN"], 1, "Can't find factory for 'nobody_s_component'"),
         (["parse", "--tagged", "--pretokenized"], 2, "not allowed with"),
         (["prase", "x.txt"], 2, "'prase' is not a command"),
@@ -171,9 +167,7 @@ def test_help_names_every_command(capsys):
 
 def test_convert(capsys, tmp_path):
     (tmp_path / "gold.mrg").write_text("( (S (NP (PRP She)) (VP (VBD sat)) (. .)) )\n" * 3)
-    code, out, _ = run(
-        capsys, "convert", str(tmp_path / "gold.mrg"), str(tmp_path / "gold.spacy"), "--n-sents", "2"
-    )
+    code, out, _ = run(capsys, "convert", str(tmp_path / "gold.mrg"), str(tmp_path / "gold.spacy"), "--n-sents", "2")
     assert code == 0 and "2 Docs" in out and (tmp_path / "gold.spacy").stat().st_size > 0
 
 
@@ -199,9 +193,7 @@ def test_a_closed_pipe_and_an_ascii_terminal(pipeline, tmp_path):
     text.write_text("The caf\u00e9 sat.\n" * 3000, encoding="utf-8")
     command = [sys.executable, "-c", PROGRAM, str(ROOT), "parse", str(text), "--pipeline", pipeline]
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "NUMBA_DISABLE_JIT": "1"}
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
-    ) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
         first = process.stdout.readline().decode("utf-8")
         process.stdout.close()
         errors = process.stderr.read().decode()

@@ -45,11 +45,23 @@ def test_json_refers_to_lines_of_the_file(capsys, pipeline, notes):  # noqa: F81
         for part in record["tokens"] + record["constituents"]:
             assert line[part["start_char"] : part["end_char"]].strip()
     assert found[1]["constituents"][1] == {
-        "label": "NP", "start": 0, "end": 1, "start_char": 13, "end_char": 16, "level": 1, "head": 0, "score": 0.5,
-    }  # fmt: skip
+        "label": "NP",
+        "start": 0,
+        "end": 1,
+        "start_char": 13,
+        "end_char": 16,
+        "level": 1,
+        "head": 0,
+        "score": 0.5,
+    }
     assert found[1]["tokens"][1] == {
-        "text": "saw", "tag": "VBD", "pos": "", "start_char": 17, "end_char": 20, "head": None,
-    }  # fmt: skip
+        "text": "saw",
+        "tag": "VBD",
+        "pos": "",
+        "start_char": 17,
+        "end_char": 20,
+        "head": None,
+    }
 
 
 def test_json_of_other_inputs(capsys, pipeline, notes, monkeypatch):  # noqa: F811
@@ -59,9 +71,16 @@ def test_json_of_other_inputs(capsys, pipeline, notes, monkeypatch):  # noqa: F8
     found = records(capsys, str(notes), "--paragraphs", "--pipeline", pipeline)
     assert [(r["line"], r["text"]) for r in found] == [(2, "The old cat sat."), (6, "Run.")]
     out = run(
-        capsys, "parse", "--pretokenized", "--format", "json", "--pipeline", pipeline,
-        stdin="She sat .\n\nRun .\n", monkeypatch=monkeypatch,
-    )[1]  # fmt: skip
+        capsys,
+        "parse",
+        "--pretokenized",
+        "--format",
+        "json",
+        "--pipeline",
+        pipeline,
+        stdin="She sat .\n\nRun .\n",
+        monkeypatch=monkeypatch,
+    )[1]
     first, blank, last = out.splitlines()
     assert blank == "" and json.loads(first)["document"] == "standard input" and json.loads(last)["line"] == 3
 

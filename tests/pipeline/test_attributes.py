@@ -59,8 +59,17 @@ def test_extensions_have_the_meaning_of_benepar(nlp):
     assert sent._.labels == ("S",) and short._.labels == ("S", "VP")
     assert texts(sent._.children) == ["the cat", "sat on it", "."]
     assert texts(sent._.constituents) == [
-        "the cat sat on it .", "the cat", "the", "cat", "sat on it", "sat", "on it", "on", "it", ".",
-    ]  # fmt: skip
+        "the cat sat on it .",
+        "the cat",
+        "the",
+        "cat",
+        "sat on it",
+        "sat",
+        "on it",
+        "on",
+        "it",
+        ".",
+    ]
     assert sent._.parent is None and doc[3:5]._.parent.text == "sat on it"
     assert doc[4]._.labels == ("NP",) and doc[3]._.labels == () and doc[3]._.parent.text == "on it"
     assert doc[4]._.parent.text == "on it" and doc[4:5]._.parse_string == "(NP (PRP it))"

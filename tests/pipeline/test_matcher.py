@@ -42,8 +42,13 @@ def test_matches_are_ids_and_tokens_in_the_order_of_the_text(vocab):
     doc = gold_doc(PLAIN, OTHER, vocab=vocab)
     matcher = matcher_of(vocab, pp="PP", np=["NP < DT", "NP < NN"], word="on")
     assert [(vocab.strings[key], doc[start:end].text) for key, start, end in matcher(doc)] == [
-        ("np", "the cat"), ("pp", "on it"), ("word", "on"), ("np", "a dog"), ("pp", "on it"), ("word", "on"),
-    ]  # fmt: skip
+        ("np", "the cat"),
+        ("pp", "on it"),
+        ("word", "on"),
+        ("np", "a dog"),
+        ("pp", "on it"),
+        ("word", "on"),
+    ]
     assert all(type(match) is tuple for match in matcher(doc))
 
 
@@ -139,10 +144,16 @@ def test_attributes_of_tokens_and_heads():
         "child": {"LABEL": "NP", "HAS": [["<", {"LABEL": "NN", "TOKEN": {"LEMMA": {"NOT_IN": ["cat"]}}}]]},
     }
     assert found(matcher_of(vocab, **cases), doc) == [
-        ("head", "NP", "the cat"), ("lemma", "VP", "sat on it"), ("not", ".", "."), ("not", "", "."),
-        ("head", "NP", "a dog on it"), ("head", "NP", "a dog"), ("child", "NP", "a dog"), ("regex", "VP", "barks"),
+        ("head", "NP", "the cat"),
+        ("lemma", "VP", "sat on it"),
+        ("not", ".", "."),
+        ("not", "", "."),
+        ("head", "NP", "a dog on it"),
+        ("head", "NP", "a dog"),
+        ("child", "NP", "a dog"),
+        ("regex", "VP", "barks"),
         ("length", "VBZ", "barks"),
-    ]  # fmt: skip
+    ]
 
 
 def test_heads_follow_the_doc(vocab):

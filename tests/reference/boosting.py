@@ -24,9 +24,7 @@ def uniforms(n: int, key0: int, key1: int) -> list[float]:
     return [((mix(mix(i ^ key0) ^ key1) >> 9) + 0.5) / 2**23 for i in range(n)]
 
 
-def priority_sample(
-    weights: list[float], size: int | None, draws: list[float]
-) -> tuple[list[int], list[float], float]:
+def priority_sample(weights: list[float], size: int | None, draws: list[float]) -> tuple[list[int], list[float], float]:
     """(kept examples, their new weights, threshold), by sorting all priorities."""
     alive = [i for i, w in enumerate(weights) if w > 0]
     order = sorted(alive, key=lambda i: (-weights[i] / draws[i], i))
@@ -44,8 +42,15 @@ def gain(gradient: float, penalty: float, hard: bool) -> float:
     return abs(gradient) if hard else abs(gradient) - penalty
 
 
-def grow(rows: list[set[int]], gradients: list[float], penalty: float, hard: bool = False, ratio=1.01,
-         slack: float = 0.0, max_splits: int = 60):  # fmt: skip
+def grow(
+    rows: list[set[int]],
+    gradients: list[float],
+    penalty: float,
+    hard: bool = False,
+    ratio=1.01,
+    slack: float = 0.0,
+    max_splits: int = 60,
+):
     """A tree as nested dicts {"atom", "yes", "no", "number"} ("atom" None at a leaf), grown best-first."""
     atoms = sorted(set().union(*rows)) if rows else []
 
@@ -111,9 +116,7 @@ def percolate(rows: list[set[int]], atom, yes, no) -> list[int]:
     return leaves
 
 
-def objective(
-    margins: list[float], biases: list[float], classes: list[int], step: float, penalty: float
-) -> float:
+def objective(margins: list[float], biases: list[float], classes: list[int], step: float, penalty: float) -> float:
     """Σ b ln(1 + e^-(m + y·step)) + λ |step| over the examples of one leaf."""
     loss = 0.0
     for margin, bias, y in zip(margins, biases, classes, strict=True):

@@ -16,10 +16,15 @@ from .states import node as make_node
 
 LONGEST = 15
 WHOLE_NAMES = {
-    "left_of_head": "left of head", "right_of_head": "right of head", "left_context": "left context",
-    "right_context": "right context", "span": "span", "non_leftmost": "all but the first",
-    "non_rightmost": "all but the last", "non_head": "all but the head",
-}  # fmt: skip
+    "left_of_head": "left of head",
+    "right_of_head": "right of head",
+    "left_context": "left context",
+    "right_context": "right context",
+    "span": "span",
+    "non_leftmost": "all but the first",
+    "non_rightmost": "all but the last",
+    "non_head": "all but the head",
+}
 PART_NAMES = {
     "span_first": "first {} of span",
     "span_last": "last {} of span",

@@ -21,8 +21,16 @@ from training.runs.steps import Step, Steps
 ROOT = Path(__file__).resolve().parents[2]
 NOUNS = {"hundur": "hund", "köttur": "kött", "kennari": "kennara", "hestur": "hest", "smiður": "smið", "bóndi": "bónda"}
 VERBS = ["sér", "elskar", "finnur", "þekkir", "málar", "eltir"]
-SMALL = ["--tagger-set", "fit.epochs=6", "--span-set", "epochs=8", "--boosted-set", "path.lambda_floor=4",
-         "--workers", "1"]  # fmt: skip
+SMALL = [
+    "--tagger-set",
+    "fit.epochs=6",
+    "--span-set",
+    "epochs=8",
+    "--boosted-set",
+    "path.lambda_floor=4",
+    "--workers",
+    "1",
+]
 """Settings that only make training shorter."""
 
 

@@ -189,9 +189,16 @@ def test_words_shapes_and_classes():
         "don't",
     ]
     shapes = {
-        "cat": "lower", "Cat": "Capital", "CAT": "UPPER", "iPod": "miXed", "42": "number",
-        "B12": "number-mix", "re-do": "hyphen", "%": "symbol", "I": "letter",
-    }  # fmt: skip
+        "cat": "lower",
+        "Cat": "Capital",
+        "CAT": "UPPER",
+        "iPod": "miXed",
+        "42": "number",
+        "B12": "number-mix",
+        "re-do": "hyphen",
+        "%": "symbol",
+        "I": "letter",
+    }
     assert {word: word_shape(word) for word in shapes} == shapes and set(shapes.values()) == set(SHAPES)
     assert tag_class("NNS") == "N" and tag_class("HYPH") == "HYPH" and len(TAG_CLASSES) == 17
     words = frequent_words([["The", "the", "cat"], ["the", "dog"], ["a", "cat"], [RARE]], 2)

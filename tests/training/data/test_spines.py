@@ -109,9 +109,16 @@ def test_coverage(inventory):
         with_spines("(TOP (S (NP (DT the) (NN dog)) (VP (VBD run) (ADVP (RB now)))))", "(TOP (NP (NN cat)))")
     )
     assert other == {
-        "sentences": 2, "tokens": 5, "category": 4 / 5, "word": 3 / 5, "word_category": 2 / 5, "tag": 4 / 5,
-        "tag_category": 4 / 5, "guess": 4 / 5, "whole": 1 / 2,
-    }  # fmt: skip
+        "sentences": 2,
+        "tokens": 5,
+        "category": 4 / 5,
+        "word": 3 / 5,
+        "word_category": 2 / 5,
+        "tag": 4 / 5,
+        "tag_category": 4 / 5,
+        "guess": 4 / 5,
+        "whole": 1 / 2,
+    }
 
 
 def test_guesses(inventory):

@@ -29,8 +29,13 @@ from training.dtparse.training_set import Resources
 pytestmark = pytest.mark.skipif(SLOW, reason="minutes without the JIT")
 
 SAMPLE = Path(__file__).resolve().parents[3] / "assets" / "sample"
-RECIPE = {"templates": "standard_read", "filter_bits": 0, "min_atom_count": 3, "n_workers": 1,
-          "path": {"decay": 0.3, "lambda_start": 30.0, "lambda_floor": 0.3, "quiet": True}}  # fmt: skip
+RECIPE = {
+    "templates": "standard_read",
+    "filter_bits": 0,
+    "min_atom_count": 3,
+    "n_workers": 1,
+    "path": {"decay": 0.3, "lambda_start": 30.0, "lambda_floor": 0.3, "quiet": True},
+}
 TRAIN, DEV = f"{SAMPLE / 'train.mrg'},limit=400", f"{SAMPLE / 'dev.mrg'},limit=40"
 
 
@@ -186,9 +191,18 @@ def test_repeated_labels_of_a_span_come_from_the_span_model(parser: DtreeParser)
 
 @pytest.mark.slow
 def test_jackknifed_marginals_are_of_networks_that_have_not_seen_the_trees(tmp_path: Path) -> None:
-    small = ["epochs=3", "batch_tokens=100", "warmup_steps=10", "ema_decay=0.9", "learning_rate=0.005",
-             "min_word_count=1", "shape.width=16", "shape.units=12", "shape.layers=1",
-             "shape.projection=12"]  # fmt: skip
+    small = [
+        "epochs=3",
+        "batch_tokens=100",
+        "warmup_steps=10",
+        "ema_decay=0.9",
+        "learning_rate=0.005",
+        "min_word_count=1",
+        "shape.width=16",
+        "shape.units=12",
+        "shape.layers=1",
+        "shape.projection=12",
+    ]
     command = ["jackknife-marginals", "--train", TRAIN, "--folds", "2", "--workers", "1", "--set", *small]
     command += ["--workdir", str(tmp_path / "work"), "--out", str(tmp_path / "out")]
     assert main(command) == 0

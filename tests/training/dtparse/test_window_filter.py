@@ -195,9 +195,16 @@ def test_the_recipe_of_2006_has_no_window_filter():
 @pytest.mark.parametrize("strategy", ["shift_reduce", pytest.param("r2l", marks=pytest.mark.slow)])
 def test_learning_only_from_windows_that_pass_the_filter(strategy, tmp_path):
     recipe = FitRecipe.from_dict(
-        {"strategy": strategy, "templates": "baseline", "min_word_sentences": 2, "min_atom_count": 3,
-         "atom_table_bits": 18, "filter_bits": 14, "n_workers": 1}
-    )  # fmt: skip
+        {
+            "strategy": strategy,
+            "templates": "baseline",
+            "min_word_sentences": 2,
+            "min_atom_count": 3,
+            "atom_table_bits": 18,
+            "filter_bits": 14,
+            "n_workers": 1,
+        }
+    )
     sentences = read_treebank(SAMPLE / "train.mrg")
     every = BoostingRun(recipe, sentences, [], tmp_path / "every")
     hard = BoostingRun(replace(recipe, filter_loss=0.02), sentences, [], tmp_path / "hard")

@@ -190,14 +190,12 @@ FEW = SpanOptions(shape=SMALL, seeds=(0,), epochs=2, batch_tokens=60, warmup_ste
 def test_an_interrupted_run_resumes_to_the_same_network(tmp_path: Path) -> None:
     sentences = sample("train").read()[:12]
     material = make_training_data(sentences, sentences[:3], FEW)
-    seen: list[dict] = []
+    seen, again = list[dict](), list[dict]()
     whole = train_network(material, FEW, 0, None, lambda **facts: seen.append(facts))
     assert any("dev_sample" in facts for facts in seen)
-    n_steps = seen[-1]["of"]
     train_network(material, FEW, 0, tmp_path)
-    again: list[dict] = []
     finished = train_network(material, FEW, 0, tmp_path, lambda **facts: again.append(facts))
-    assert again == [{"seed": 0, "resumed": n_steps}], "nothing is left to do"
+    assert again == [{"seed": 0, "resumed": seen[-1]["of"]}], "nothing is left to do"
     assert all(np.array_equal(whole.arrays[name], array) for name, array in finished.arrays.items())
 
 
@@ -210,7 +208,7 @@ def test_a_run_killed_within_a_pass_resumes_to_the_same_arrays(at: int, tmp_path
     sentences = sample("train").read()
     options = replace(FEW, pretrain_epochs=1.5, epochs=2.5, treebank_repeats=1, eval_every=0.4)
     material = make_training_data(sentences[:9], [], options, sentences[9:16])
-    seen: list[dict] = []
+    seen, logged = list[dict](), list[dict]()
 
     def killed(**facts) -> None:
         seen.append(facts)
@@ -221,7 +219,6 @@ def test_a_run_killed_within_a_pass_resumes_to_the_same_arrays(at: int, tmp_path
     with pytest.raises(Killed):
         train_network(material, options, 0, tmp_path / "cut", killed)
     assert seen[-1]["epoch"] % 1 and seen[-1]["step"] < seen[-1]["of"], "within a pass"
-    logged: list[dict] = []
     train_network(material, options, 0, tmp_path / "cut", lambda **facts: logged.append(facts))
     assert logged[0]["resumed"] == seen[-1]["step"], "what was told is kept"
     with np.load(tmp_path / "whole" / "network0.npz") as whole, np.load(tmp_path / "cut" / "network0.npz") as cut:
@@ -248,8 +245,7 @@ def test_a_workdir_of_another_run_is_refused(tmp_path: Path) -> None:
 def test_a_damaged_state_is_reported(tmp_path: Path) -> None:
     material = make_training_data(sample("train").read()[:6], [], FEW)
     train_network(material, replace(FEW, epochs=0.5), 0, tmp_path)
-    state = tmp_path / "network0.npz"
-    whole = state.read_bytes()
+    whole = (state := tmp_path / "network0.npz").read_bytes()
     middle = len(whole) // 2
     flipped = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
     for damaged in (b"", b"nothing", whole[:-30], whole[:middle], flipped):

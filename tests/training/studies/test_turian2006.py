@@ -35,9 +35,16 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[3]
 TREE = "( (S (NP-SBJ (DT The) (NN cat)) (VP (VBD slept)) (. .)) )"
 SETTINGS = (
-    "n_workers=1", "min_word_sentences=2", "min_atom_count=2", "path.decay=0.4", "path.lambda_start=30",
-    "path.lambda_floor=2", "path.quiet=true", "learner.sample_size=3000", "path.max_trees_per_level=20",
-)  # fmt: skip
+    "n_workers=1",
+    "min_word_sentences=2",
+    "min_atom_count=2",
+    "path.decay=0.4",
+    "path.lambda_start=30",
+    "path.lambda_floor=2",
+    "path.quiet=true",
+    "learner.sample_size=3000",
+    "path.max_trees_per_level=20",
+)
 RUNS = ("r2l", "l2r", "uniform", "profile", "pcfg", "pcfgla")
 
 

@@ -139,8 +139,13 @@ def test_sentences_as_they_are_read() -> None:
     read = tokenizer.tokenize(["Dogs", "quxblorfing", "1/2"])
     size = len(pieces.ids_of("quxblorfing"))
     assert read.n == 3 and read.word_of.tolist() == [0, 1, *[2] * size, 3, 3, 3, 4]
-    assert read.pieces.tolist() == [pieces.begin, *pieces.ids_of("dogs"), *pieces.ids_of("quxblorfing"),
-                                    *pieces.ids_of("1/2"), pieces.end]  # fmt: skip
+    assert read.pieces.tolist() == [
+        pieces.begin,
+        *pieces.ids_of("dogs"),
+        *pieces.ids_of("quxblorfing"),
+        *pieces.ids_of("1/2"),
+        pieces.end,
+    ]
     assert read.shapes[0] == read.shapes[-1] == 0 and read.shapes[1] != read.shapes[2] > 0
     short = tokenizer.tokenize(["Dogs", "quxblorfing"], max_pieces=2)
     assert short.word_of.tolist() == [0, 1, 2, 3] and short.pieces[2] == read.pieces[2]
