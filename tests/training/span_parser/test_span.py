@@ -353,7 +353,7 @@ def test_a_teachers_marginals_are_interpolated_with_the_trees(share: float) -> N
 
 
 def test_soft_targets_are_the_same_from_several_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(training.span.distillation, "SENTENCES_PER_TASK", 5)
+    monkeypatch.setattr(training.span_parser.distillation, "SENTENCES_PER_TASK", 5)
     sentences = sample("train").read()[:13]
     teacher, options = SpanParser(random_model(2)), replace(FEW, soft_target_weight=0.6)
     in_process = make_training_data(sentences, [], options, sentences, teacher)
