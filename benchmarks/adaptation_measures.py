@@ -178,14 +178,15 @@ def format_tables(table: dict[str, Any]) -> str:
     lines = []
     for name, row in table["taggers"].items():
         shown = {
-            part: ", ".join(
-                f"{100 * v['accuracy']:.2f}@{v['labels']:.2f}" for beta, v in row[part]["betas"].items()
-            ) for part in ("target", "text")
-        }  # fmt: skip
+            part: ", ".join(f"{100 * v['accuracy']:.2f}@{v['labels']:.2f}" for beta, v in row[part]["betas"].items())
+            for part in ("target", "text")
+        }
         best = {part: f"{100 * row[part]['accuracy']:.2f}" for part in ("target", "text")}
-        lines.append(f"{name}: {row['sentences']} sentences, {row['labels']} labels, {row['megabytes']} MB, "
-                     f"{row['seconds']} s; target {best['target']} ({shown['target']}); text {best['text']} "
-                     f"({shown['text']})")  # fmt: skip
+        lines.append(
+            f"{name}: {row['sentences']} sentences, {row['labels']} labels, {row['megabytes']} MB, "
+            f"{row['seconds']} s; target {best['target']} ({shown['target']}); text {best['text']} "
+            f"({shown['text']})"
+        )
     for name, runs in table["sets"].items():
         plain = next(iter(runs.values()))
         lines.append(f"\n{name}: {plain['sentences']} sentences, {plain['tokens']} tokens")

@@ -44,6 +44,7 @@ from training.data.text import text_files
 from training.data.treebanks import TreebankFile
 from training.runs.files import write_atomically
 from training.runs.metrics_log import log_metrics
+from training.runs.progress import show_progress
 from training.self_training.silver import SilverParsing, parse_silver
 from training.spine_tagger.corpus import LabelledSentence, format_labelled, read_label_file
 from training.spine_tagger.fitting import evaluate_tagger, fit_tagger, jackknife_files
@@ -81,8 +82,12 @@ def prepare(options: argparse.Namespace) -> None:
     """Write the training data as files of words, tags and directional spines."""
     work: Path = options.work
     work.mkdir(parents=True, exist_ok=True)
-    plan = {"parser": str(options.parser), "corpus": str(options.corpus), "train": options.train,
-            "target": options.target}  # fmt: skip
+    plan = {
+        "parser": str(options.parser),
+        "corpus": str(options.corpus),
+        "train": options.train,
+        "target": options.target,
+    }
     (work / PLAN).write_text(json.dumps(plan))
     gold = read(options.corpus, options.train, "train")
     tags = SequenceOptions(epochs=5)
@@ -122,7 +127,7 @@ def prepare(options: argparse.Namespace) -> None:
         parsing = SilverParsing(
             options.parser, files, reading, work / folder, options.workers, allow_unknown_confidence=True, **how
         )
-        for name, part in zip(names, split_parses(parse_silver(parsing, nlp, partial(print, flush=True))), strict=True):
+        for name, part in zip(names, split_parses(parse_silver(parsing, nlp)), strict=True):
             if name:
                 (work / name).write_text(format_labelled(label(part)), encoding="utf8")
                 print(name, len(part), "sentences", sum(len(s.tags) for s in part), "tokens", flush=True)
@@ -194,10 +199,13 @@ def measure_all(options: argparse.Namespace) -> dict[str, Any]:
     for name, tagger in taggers.items():
         meta = tagger.meta
         table["taggers"][name] = {
-            "target": evaluate_tagger(tagger, gold), "text": evaluate_tagger(tagger, held),
-            "seconds": meta.get("seconds"), "sentences": meta.get("sentences"), "labels": len(tagger.labels),
+            "target": evaluate_tagger(tagger, gold),
+            "text": evaluate_tagger(tagger, held),
+            "seconds": meta.get("seconds"),
+            "sentences": meta.get("sentences"),
+            "labels": len(tagger.labels),
             "megabytes": round((work / f"{name}.model").stat().st_size / 1e6, 2),
-        }  # fmt: skip
+        }
     if options.json:
         write_atomically(options.json, (json.dumps(table, indent=1) + "\n").encode())
     print(format_tables(table))
@@ -237,10 +245,14 @@ def main() -> None:
     )
     third.add_argument("--sets", nargs="*", default=[], help="some of tune, target, own, text, 5-20, 21-40, 41-250")
     third.add_argument(
-        "--chain", nargs="+", action="append", default=[], metavar="RUN",
+        "--chain",
+        nargs="+",
+        action="append",
+        default=[],
+        metavar="RUN",
         help="some of --runs, starting with the tagger of the treebanks: compared at the betas at which it is the most "
         "accurate on the tuning set, and each at the fastest betas that are not significantly less accurate there",
-    )  # fmt: skip
+    )
     third.add_argument("--breakdown", nargs=2, metavar="RUN", help="two of --runs: where the second one saves time")
     third.add_argument("--sentences", type=int, default=300, help="sentences per set, and per length range")
     third.add_argument("--json", type=Path)
@@ -248,6 +260,7 @@ def main() -> None:
         command.add_argument("--work", type=Path, required=True)
         command.add_argument("--workers", type=int, default=1)
     options = parser.parse_args()
+    show_progress()
     {"prepare": prepare, "train": train, "measure": measure_all}[options.command](options)
 
 

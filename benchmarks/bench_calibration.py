@@ -38,9 +38,8 @@ def main() -> None:
     options = parser.parse_args()
     files = [TreebankFile(EVERYDAY, limit=options.limit)]
     files += [
-        TreebankFile(file.path, limit=options.limit)
-        for file in corpus_files(options.corpus, options.names, "dev")
-    ]  # fmt: skip
+        TreebankFile(file.path, limit=options.limit) for file in corpus_files(options.corpus, options.names, "dev")
+    ]
     kept = json.loads(PACKAGED.read_text(encoding="utf8"))
     found: dict[str, Any] = {}
     for name in options.models:
@@ -74,16 +73,18 @@ def plot(found: dict[str, Any], out: Path) -> None:
     figure = Figure(figsize=(8, 4 * len(found)), layout="constrained")
     axes = figure.subplots(len(found), 2, squeeze=False)
     for row, (name, facts) in zip(axes, found.items(), strict=True):
-        for axis, curve, when in zip(
-            row, ("curve_raw", "curve"), ("uncalibrated", "calibrated"), strict=True
-        ):
+        for axis, curve, when in zip(row, ("curve_raw", "curve"), ("uncalibrated", "calibrated"), strict=True):
             axis.plot([0, 1], [0, 1], color="0.7", linewidth=1)
             for record in facts["treebanks"]:
                 points = [one for one in record["constituents"][curve] if one["count"] >= 30]
                 axis.plot(
-                    [one["mean"] for one in points], [one["right"] for one in points], marker="o", markersize=3,
-                    linewidth=1, label=record["treebank"],
-                )  # fmt: skip
+                    [one["mean"] for one in points],
+                    [one["right"] for one in points],
+                    marker="o",
+                    markersize=3,
+                    linewidth=1,
+                    label=record["treebank"],
+                )
             axis.set(
                 title=f"{name}, {when}", xlabel="probability", ylabel="fraction of correct constituents", aspect="equal"
             )

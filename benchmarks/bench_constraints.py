@@ -84,9 +84,11 @@ def measure(parser: Any, gold: Any, tags: Any, given: Sequence[Constraints | Non
             asked, broken = asked + len(constraints), broken + len(constraints.violations(result.tree))
             enforced += result.status == "fallback"
     return {
-        "f1": report.to_dict()["all"]["f1"], "ms": 1000 * seconds / len(gold),
-        "held": 1 - broken / asked if asked else 1.0, "enforced": enforced / len(gold),
-    }  # fmt: skip
+        "f1": report.to_dict()["all"]["f1"],
+        "ms": 1000 * seconds / len(gold),
+        "held": 1 - broken / asked if asked else 1.0,
+        "enforced": enforced / len(gold),
+    }
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ from training.bpm_parser.running import read_treebank_file
 from training.data.dependencies import DependencySentence, part_labels, retag_sentences
 from training.runs.metrics_log import log_metrics
 from training.runs.processes import worker_pool
+from training.runs.progress import show_progress
 from training.spine_tagger.fitting import jackknife_tags
 
 CZECH = ("cs_fictree/cs_fictree-ud-dev.conllu", "cs_cac/cs_cac-ud-dev.conllu")
@@ -73,14 +74,15 @@ def relations(options: argparse.Namespace) -> dict[str, Any]:
     for lang in options.langs:
         train, dev = sentences_of(options.ud, lang)
         base = DependencyOptions(
-            rules=RULES[lang], decoder=DECODERS[lang], stages=1, label_members=0, members=options.members,
+            rules=RULES[lang],
+            decoder=DECODERS[lang],
+            stages=1,
+            label_members=0,
+            members=options.members,
             epochs=options.epochs,
-        )  # fmt: skip
+        )
         runs = {f"{DECODERS[lang]} {seed}": replace(base, seed=seed) for seed in range(options.seeds)}
-        runs |= {
-            f"mira {seed}": replace(base, seed=seed, method="mira", members=1)
-            for seed in range(options.seeds)
-        }
+        runs |= {f"mira {seed}": replace(base, seed=seed, method="mira", members=1) for seed in range(options.seeds)}
         if lang in ("cs", "ar"):
             other = "projective" if DECODERS[lang] == "spanning" else "spanning"
             runs |= {f"{other} {seed}": replace(base, seed=seed, decoder=other) for seed in range(options.seeds)}
@@ -178,9 +180,7 @@ def parsers(options: argparse.Namespace) -> dict[str, Any]:
             )
         seconds = round(time.perf_counter() - began)
         parser = DependencyParser(model)
-        rows = table[lang] = {
-            "training_seconds": seconds, "sentences": len(train), "dev_sentences": len(dev), **tags,
-        }  # fmt: skip
+        rows = table[lang] = {"training_seconds": seconds, "sentences": len(train), "dev_sentences": len(dev), **tags}
         for name, settings in (("all stages", {}), ("first stage", {"stages": 1})):
             used = parser.with_settings(**settings)
             rows[name] = {**figures(attachment_scores(used, dev)), "tokens_per_second": speed(used, dev)}
@@ -229,6 +229,7 @@ def main() -> None:
     parser.add_argument("--spacy", type=Path, help="folder of spaCy pipelines, LANG/model-best")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
+    show_progress()
     PARTS[options.part](options)
 
 

@@ -31,11 +31,12 @@ SETTINGS: dict[str, dict[str, str]] = {
     "avx2": {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": ""},
     "sse2": {"NUMBA_CPU_NAME": "x86-64-v2", "NUMBA_CPU_FEATURES": ""},
     "oldlibm": {
-        "NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": "",
+        "NUMBA_CPU_NAME": "x86-64-v3",
+        "NUMBA_CPU_FEATURES": "",
         "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-AVX2_Usable,-FMA,-FMA_Usable,-FMA4,-AVX512F",
     },
     "generic": {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""},
-}  # fmt: skip
+}
 
 
 def texts(path: Path, n_sentences: int) -> list[str]:
@@ -97,9 +98,13 @@ def compare(here: dict[str, Any], there: dict[str, Any]) -> dict[str, Any]:
         pairs = [(a, b) for a, b in zip(own, theirs, strict=True) if a is not None and b is not None]
         largest = max([largest, *(abs(a - b) for a, b in pairs)])
     return {
-        "sentences": len(here["found"]), "tags": tags, "trees": trees, "scores": scores, "largest": largest,
+        "sentences": len(here["found"]),
+        "tags": tags,
+        "trees": trees,
+        "scores": scores,
+        "largest": largest,
         "time": here["seconds"] / there["seconds"],
-    }  # fmt: skip
+    }
 
 
 def main() -> None:

@@ -38,13 +38,28 @@ TRAINING = 100_000
 def spacy_cnn(texts: list[str]) -> Language:
     """Build spaCy's tok2vec, tagger and parser in the sizes of its small English pipeline."""
     nlp = spacy.blank("en")
-    cnn = {"@architectures": "spacy.HashEmbedCNN.v2", "pretrained_vectors": None, "width": 96, "depth": 4,
-           "embed_size": 2000, "window_size": 1, "maxout_pieces": 3, "subword_features": True}  # fmt: skip
+    cnn = {
+        "@architectures": "spacy.HashEmbedCNN.v2",
+        "pretrained_vectors": None,
+        "width": 96,
+        "depth": 4,
+        "embed_size": 2000,
+        "window_size": 1,
+        "maxout_pieces": 3,
+        "subword_features": True,
+    }
     listener = {"@architectures": "spacy.Tok2VecListener.v1", "width": 96, "upstream": "*"}
     nlp.add_pipe("tok2vec", config={"model": cnn})
     nlp.add_pipe("tagger", config={"model": {"@architectures": "spacy.Tagger.v2", "tok2vec": listener}})
-    state = {"@architectures": "spacy.TransitionBasedParser.v2", "state_type": "parser", "extra_state_tokens": False,
-             "hidden_width": 64, "maxout_pieces": 2, "use_upper": True, "tok2vec": listener}  # fmt: skip
+    state = {
+        "@architectures": "spacy.TransitionBasedParser.v2",
+        "state_type": "parser",
+        "extra_state_tokens": False,
+        "hidden_width": 64,
+        "maxout_pieces": 2,
+        "use_upper": True,
+        "tok2vec": listener,
+    }
     nlp.add_pipe("parser", config={"model": state})
     rng, examples = random.Random(0), []
     for text in texts[:200]:
@@ -52,8 +67,13 @@ def spacy_cnn(texts: list[str]) -> Language:
         n = len(doc)
         heads = [max(0, place - 1) for place in range(n)]
         deps = ["ROOT" if place == 0 else f"d{place % 45}" for place in range(n)]
-        gold = Doc(nlp.vocab, words=[token.text for token in doc], heads=heads, deps=deps,
-                   tags=[f"T{rng.randrange(50)}" for _ in doc])  # fmt: skip
+        gold = Doc(
+            nlp.vocab,
+            words=[token.text for token in doc],
+            heads=heads,
+            deps=deps,
+            tags=[f"T{rng.randrange(50)}" for _ in doc],
+        )
         examples.append(Example(doc, gold))
     nlp.initialize(lambda: examples)
     return nlp

@@ -61,12 +61,17 @@ def main() -> None:
     again, _ = best(options.repeats, lambda: search(forest, patterns))
     named, ways = best(options.repeats, lambda: names(Forest(trees)))
     facts: dict[str, Any] = {
-        "sentences": len(trees), "tokens": tokens, "patterns": len(PATTERNS), "matches": sum(map(len, found)),
-        "table_seconds": built, "table_and_search_seconds": searched, "search_again_seconds": again,
+        "sentences": len(trees),
+        "tokens": tokens,
+        "patterns": len(PATTERNS),
+        "matches": sum(map(len, found)),
+        "table_seconds": built,
+        "table_and_search_seconds": searched,
+        "search_again_seconds": again,
         "per_second": len(trees) * len(patterns) / searched,
         "with_names": {"patterns": len(NAMED), "matches": ways, "per_second": len(trees) * len(NAMED) / named},
         "docs": {"per_second": len(trees) * len(patterns) / docs(trees, options.repeats)},
-    }  # fmt: skip
+    }
     facts["nltk"] = against_nltk(trees[:: max(len(trees) // options.nltk_sentences, 1)], patterns)
     facts["ratio"] = facts["per_second"] / facts["nltk"]["per_second"]
     for name in ("per_second", "with_names", "docs", "nltk", "ratio"):

@@ -64,14 +64,17 @@ def main() -> None:
         for name, report in reports.items():
             scores, statuses = report.to_dict(), [result.status for result in results[name]]
             row = {
-                "treebank": file.name, "sentences": len(gold), "parser": name,
-                "all": round(100 * scores["all"]["f1"], 2), "evalb": round(100 * scores["evalb"]["f1"], 2),
+                "treebank": file.name,
+                "sentences": len(gold),
+                "parser": name,
+                "all": round(100 * scores["all"]["f1"], 2),
+                "evalb": round(100 * scores["evalb"]["f1"], 2),
                 "exact": round(100 * scores["all"]["exact_match"], 1),
                 "tokens_per_second": round(n_tokens / statistics.median(seconds[name])),
                 "optimal": round(100 * statuses.count("optimal") / len(gold), 1),
                 "fallback": statuses.count("fallback"),
                 "unattached": sum(len(unattached_tokens(result.tree)) for result in results[name]),
-            }  # fmt: skip
+            }
             if name != "span model":
                 test = paired_bootstrap(report.counts["all"], reports["span model"].counts["all"])
                 row |= {"difference": round(100 * test.difference, 2), "p": round(test.p_value, 4)}

@@ -97,10 +97,13 @@ def prepare(options: argparse.Namespace) -> dict[str, Any]:
         DocBin(docs=docs).to_disk(options.work / f"{part}.spacy")
         spans = [span for doc in docs for span in doc.spans[KEY]]
         facts[part] = {
-            "docs": len(docs), "words": sum(map(len, docs)), "spans": len(spans), "gaps": sum(gaps.values()),
+            "docs": len(docs),
+            "words": sum(map(len, docs)),
+            "spans": len(spans),
+            "gaps": sum(gaps.values()),
             "per_label": Counter(span.label_ for span in spans),
             "at_most": {size: sum(len(span) <= size for span in spans) / len(spans) for size in (1, 3, 8, 15, 30)},
-        }  # fmt: skip
+        }
     return facts
 
 
@@ -122,9 +125,11 @@ def measure(options: argparse.Namespace, name: str, seed: int) -> dict[str, Any]
     wall, cpu = time.perf_counter(), time.process_time()
     train(folder / "config.cfg", folder)
     facts = {
-        "suggester": name, "seed": seed, "train_minutes": (time.perf_counter() - wall) / 60,
+        "suggester": name,
+        "seed": seed,
+        "train_minutes": (time.perf_counter() - wall) / 60,
         "train_cpu_minutes": (time.process_time() - cpu) / 60,
-    }  # fmt: skip
+    }
     nlp = spacy.load(folder / "model-last")
     scores = nlp.evaluate(Corpus(options.work / "dev.spacy")(nlp))
     facts["scores"] = {score: scores[f"spans_{KEY}_{score}"] for score in ("p", "r", "f", "per_type")}
@@ -203,10 +208,15 @@ def shown(runs: list[dict[str, Any]]) -> str:
     f, p, r = ([100 * run["scores"][score] for run in runs] for score in "fpr")
     spread = f" ({min(f):.2f} to {max(f):.2f})" if len(runs) > 1 else ""
     cells = (
-        runs[0]["suggester"], f"{mean['candidates_per_token']:.2f}", f"{100 * mean['recall_of_candidates']:.1f}",
-        f"{statistics.mean(p):.1f}", f"{statistics.mean(r):.1f}", f"{statistics.mean(f):.2f}{spread}",
-        f"{mean['train_cpu_minutes']:.1f}", f"{mean['words_per_second']:,.0f}",
-    )  # fmt: skip
+        runs[0]["suggester"],
+        f"{mean['candidates_per_token']:.2f}",
+        f"{100 * mean['recall_of_candidates']:.1f}",
+        f"{statistics.mean(p):.1f}",
+        f"{statistics.mean(r):.1f}",
+        f"{statistics.mean(f):.2f}{spread}",
+        f"{mean['train_cpu_minutes']:.1f}",
+        f"{mean['words_per_second']:,.0f}",
+    )
     return "| " + " | ".join(cells) + " |"
 
 

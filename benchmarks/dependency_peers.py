@@ -33,10 +33,14 @@ def figures(report: AttachmentReport) -> dict[str, float]:
     found = report.to_dict()
     everything, words = found["all"], found["without_punctuation"]
     rates = {
-        "uas": everything["uas"], "las": everything["las"], "complete": everything["complete"],
-        "uas_words": words["uas"], "las_words": words["las"], "complete_words": words["complete"],
+        "uas": everything["uas"],
+        "las": everything["las"],
+        "complete": everything["complete"],
+        "uas_words": words["uas"],
+        "las_words": words["las"],
+        "complete_words": words["complete"],
         "root": found["root_accuracy"],
-    }  # fmt: skip
+    }
     return {name: round(100 * value, 2) for name, value in rates.items()}
 
 
@@ -100,9 +104,16 @@ def train_spacy(
         config["training"]["batcher"]["size"] = config["training"]["batcher"]["size"]["stop"]
     config.to_disk(path)
     command = [
-        sys.executable, "-m", "spacy", "train", str(path), "--output", str(unfinished), *changes,
+        sys.executable,
+        "-m",
+        "spacy",
+        "train",
+        str(path),
+        "--output",
+        str(unfinished),
+        *changes,
         *(f"--paths.{part}={work / f'{lang}.{part}.spacy'}" for part in ("train", "dev")),
-    ]  # fmt: skip
+    ]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", "ANSI_COLORS_DISABLED": "1"}
     with (
         log.open("a" if cut.is_dir() else "w", encoding="utf8") as file,

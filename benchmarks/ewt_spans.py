@@ -55,9 +55,11 @@ def read_docs(path: Path, vocab: Vocab, sentences: int = 10) -> tuple[list[Doc],
     for block in _blocks(path, sentences):
         words = [row.word for rows in block for row in rows]
         doc = Doc(
-            vocab, words=words, spaces=[row.space for rows in block for row in rows],
+            vocab,
+            words=words,
+            spaces=[row.space for rows in block for row in rows],
             sent_starts=[k == 0 for rows in block for k in range(len(rows))],
-        )  # fmt: skip
+        )
         spans, offset = [], 0
         for rows in block:
             found, left_out = labelled_spans(rows)

@@ -10,21 +10,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from training.runs.tables import fill_blocks, markdown
+
 ROOT = Path(__file__).resolve().parents[1]
 FILES = tuple(ROOT / "docs" / "experiments" / f"{name}.md" for name in ("shipped", "speed", "training"))
-BLOCK = re.compile(r"(<!-- results: ([\w-]+) -->\n).*?(<!-- /results -->)", re.DOTALL)
-
-
-def markdown(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Return a Markdown table, the first column aligned to the left, the others to the right."""
-    lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
-    lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
-    return "\n".join(lines)
 
 
 def accuracy(records: list[dict[str, Any]]) -> str:
@@ -132,27 +125,20 @@ TABLES: dict[str, tuple[str, Callable[[Any], str]]] = {
 
 def fill(text: str, results: Path) -> tuple[str, list[str]]:
     """Return the text with its blocks filled, and the names of these. Raises SystemExit for an unknown name."""
-    filled: list[str] = []
 
-    def block(match: re.Match[str]) -> str:
-        name = match[2]
+    def format_table(name: str) -> str | None:
         if name not in TABLES:
             raise SystemExit(f"there is no table {name!r}; allowed are {', '.join(TABLES)}")
         source, make = TABLES[name]
         path = results / f"{source}.json"
-        if not path.is_file():
-            return match[0]
-        filled.append(name)
-        return f"{match[1]}{make(json.loads(path.read_text(encoding='utf8'))['results'])}\n{match[3]}"
+        return make(json.loads(path.read_text(encoding="utf8"))["results"]) if path.is_file() else None
 
-    return BLOCK.sub(block, text), filled
+    return fill_blocks(text, "results", format_table)
 
 
 def main() -> None:
     """Rewrite the files and print which tables were filled."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=Path, default=list(FILES))
     parser.add_argument("--results", type=Path, default=ROOT / "build" / "bench")
     options = parser.parse_args()

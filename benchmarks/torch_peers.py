@@ -125,8 +125,9 @@ class Untrained:
         self.vectors._vocab = PretrainedWordVocab(sorted(set(words)), lang="en", lower=False)
         self.vectors._emb = torch.randn(len(self.vectors._vocab), 100)
         sizes, vocab = vars(build_argparse().parse_args([])), {"char": CharVocab([sorted(set(characters))])}
-        self.readers = {way: CharacterLanguageModel(sizes, vocab, is_forward_lm=way == "forward")
-                        for way in ("forward", "backward")}  # fmt: skip
+        self.readers = {
+            way: CharacterLanguageModel(sizes, vocab, is_forward_lm=way == "forward") for way in ("forward", "backward")
+        }
         for reader in self.readers.values():
             reader.eval()
 

@@ -106,8 +106,12 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     modules = {
-        "Agreement": "pipeline.agreement", "agreement": "pipeline.agreement", "ConstituentMatcher": "pipeline.matcher",
-        "register_extensions": "pipeline.extensions", "render": "pipeline.drawings", "serve": "web.server",
+        "Agreement": "pipeline.agreement",
+        "agreement": "pipeline.agreement",
+        "ConstituentMatcher": "pipeline.matcher",
+        "register_extensions": "pipeline.extensions",
+        "render": "pipeline.drawings",
+        "serve": "web.server",
         **dict.fromkeys(("from_nltk", "sentence_record", "to_conllu", "to_nltk"), "pipeline.conversions"),
         **dict.fromkeys(("clauses", "head", "noun_chunks", "phrases"), "pipeline.phrases"),
         **dict.fromkeys(("parse_docs", "parse_rows", "parse_table", "row_schema"), "pipeline.tables"),
@@ -115,17 +119,38 @@ def __getattr__(name: str) -> Any:
         **dict.fromkeys(("chunk_tags", "chunks"), "pipeline.chunks"),
         **dict.fromkeys(("measure_syntax", "syntactic_structures", "SyntaxMeasures"), "pipeline.measures"),
         **dict.fromkeys(("to_dataframe", "to_records"), "pipeline.records"),
-        "Explanation": "pipeline.explanation", "as_doc": "pipeline.retokenized",
+        "Explanation": "pipeline.explanation",
+        "as_doc": "pipeline.retokenized",
         **dict.fromkeys(
-            ("ancestors", "c_commands", "depth", "lowest_common_ancestor", "path", "phrase", "siblings",
-             "superconstituents"), "pipeline.navigation",
+            (
+                "ancestors",
+                "c_commands",
+                "depth",
+                "lowest_common_ancestor",
+                "path",
+                "phrase",
+                "siblings",
+                "superconstituents",
+            ),
+            "pipeline.navigation",
         ),
         **dict.fromkeys(
-            ("Predicate", "Triple", "antecedent", "clause_kind", "objects", "own_words", "predicates", "subject",
-             "triples", "verb"), "pipeline.clauses",
+            (
+                "Predicate",
+                "Triple",
+                "antecedent",
+                "clause_kind",
+                "objects",
+                "own_words",
+                "predicates",
+                "subject",
+                "triples",
+                "verb",
+            ),
+            "pipeline.clauses",
         ),
         **dict.fromkeys(("RankedTree", "k_best"), "pipeline.k_best"),
-    }  # fmt: skip
+    }
     return getattr(import_module(f".{modules.get(name, 'pipeline.attributes')}", __name__), name)
 
 

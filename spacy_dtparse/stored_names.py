@@ -14,10 +14,11 @@ _FIELDS: dict[str, set[str]] = {}
 
 
 def stored_as(*names: str) -> Callable[[C], C]:
-    """Declare the stored names of a dataclass or NamedTuple; put it above the class.
+    """Declare the stored names of a dataclass or NamedTuple, also as one text with blanks; put it above the class.
 
     Raises TypeError unless there is one name for each field and no name occurs twice.
     """
+    names = tuple(" ".join(names).split())
 
     def declare(kind: C) -> C:
         n_fields = len(_field_names(kind))

@@ -34,10 +34,14 @@ def random_network(
         weights.append(some(into, (6 if into == 2 * units else 8) * units))
         into = 2 * units
     return TaggingNetwork(
-        some(size, width), np.ones(size, np.float32), tuple(weights), some(layers, 2, 2, units),
+        some(size, width),
+        np.ones(size, np.float32),
+        tuple(weights),
         some(layers, 2, 2, units),
-        some(2 * units, n_tags + 1), some(n_tags + 1),
-    )  # fmt: skip
+        some(layers, 2, 2, units),
+        some(2 * units, n_tags + 1),
+        some(n_tags + 1),
+    )
 
 
 def random_model(seed: int = 0, space: str = "_SP", **sizes: int) -> RecurrentModel:

@@ -32,11 +32,19 @@ def random_network(
         weights.append(some(into, (6 if into == 2 * units else 8) * units))
         into = 2 * units
     return SpanNetwork(
-        some(size, width), np.ones(size, np.float32), tuple(weights), some(layers, 2, 2, units),
+        some(size, width),
+        np.ones(size, np.float32),
+        tuple(weights),
         some(layers, 2, 2, units),
-        some(2 * units, 4 * projection), some(4 * projection), some(projection, projection), some(projection),
-        some(projection), some(projection, n_labels), some(n_labels),
-    )  # fmt: skip
+        some(layers, 2, 2, units),
+        some(2 * units, 4 * projection),
+        some(4 * projection),
+        some(projection, projection),
+        some(projection),
+        some(projection),
+        some(projection, n_labels),
+        some(n_labels),
+    )
 
 
 def random_model(n_networks: int = 2, seed: int = 0, **sizes: int) -> SpanModel:

@@ -73,8 +73,11 @@ def shard_of_trees(path: Path, sentences: list[Sentence]) -> None:
         labels |= {span: chains.index(chain) for span, chain in label_chains(s.tree).items()}
         distributions.append(
             MadeDistribution(
-                np.array(list(labels)), np.array(list(labels.values())), np.full(len(labels), 0.9, dtype=np.float32),
-                np.array([tags.index(tag) for tag in s.tags]), np.ones(n, dtype=np.float32),
+                np.array(list(labels)),
+                np.array(list(labels.values())),
+                np.full(len(labels), 0.9, dtype=np.float32),
+                np.array([tags.index(tag) for tag in s.tags]),
+                np.ones(n, dtype=np.float32),
             )
-        )  # fmt: skip
+        )
     save_shard(path, MadeLabelSets(chains, tags), [s.tree.words for s in sentences], distributions)

@@ -131,9 +131,18 @@ def test_plain_text_is_varied():
 
 
 ENTRY_KEYS = {
-    "id", "name", "language", "annotation", "what", "source", "licence", "model_may_be_shipped", "terms",
-    "credits", "files",
-}  # fmt: skip
+    "id",
+    "name",
+    "language",
+    "annotation",
+    "what",
+    "source",
+    "licence",
+    "model_may_be_shipped",
+    "terms",
+    "credits",
+    "files",
+}
 
 
 @pytest.fixture(scope="module")

@@ -31,8 +31,11 @@ VARIABLES = {
 ELSEWHERE = {"benepar_en3", "chomsky_normal_form", "const_f_craft_gold", "merge_noun_chunks", "_per_type"}
 """Names of other programs, and examples of names that are put together, which no line of ours has."""
 FOREIGN_BASES = {
-    "ABC": set(), "Generic": set(), "NamedTuple": {"_asdict", "_fields", "_make", "_replace"}, "Protocol": set(),
-}  # fmt: skip
+    "ABC": set(),
+    "Generic": set(),
+    "NamedTuple": {"_asdict", "_fields", "_make", "_replace"},
+    "Protocol": set(),
+}
 """Base classes of the standard library -> what their subclasses inherit; subclasses of others may have any member."""
 
 

@@ -60,8 +60,9 @@ def test_sources(tmp_path):
         for name in (PACKAGE | check_release.OTHER_FILES | {"secret.txt"}) - {"LICENSE"}:
             archive.addfile(tarfile.TarInfo(f"a-1/{name}"), io.BytesIO())
     assert check_release.check_source(path, PACKAGE) == [
-        "a.tar.gz: secret.txt does not belong there", "a.tar.gz: LICENSE is missing",
-    ]  # fmt: skip
+        "a.tar.gz: secret.txt does not belong there",
+        "a.tar.gz: LICENSE is missing",
+    ]
 
 
 def test_licences_of_what_comes_along():

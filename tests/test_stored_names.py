@@ -78,10 +78,10 @@ def test_a_class_that_declares_nothing_is_refused():
 
 
 def test_messages_use_names_of_settings_instead_of_stored_names():
-    stored_as("only in this test", "in two of them")(namedtuple("One", ["new_name", "left"]))
-    stored_as("in two of them")(namedtuple("Two", ["right"]))
-    assert setting_name("only in this test") == "new_name"
-    assert setting_name("in two of them") == "in two of them"
+    stored_as("only_in_this_test", "in_two_of_them")(namedtuple("One", ["new_name", "left"]))
+    stored_as("in_two_of_them")(namedtuple("Two", ["right"]))
+    assert setting_name("only_in_this_test") == "new_name"
+    assert setting_name("in_two_of_them") == "in_two_of_them"
     assert setting_name("nowhere") == "nowhere"
 
 

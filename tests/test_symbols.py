@@ -51,9 +51,12 @@ def test_a_long_table_can_be_sent_to_processes_with_another_hash_seed() -> None:
         "print(type(table).__name__, [table.id_of(string) for string in ('the', 'naïve', 'gnu')])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], input=pickle.dumps(CompactSymbolTable(STRINGS)), capture_output=True,
-        check=True,        env={"PYTHONHASHSEED": "7", "PYTHONIOENCODING": "utf-8"},
-    )  # fmt: skip
+        [sys.executable, "-c", program],
+        input=pickle.dumps(CompactSymbolTable(STRINGS)),
+        capture_output=True,
+        check=True,
+        env={"PYTHONHASHSEED": "7", "PYTHONIOENCODING": "utf-8"},
+    )
     assert done.stdout.decode().split(maxsplit=1) == ["CompactSymbolTable", "[0, 2, -1]\n"]
 
 

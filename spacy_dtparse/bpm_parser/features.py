@@ -204,9 +204,12 @@ class LinkParts:
             return np.array([[first.id_of(a) + 1, tables[1].id_of(b) + 1] for a, b in occurring], INDEX).reshape(-1, 2)
 
         return cls(
-            rules, *tables, pair_ids(pairs, tables[0]), pair_ids(stem_pairs, tables[2]),
+            rules,
+            *tables,
+            pair_ids(pairs, tables[0]),
+            pair_ids(stem_pairs, tables[2]),
             guide_labels=SymbolTable(list(guide_labels)[: MAX_TAGS - 4]),
-        )  # fmt: skip
+        )
 
     def encode_guide(self, sentence: TokenColumns) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Return the heads and the label atoms of an external guide, int32 (n + 1,) each, in the format of

@@ -147,9 +147,12 @@ def _declare_arrays(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -
 
 
 _RULES = {
-    "source": a(one_of(*SOURCES)), "places": list_of(a(integer(0, 63)), 0, 64), "stem": a(one_of(*STEMS)),
-    "numbers": a(one_of(*NUMBERS)), "guide": a(one_of(*GUIDES)),
-}  # fmt: skip
+    "source": a(one_of(*SOURCES)),
+    "places": list_of(a(integer(0, 63)), 0, 64),
+    "stem": a(one_of(*STEMS)),
+    "numbers": a(one_of(*NUMBERS)),
+    "guide": a(one_of(*GUIDES)),
+}
 SCHEMA = Schema(
     fields={
         "parts": record({

@@ -105,10 +105,13 @@ class DependencyParser(StoredParser):
         pairs = [tag.partition("|")[::2] if rules.source == "pos+tag" else (tag, tag) for tag in tags]
         positions = range(len(words))
         return TokenColumns(
-            words, [rules.whole_tag(fine) for _, fine in pairs], [coarse for coarse, _ in pairs],
-            [word.lower() for word in words], [(k + 1) // 2 - 1 for k in positions],
+            words,
+            [rules.whole_tag(fine) for _, fine in pairs],
+            [coarse for coarse, _ in pairs],
+            [word.lower() for word in words],
+            [(k + 1) // 2 - 1 for k in positions],
             [guide[k % len(guide)] for k in positions],
-        )  # fmt: skip
+        )
 
     def parse(self, sentence: TokenColumns) -> DependencyResult:
         """Return the best tree of one sentence."""

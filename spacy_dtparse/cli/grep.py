@@ -130,9 +130,13 @@ def as_dict(name: str, tree_number: int, tree: Tree, match: Match) -> dict[str, 
 
     def node(what: Any) -> dict[str, Any]:
         return {
-            "kind": what.kind, "label": what.label, "start": what.start, "end": what.end,
-            "words": list(tree.words[what.start : what.end]), "brackets": write_node(tree, what),
-        }  # fmt: skip
+            "kind": what.kind,
+            "label": what.label,
+            "start": what.start,
+            "end": what.end,
+            "words": list(tree.words[what.start : what.end]),
+            "brackets": write_node(tree, what),
+        }
 
     names = {key: node(what) for key, what in match.names.items()}
     return {"file": name, "tree": tree_number, **node(match.node), "names": names}

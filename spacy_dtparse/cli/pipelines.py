@@ -97,9 +97,12 @@ def read_tree_file(path: str, read: Callable[..., Iterable[Item]], limit: int = 
 
 
 def load_pipeline(
-    pipeline: str | None = None, model: str | None = None, budget: int | None = None, dependencies: bool = False,
+    pipeline: str | None = None,
+    model: str | None = None,
+    budget: int | None = None,
+    dependencies: bool = False,
     deadline: float | None = None,
-) -> Language:  # fmt: skip
+) -> Language:
     """Load a pipeline with a constituent parser; a `model` replaces that of the first one, which is not loaded.
 
     A pipeline that has none gets one at its end, that of the model or span_parser. `budget`: for a parser that has one.

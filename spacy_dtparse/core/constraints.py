@@ -136,9 +136,8 @@ class Constraints(tuple[Constraint, ...]):
         remaining = [
             (span, score)
             for span, score, crosses in zip(tree.spans(), result.scores, bad, strict=True)
-            if span[2] == TOP
-            or not (crosses or span in forbidden or (span[0], span[1], "") in forbidden)
-        ]  # fmt: skip
+            if span[2] == TOP or not (crosses or span in forbidden or (span[0], span[1], "") in forbidden)
+        ]
         for one in self.requirements:
             chain = [
                 label for (start, end, label), _ in remaining if (start, end) == (one.start, one.end) and label != TOP
@@ -146,9 +145,13 @@ class Constraints(tuple[Constraint, ...]):
             if not _holds(one, chain):
                 label = one.label or self._label_for(one, labels)
                 at = next(
-                    (k for k, ((start, end, name), _) in enumerate(remaining)
-                     if name != TOP and (start, -end) >= (one.start, -one.end)), len(remaining),
-                )  # fmt: skip
+                    (
+                        k
+                        for k, ((start, end, name), _) in enumerate(remaining)
+                        if name != TOP and (start, -end) >= (one.start, -one.end)
+                    ),
+                    len(remaining),
+                )
                 remaining.insert(at, ((one.start, one.end, label), nan))
         starts, ends, names = zip(*(span for span, _ in remaining), strict=True)
         repaired = Tree(tree.words, tree.tags, names, starts, ends)

@@ -230,11 +230,15 @@ class Deadline:
                 found.append(result)
         starts, ends, labels = zip(*spans, strict=True)
         return ParseResult(
-            Tree.unchecked(words, tags, labels, starts, ends), tuple(scores),
-            sum((one.cost for one in found), 0.0), "fallback",
-            sum(one.n_states for one in found), sum(one.n_scored for one in found),
-            n_searches=max((one.n_searches for one in found), default=1), deadline_exceeded=True,
-        )  # fmt: skip
+            Tree.unchecked(words, tags, labels, starts, ends),
+            tuple(scores),
+            sum((one.cost for one in found), 0.0),
+            "fallback",
+            sum(one.n_states for one in found),
+            sum(one.n_scored for one in found),
+            n_searches=max((one.n_searches for one in found), default=1),
+            deadline_exceeded=True,
+        )
 
 
 def _with_status(result: ParseResult, budget: int | None) -> ParseResult:

@@ -132,4 +132,4 @@ class ConstituentParser(Protocol):
         """
 
     def to_bytes(self) -> bytes:
-        """Serialise the whole model as one container, which `parsers.load_parser` reads."""
+        """Serialise the whole model as one container, which `core.load_parser` reads."""

@@ -132,9 +132,13 @@ class SpanSettings(Settings):
     attach_unattached: bool = True
 
     ALLOWED = {  # noqa: RUF012 (never changed)
-        "budget": integer(0), "max_tokens": integer(0), "networks": integer(1),
-        "ensemble_threshold": real(0), "penalty": fraction(), "attach_unattached": boolean(),
-    }  # fmt: skip
+        "budget": integer(0),
+        "max_tokens": integer(0),
+        "networks": integer(1),
+        "ensemble_threshold": real(0),
+        "penalty": fraction(),
+        "attach_unattached": boolean(),
+    }
 
 
 @stored_as("prune", "beam", "max_tokens", "tags", "decoder", "candidates_n", "budget", "betas")

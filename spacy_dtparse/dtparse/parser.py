@@ -64,9 +64,13 @@ class DtreeParser(RecipeParser):
     FORMAT = read_model, write_model
 
     def __init__(
-        self, model: DtreeModel, settings: SearchSettings | None = None, data: Data = None,
-        compiled: CompiledDtree | None = None, span_parser: Any = None,
-    ):  # fmt: skip
+        self,
+        model: DtreeModel,
+        settings: SearchSettings | None = None,
+        data: Data = None,
+        compiled: CompiledDtree | None = None,
+        span_parser: Any = None,
+    ):
         super().__init__(model, settings, data)
         self.span_parser: Any = span_parser
         if span_parser is None and model.span_model:
@@ -192,9 +196,12 @@ class DtreeParser(RecipeParser):
         parses, workspace = search_all(
             self.compiled.search,
             Sentences(tokens, row_offsets, symbols, token_offsets, np.array(budgets, OFFSET)),
-            float(settings.shift_threshold), self.model.window_filter.min_margin(settings.window_filter), supertags,
-            workspace, k,
-        )  # fmt: skip
+            float(settings.shift_threshold),
+            self.model.window_filter.min_margin(settings.window_filter),
+            supertags,
+            workspace,
+            k,
+        )
         if len(workspace.agenda.states) <= _MAX_CACHED_STATES and len(workspace.cache.entries) <= _MAX_CACHED_ENTRIES:
             local.workspaces[searches] = workspace
         else:
@@ -262,9 +269,13 @@ class DtreeParser(RecipeParser):
         if self.span_parser is not None:
             marginals, span_offsets = self.span_parser.marginals_batch([one[1:] for one in prepared])
             tokens, row_offsets = batch_with_marginals(
-                columns, token_offsets, marginals, span_offsets, self.settings.marginal_weight,
+                columns,
+                token_offsets,
+                marginals,
+                span_offsets,
+                self.settings.marginal_weight,
                 self.settings.commit_threshold,
-            )  # fmt: skip
+            )
         budgets = list(map(self.settings.budget_for, lengths))
         symbols = np.ascontiguousarray(columns[:, TAG])
         parses = self._search_all(tokens, row_offsets, token_offsets, budgets, self.settings, symbols=symbols)

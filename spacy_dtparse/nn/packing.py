@@ -98,5 +98,8 @@ def shapes_of_layers(wide: Mapping[str, np.ndarray], size: int) -> dict[str, tup
     widths = [wide["table"].shape[1], *[2 * d] * (n_layers - 1)]
     return {
         **{f"weights{k}": (width, (6 if width == 2 * d else 8) * d) for k, width in enumerate(widths)},
-        "table": (size, widths[0]), "factor": (size,), "recurrent": (n_layers, 2, 2, d), "bias": (n_layers, 2, 2, d),
-    }  # fmt: skip
+        "table": (size, widths[0]),
+        "factor": (size,),
+        "recurrent": (n_layers, 2, 2, d),
+        "bias": (n_layers, 2, 2, d),
+    }

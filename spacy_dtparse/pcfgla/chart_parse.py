@@ -121,8 +121,12 @@ def join_pieces(parses: Sequence[ChartParse], pieces: Sequence[tuple[int, int]])
         if found.ambiguity is not None
     ]
     return ChartParse(
-        spans, scores, sum(found.cost + GLUE_COST for found in parses), "fallback",
-        sum(found.n_items for found in parses), sum(found.n_tried for found in parses),
+        spans,
+        scores,
+        sum(found.cost + GLUE_COST for found in parses),
+        "fallback",
+        sum(found.n_items for found in parses),
+        sum(found.n_tried for found in parses),
         max(found.n_searches for found in parses),
         sum(ambiguities) / pieces[-1][1] if len(ambiguities) == len(parses) else None,
-    )  # fmt: skip
+    )

@@ -199,9 +199,13 @@ class PcfgParser(RecipeParser):
         return constraints.enforce(self._results(words, tags, 1, constraints=constraints)[0], self.labels)
 
     def _results(
-        self, words: Sequence[str], tags: Sequence[str], k: int, spines: SupertagCandidates = (),
+        self,
+        words: Sequence[str],
+        tags: Sequence[str],
+        k: int,
+        spines: SupertagCandidates = (),
         constraints: Constraints | None = None,
-    ) -> list[ParseResult]:  # fmt: skip
+    ) -> list[ParseResult]:
         record, words_left, tags_left = self._preprocess(words, tags)
         supertags = [spines[at] for at in record.kept] if spines else ()
         if len(words_left) <= self.settings.max_tokens:
@@ -283,9 +287,13 @@ class PcfgParser(RecipeParser):
                 yield mask
 
     def _parse(
-        self, words: Sequence[str], tags: Sequence[str], k: int = 1, supertags: SupertagCandidates = (),
+        self,
+        words: Sequence[str],
+        tags: Sequence[str],
+        k: int = 1,
+        supertags: SupertagCandidates = (),
         constraints: Constraints | None = None,
-    ) -> list[ChartParse]:  # fmt: skip
+    ) -> list[ChartParse]:
         """Return the best parses, at most k and at least one, of a sentence that is short enough for a chart."""
         model, n_items, n_tried = self.model, 0, 0
         classes = model.words.encode(words)

@@ -31,9 +31,7 @@ def write_spines(doc: Doc, positions: Sequence[int], supertags: Sequence[Superta
         [part for name, p in candidates for part in (ids.setdefault(name, len(ids)), p)] for candidates in supertags
     ]
     spans = [Span(doc, i, i + 1, label=candidates[0][0]) for i, candidates in zip(positions, supertags, strict=True)]
-    attrs = {
-        "version": FORMAT_VERSION, "kind": _KIND, "n_tokens": len(doc), "names": list(ids), "offers": packed,
-    }  # fmt: skip
+    attrs = {"version": FORMAT_VERSION, "kind": _KIND, "n_tokens": len(doc), "names": list(ids), "offers": packed}
     doc.spans[key] = SpanGroup(doc, name=key, attrs=attrs, spans=spans)
 
 

@@ -97,9 +97,13 @@ class ConstituentsSuggester:
 
 
 _ALLOWED = {
-    "spans_key": KEY, "labels": _LABELS, "siblings": integer(1), "tokens": boolean(), "min_size": integer(1),
+    "spans_key": KEY,
+    "labels": _LABELS,
+    "siblings": integer(1),
+    "tokens": boolean(),
+    "min_size": integer(1),
     "max_size": integer(0),
-}  # fmt: skip
+}
 
 
 @registry.misc("spacy_dtparse.constituents_suggester.v1")

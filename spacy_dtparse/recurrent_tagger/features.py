@@ -81,14 +81,16 @@ class TokenParts:
         for text, times in tokens.items():
             for count, part in zip(counts, token_parts(text), strict=True):
                 count[part] += times
-        return cls([
-            SymbolTable(
-                [part for part, times in sorted(count.items(), key=lambda x: (-x[1], x[0])) if times >= min_count][
-                    :max_size
-                ]
-            )
-            for count in counts
-        ])  # fmt: skip
+        return cls(
+            [
+                SymbolTable(
+                    [part for part, times in sorted(count.items(), key=lambda x: (-x[1], x[0])) if times >= min_count][
+                        :max_size
+                    ]
+                )
+                for count in counts
+            ]
+        )
 
     @property
     def size(self) -> int:

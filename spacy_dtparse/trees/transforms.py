@@ -105,10 +105,8 @@ def _inner_tokens(tags: Sequence[str]) -> list[int]:
 
 _STEPS: dict[str, Callable[[Tree], Tree]] = {
     step.__name__: step
-    for step in (
-        strip_empty, merge_prt, remove_quotes, remove_edge_punctuation, raise_punctuation, drop_repeated_unary,
-    )
-}  # fmt: skip
+    for step in (strip_empty, merge_prt, remove_quotes, remove_edge_punctuation, raise_punctuation, drop_repeated_unary)
+}
 _TOKEN_FILTERS: dict[str, Callable[[Sequence[str]], list[int]]] = {
     "strip_empty": partial(_other_tokens, left_out=(EMPTY_TAG,)),
     "remove_quotes": partial(_other_tokens, left_out=QUOTE_TAGS),

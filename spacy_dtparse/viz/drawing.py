@@ -123,11 +123,15 @@ def draw(
         columns = shutil.get_terminal_size((100, 24)).columns if width is None else width
         drawn = [
             text_tree(
-                tree, ascii_only=ascii_only, tags=look.tags, width=max(columns, MIN_WIDTH), layout=look.layout,
+                tree,
+                ascii_only=ascii_only,
+                tags=look.tags,
+                width=max(columns, MIN_WIDTH),
+                layout=look.layout,
                 scores=None if shown is None else shown[index],
             )
             for index, tree in enumerate(trees)
-        ]  # fmt: skip
+        ]
         text = "\n\n".join(drawn)
         html = f'<pre style="{_PRE}">{escape(legal(text))}</pre>\n'
     elif style == "spans":
@@ -186,6 +190,10 @@ def _page(trees: Sequence[Tree], look: Look, style: str, content: str) -> str:
     dark = PLAIN["dark"]
     rule = f"@media (prefers-color-scheme:dark){{body{{background:{dark['background']};color:{dark['word']}}}}}"
     return _PAGE.format(
-        lang="mul", direction=look.direction, title=escape(title), body=body,
-        dark=rule if look.theme == "auto" else "", content=content,
-    )  # fmt: skip
+        lang="mul",
+        direction=look.direction,
+        title=escape(title),
+        body=body,
+        dark=rule if look.theme == "auto" else "",
+        content=content,
+    )

@@ -66,12 +66,16 @@ def test_words_are_lower_case() -> None:
 @pytest.mark.parametrize(
     ("stem", "word", "lemma", "expected"),
     [
-        ("prefix", "singers", "", "singe"), ("prefix", "sing", "", "sing"), ("prefix", "<number>", "7", "<number>"),
-        ("first", "singers", "singer", "s"), ("first", "<year>", "", "<year>"),
-        ("lemma", "singers", "Singer", "singer"), ("lemma", "singers", "", "singers"),
+        ("prefix", "singers", "", "singe"),
+        ("prefix", "sing", "", "sing"),
+        ("prefix", "<number>", "7", "<number>"),
+        ("first", "singers", "singer", "s"),
+        ("first", "<year>", "", "<year>"),
+        ("lemma", "singers", "Singer", "singer"),
+        ("lemma", "singers", "", "singers"),
         ("lemma", "<number>", "seven", "<number>"),
     ],
-)  # fmt: skip
+)
 def test_stems(stem: str, word: str, lemma: str, expected: str) -> None:
     assert TextRules(stem=stem).stem_of(word, lemma) == expected
 

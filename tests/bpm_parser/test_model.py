@@ -45,10 +45,16 @@ def test_weights_that_round_to_0_are_dropped_unless_a_feature_with_distance_need
 @pytest.mark.parametrize(
     ("most", "kept"),
     [
-        (1, [9]), (2, [7, 9, 7 | int(BIN)]), (3, [7, 8, 9, 7 | int(BIN)]), (4, [6, 7, 8, 9, 7 | int(BIN)]),
-        (7, KEYS[[0, 1, 2, 3, 4, 6, 7]]), (8, KEYS), (99, KEYS), (None, KEYS),
+        (1, [9]),
+        (2, [7, 9, 7 | int(BIN)]),
+        (3, [7, 8, 9, 7 | int(BIN)]),
+        (4, [6, 7, 8, 9, 7 | int(BIN)]),
+        (7, KEYS[[0, 1, 2, 3, 4, 6, 7]]),
+        (8, KEYS),
+        (99, KEYS),
+        (None, KEYS),
     ],
-)  # fmt: skip
+)
 def test_the_greatest_weights_are_kept(most: int | None, kept: list[int]) -> None:
     weights = np.array([2.0, -4.0, 1.0, 5.0, -9.0, 0.25, 7.0, 0.5])
     assert pack_links(KEYS, weights, most).keys.tolist() == list(kept)
@@ -180,8 +186,10 @@ def test_parts_that_do_not_fit_are_refused() -> None:
     starts = labels.starts.copy()
     starts[1] = labels.starts[-1] + 1
     for wrong in (
-        labels._replace(starts=starts), labels._replace(starts=labels.starts + np.int32(1)),
-        labels._replace(labels=labels.labels + np.int32(1)), labels._replace(labels=labels.labels - np.int32(1)),
-    ):  # fmt: skip
+        labels._replace(starts=starts),
+        labels._replace(starts=labels.starts + np.int32(1)),
+        labels._replace(labels=labels.labels + np.int32(1)),
+        labels._replace(labels=labels.labels - np.int32(1)),
+    ):
         with pytest.raises(ModelFormatError, match="weights of labels do not fit its 5 labels"):
             replace(model, labels=wrong)

@@ -89,9 +89,14 @@ def test_files_and_standard_input(capsys, pipeline, tmp_path, monkeypatch):
 
 def test_pretokenized_and_tagged(capsys, pipeline, monkeypatch):
     out = run(
-        capsys, "parse", "--pretokenized", "--pipeline", pipeline,
-        stdin="She sat . It sat .\n\n-LRB- run -RRB-\n", monkeypatch=monkeypatch,
-    )[1]  # fmt: skip
+        capsys,
+        "parse",
+        "--pretokenized",
+        "--pipeline",
+        pipeline,
+        stdin="She sat . It sat .\n\n-LRB- run -RRB-\n",
+        monkeypatch=monkeypatch,
+    )[1]
     assert out.splitlines() == [
         "(TOP (S (NP (PRP She)) (VP (VBD sat) (. .) (NP (PRP It)) (VP (VBD sat) (. .)))))",
         "",

@@ -26,9 +26,7 @@ def files(tmp_path, monkeypatch):
 
 
 def test_subtrees_are_printed(capsys, files):
-    assert run(capsys, "grep", "@NP < DT", "a.mrg") == (
-        0, "(NP-SBJ (DT the) (NN dog))\n(NP (DT a) (NN cat))\n", "",
-    )  # fmt: skip
+    assert run(capsys, "grep", "@NP < DT", "a.mrg") == (0, "(NP-SBJ (DT the) (NN dog))\n(NP (DT a) (NN cat))\n", "")
     assert run(capsys, "grep", "NNP|/LRB/", "a.mrg")[1] == "(NNP Ann)\n-LRB-\n"
 
 

@@ -34,8 +34,10 @@ def records(capsys, *arguments):
 def test_json_refers_to_lines_of_the_file(capsys, pipeline, notes):  # noqa: F811
     found = records(capsys, str(notes), "--pipeline", pipeline)
     assert [(r["document"], r["line"], r["sentence"]) for r in found] == [
-        (str(notes), 1, 1), (str(notes), 1, 2), (str(notes), 3, 1),
-    ]  # fmt: skip
+        (str(notes), 1, 1),
+        (str(notes), 1, 2),
+        (str(notes), 3, 1),
+    ]
     lines = TEXT.splitlines()
     for record in found:
         line = lines[record["line"] - 1]
@@ -43,11 +45,23 @@ def test_json_refers_to_lines_of_the_file(capsys, pipeline, notes):  # noqa: F81
         for part in record["tokens"] + record["constituents"]:
             assert line[part["start_char"] : part["end_char"]].strip()
     assert found[1]["constituents"][1] == {
-        "label": "NP", "start": 0, "end": 1, "start_char": 13, "end_char": 16, "level": 1, "head": 0, "score": 0.5,
-    }  # fmt: skip
+        "label": "NP",
+        "start": 0,
+        "end": 1,
+        "start_char": 13,
+        "end_char": 16,
+        "level": 1,
+        "head": 0,
+        "score": 0.5,
+    }
     assert found[1]["tokens"][1] == {
-        "text": "saw", "tag": "VBD", "pos": "", "start_char": 17, "end_char": 20, "head": None,
-    }  # fmt: skip
+        "text": "saw",
+        "tag": "VBD",
+        "pos": "",
+        "start_char": 17,
+        "end_char": 20,
+        "head": None,
+    }
 
 
 def test_json_of_other_inputs(capsys, pipeline, notes, monkeypatch):  # noqa: F811
@@ -57,9 +71,16 @@ def test_json_of_other_inputs(capsys, pipeline, notes, monkeypatch):  # noqa: F8
     found = records(capsys, str(notes), "--paragraphs", "--pipeline", pipeline)
     assert [(r["line"], r["text"]) for r in found] == [(2, "The old cat sat."), (6, "Run.")]
     out = run(
-        capsys, "parse", "--pretokenized", "--format", "json", "--pipeline", pipeline,
-        stdin="She sat .\n\nRun .\n", monkeypatch=monkeypatch,
-    )[1]  # fmt: skip
+        capsys,
+        "parse",
+        "--pretokenized",
+        "--format",
+        "json",
+        "--pipeline",
+        pipeline,
+        stdin="She sat .\n\nRun .\n",
+        monkeypatch=monkeypatch,
+    )[1]
     first, blank, last = out.splitlines()
     assert blank == "" and json.loads(first)["document"] == "standard input" and json.loads(last)["line"] == 3
 
@@ -77,8 +98,10 @@ def test_conllu(capsys, pipeline, notes):  # noqa: F811
         [f"# document = {notes}", f"# line = {line}", f"# sent_id = {number}"]
         for number, line in enumerate((1, 1, 3), 1)
     ]
-    assert blocks[2].splitlines()[4:] == ["1\tRun\t_\t_\tVB\t_\t0\troot\t_\tSpaceAfter=No",
-                                          "2\t.\t_\t_\t.\t_\t1\tdep\t_\tSpaceAfter=No"]  # fmt: skip
+    assert blocks[2].splitlines()[4:] == [
+        "1\tRun\t_\t_\tVB\t_\t0\troot\t_\tSpaceAfter=No",
+        "2\t.\t_\t_\t.\t_\t1\tdep\t_\tSpaceAfter=No",
+    ]
     assert out.endswith("SpaceAfter=No\n\n")
 
 
@@ -91,9 +114,11 @@ def test_progress_is_shown_for_files_on_terminals(monkeypatch):
     now = iter(range(100))
     monkeypatch.setattr(progress.time, "monotonic", lambda: float(next(now)))
     for files, err, out, shown in (
-        (True, Terminal(), io.StringIO(), True), (False, Terminal(), io.StringIO(), False),
-        (True, io.StringIO(), io.StringIO(), False), (True, Terminal(), Terminal(), False),
-    ):  # fmt: skip
+        (True, Terminal(), io.StringIO(), True),
+        (False, Terminal(), io.StringIO(), False),
+        (True, io.StringIO(), io.StringIO(), False),
+        (True, Terminal(), Terminal(), False),
+    ):
         monkeypatch.setattr(sys, "stderr", err)
         monkeypatch.setattr(sys, "stdout", out)
         shower = Progress(2000, files)

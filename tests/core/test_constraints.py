@@ -40,8 +40,11 @@ def test_labels_as_text():
     texts = ("NP", "", "!NP", "!")
     assert list(map(read_label, texts)) == [("NP", True), ("", True), ("NP", False), ("", False)]
     assert [str(one) for one in some("0 2 NP", "0 2", "1 3 !S", "1 3 !")] == [
-        "[0, 2) NP", "[0, 2) any label", "[1, 3) !S", "[1, 3) !any label"
-    ]  # fmt: skip
+        "[0, 2) NP",
+        "[0, 2) any label",
+        "[1, 3) !S",
+        "[1, 3) !any label",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -114,8 +117,17 @@ def test_the_search_satisfies_constraints(strategy):
         for n in (2,) if SLOW else (2, 3, 4):
             words, tags = sentence(rng, n)
             free = parser.parse(words, tags)
-            for texts in (("0 2 NP",), (f"1 {n}",), ("0 1 NP", f"1 {n} VP"), (f"0 {n} NP", "0 1 !"), ("0 1 !NP",),
-                          ("0 1 VP", "0 1 NP"), ("1 2 !", f"0 {n} !NP"), ("0 1",), (f"0 {n}",)):  # fmt: skip
+            for texts in (
+                ("0 2 NP",),
+                (f"1 {n}",),
+                ("0 1 NP", f"1 {n} VP"),
+                (f"0 {n} NP", "0 1 !"),
+                ("0 1 !NP",),
+                ("0 1 VP", "0 1 NP"),
+                ("1 2 !", f"0 {n} !NP"),
+                ("0 1",),
+                (f"0 {n}",),
+            ):
                 found = parser.parse_constrained(words, tags, some(*texts))
                 assert found.status == "optimal" and not some(*texts).violations(found.tree), (texts, str(found.tree))
                 n_changed += found.tree != free.tree

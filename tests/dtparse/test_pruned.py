@@ -115,9 +115,13 @@ def test_passes_over_falling_beta():
     bad, good = "|NP+NP", KINDS["sided"](other)
     late = [[(bad, 1.0), (text, 0.05)] for text in good]
     for betas, searches, ambiguity, tree in (
-        ((0.1, 0.01), 2, 2.0, other), ((0.01, 0.001), 1, 2.0, other), ((0.1,), 2, None, found.tree),
-        ((), 1, None, found.tree), ((0.5, 0.1), 2, None, found.tree), ((0.1, 0.01, 0.001), 2, 2.0, other),
-    ):  # fmt: skip
+        ((0.1, 0.01), 2, 2.0, other),
+        ((0.01, 0.001), 1, 2.0, other),
+        ((0.1,), 2, None, found.tree),
+        ((), 1, None, found.tree),
+        ((0.5, 0.1), 2, None, found.tree),
+        ((0.1, 0.01, 0.001), 2, 2.0, other),
+    ):
         result = parser.with_settings(betas=betas).parse(words, tags, late)
         assert (result.n_searches, result.ambiguity, result.tree) == (searches, ambiguity, tree)
     never = [[(bad, 1.0)]] * 4

@@ -24,9 +24,11 @@ CONSTRAINED = {"en_dtparse": 16, "en_span": 24, "en_trees": 10, "en_pcfgla": 6}
 PROBABLE = {"en_dtparse": 30, "en_span": 60, "en_pcfgla": 6}
 """Number of sentences with probabilities; en_trees has no calibration."""
 PATTERNS = {
-    "object": ["VP < (NP=object !< CC)"], "clause": ["S|SBAR << VBZ", "SBARQ"], "long": ["NP <, DT <- (NN . IN)"],
+    "object": ["VP < (NP=object !< CC)"],
+    "clause": ["S|SBAR << VBZ", "SBARQ"],
+    "long": ["NP <, DT <- (NN . IN)"],
     "place": ["PP < (IN . (NP=where <# NN))"],
-}  # fmt: skip
+}
 
 
 def k_best_entries(name: str) -> Iterator[Entry]:
@@ -93,9 +95,12 @@ def _wanted(nlp: Language, doc: Doc, number: int) -> list[tuple[str, int, int]]:
 def _untouched(doc: Doc) -> Doc:
     """Return an unparsed Doc with the same words, tags and sentences."""
     return Doc(
-        doc.vocab, words=[token.text for token in doc], spaces=[bool(token.whitespace_) for token in doc],
-        tags=[token.tag_ for token in doc], sent_starts=[bool(token.is_sent_start) for token in doc],
-    )  # fmt: skip
+        doc.vocab,
+        words=[token.text for token in doc],
+        spaces=[bool(token.whitespace_) for token in doc],
+        tags=[token.tag_ for token in doc],
+        sent_starts=[bool(token.is_sent_start) for token in doc],
+    )
 
 
 def explanation_entries(name: str) -> Iterator[Entry]:

@@ -146,10 +146,13 @@ def describe_explanation(one: Explanation) -> tuple[list[Any], list[Any], str]:
     """Return the content of an explanation: names and positions; numbers; text."""
     others = [[other.label, other.start, other.end, other.relation] for other in one.alternatives]
     numbers = [
-        one.probability, one.score, one.margin, [other.probability for other in one.alternatives],
+        one.probability,
+        one.score,
+        one.margin,
+        [other.probability for other in one.alternatives],
         [[group.value, group.over, [[fact.value, fact.over] for fact in group.facts]] for group in one.groups],
         len(one.rules),
-    ]  # fmt: skip
+    ]
     said = "\n".join([str(one), one.to_text(all=True), repr(one.to_dict(rules=3))])
     return [one.label, one.start, one.end, one.method, one.runner_up, others], numbers, said
 

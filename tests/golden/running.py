@@ -13,9 +13,12 @@ FAST, SLOW = "fast", "slow"
 def _constituents(name: str) -> Iterator[Entry]:
     """Yield all entries of a constituent parser."""
     for part in (
-        parsing.constituent_entries, asking.k_best_entries, asking.probability_entries, asking.constraint_entries,
+        parsing.constituent_entries,
+        asking.k_best_entries,
+        asking.probability_entries,
+        asking.constraint_entries,
         asking.explanation_entries,
-    ):  # fmt: skip
+    ):
         yield from part(name)
 
 

@@ -27,10 +27,14 @@ SAMPLE = ROOT / "assets" / "sample"
 TRAIN, DEV = f"{SAMPLE}/train.mrg,limit=40", f"{SAMPLE}/dev.mrg,limit=6"
 TEXT, LINKS = f"{SAMPLE}/plain.txt", f"{SAMPLE}/dependencies.conllu"
 RECIPE = {
-    "min_word_sentences": 2, "min_atom_count": 3, "atom_table_bits": 16, "filter_bits": 10, "n_workers": 1,
+    "min_word_sentences": 2,
+    "min_atom_count": 3,
+    "atom_table_bits": 16,
+    "filter_bits": 10,
+    "n_workers": 1,
     "learner": {"sample_size": 1000},
     "path": {"max_levels": 4, "max_trees_per_level": 6, "lambda_start": 10.0, "decay": 0.5, "quiet": True},
-}  # fmt: skip
+}
 NETWORK = ["epochs=1", "batch_tokens=200", "warmup_steps=5", "shape.layers=1", "shape.width=16"]
 TAGGER = [part for one in ("network.width=16", "network.layers=1", "fit.epochs=0.3") for part in ("--set", one)]
 LINK_MEMBERS = ["members=2", "epochs=2", "folds=2", "guide_members=1", "label_members=1", "label_epochs=1"]
@@ -115,10 +119,15 @@ def label_commands(at: Path) -> list[list[str]]:
         ["spines", f"{SAMPLE}/train.mrg,limit=20", "--categories", "sided", "--write", f"{at}/sided"],
         [*fit, "--jackknife", "2", "--set", "epochs=1", "--workdir", f"{at}/work_folds", "--out", f"{at}/jackknifed"],
     ]  # fmt: skip
-    for name, setting in (("perceptron", "epochs=2"), ("mira", "epochs=2"), ("gis", "iterations=3"),
-                          ("lbfgs", "iterations=3")):  # fmt: skip
-        found.append([*fit, "--estimator", name, "--set", setting, "--workdir", f"{at}/work_{name}",
-                      "--out", f"{at}/{name}"])  # fmt: skip
+    for name, setting in (
+        ("perceptron", "epochs=2"),
+        ("mira", "epochs=2"),
+        ("gis", "iterations=3"),
+        ("lbfgs", "iterations=3"),
+    ):
+        found.append(
+            [*fit, "--estimator", name, "--set", setting, "--workdir", f"{at}/work_{name}", "--out", f"{at}/{name}"]
+        )
     return found
 
 

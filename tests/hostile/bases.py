@@ -109,8 +109,17 @@ def with_span_model() -> DtreeModel:
     trees = [[random_tree(rng, n_atoms, rng.randint(1, 4)) for _ in range(5)] for _ in range(len(labels) + 1)]
     table = numbers.integers(0, 2 ** len(labels), (2, LEVELS, len(lexicon.chains) + 1)).astype(np.uint64)
     return DtreeModel(
-        lexicon, templates, COLLINS, "shift_reduce", 8, True, ("drop_repeated_unary",),
+        lexicon,
+        templates,
+        COLLINS,
+        "shift_reduce",
+        8,
+        True,
+        ("drop_repeated_unary",),
         AtomMap(direct, *hash_table(none, none), np.array([n_atoms, 0, 0], dtype=np.int64)),
-        np.zeros((n_atoms, PARTS_WIDTH), dtype=np.int32), tuple(flatten(own, rng) for own in trees), {"lang": "en"},
-        span_model=span_parser.to_bytes(), labels=table,
-    )  # fmt: skip
+        np.zeros((n_atoms, PARTS_WIDTH), dtype=np.int32),
+        tuple(flatten(own, rng) for own in trees),
+        {"lang": "en"},
+        span_model=span_parser.to_bytes(),
+        labels=table,
+    )

@@ -98,9 +98,17 @@ def symbols(n: int) -> PcfgModel:
     binary = np.stack([np.arange(n), np.ones(n), np.ones(n)], axis=1).astype(np.int32)
     unary = np.stack([np.zeros(n - 1), np.arange(1, n)], axis=1).astype(np.int32)
     grammar = PcfgGrammar(
-        tuple(names), kind, base, np.arange(n, dtype=np.int32), np.full(n, 1.0 / n), binary, np.full(n, -1.0), unary,
-        np.full(n - 1, -9.0), one_tag(model, n),
-    )  # fmt: skip
+        tuple(names),
+        kind,
+        base,
+        np.arange(n, dtype=np.int32),
+        np.full(n, 1.0 / n),
+        binary,
+        np.full(n, -1.0),
+        unary,
+        np.full(n - 1, -9.0),
+        one_tag(model, n),
+    )
     return PcfgModel(SymbolTable([TOP]), SymbolTable(names[1:]), model.words, grammar, grammar, (), False)
 
 
@@ -126,9 +134,12 @@ def places() -> DtreeModel:
     n_atoms, rng = 1000, random.Random(0)
     deep: list[Position] = [
         ("child", a, ("child", b, ("child", c, ("item", where, k))))
-        for a in ("first", "head", "last") for b in ("first", "head", "last") for c in ("first", "head")
-        for where in ("left", "right", "start") for k in range(60)
-    ]  # fmt: skip
+        for a in ("first", "head", "last")
+        for b in ("first", "head", "last")
+        for c in ("first", "head")
+        for where in ("left", "right", "start")
+        for k in range(60)
+    ]
     grouped = tuple(("some_terminal", name, k, False, "tag") for k in range(100) for name in list(GROUPS)[:3])
     pairs = tuple(((one, "label"), (other, "label")) for one, other in pairwise(deep))
     templates = Templates("deep", tuple((place, "label") for place in deep), pairs, grouped, True)
@@ -139,7 +150,16 @@ def places() -> DtreeModel:
     weights[:100] = 1
     trees = [[random_tree(rng, n_atoms, 4) for _ in range(5)] for _ in range(len(labels) + 1)]
     return DtreeModel(
-        lexicon, templates, COLLINS, "shift_reduce", 64, True, (),
-        AtomMap(direct, *hash_table(none, none), np.array([n_atoms, 0, 0])), np.zeros((n_atoms, PARTS_WIDTH), np.int32),
-        tuple(flatten(own, rng) for own in trees), {}, window_filter=WindowFilter(weights, (0.001,), (-(2**30),)),
-    )  # fmt: skip
+        lexicon,
+        templates,
+        COLLINS,
+        "shift_reduce",
+        64,
+        True,
+        (),
+        AtomMap(direct, *hash_table(none, none), np.array([n_atoms, 0, 0])),
+        np.zeros((n_atoms, PARTS_WIDTH), np.int32),
+        tuple(flatten(own, rng) for own in trees),
+        {},
+        window_filter=WindowFilter(weights, (0.001,), (-(2**30),)),
+    )

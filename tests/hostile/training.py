@@ -32,10 +32,14 @@ from training.runs.lock import LOCK_FILE
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "assets" / "sample"
 RECIPE = {
-    "min_word_sentences": 2, "min_atom_count": 3, "atom_table_bits": 16, "filter_bits": 10, "n_workers": 1,
+    "min_word_sentences": 2,
+    "min_atom_count": 3,
+    "atom_table_bits": 16,
+    "filter_bits": 10,
+    "n_workers": 1,
     "learner": {"sample_size": 1000},
     "path": {"max_levels": 2, "max_trees_per_level": 2, "lambda_start": 20.0, "save_seconds": 0.001, "quiet": True},
-}  # fmt: skip
+}
 SAME, REMADE, REFUSED, LOST = "same bytes", "same bytes, with a warning of damage", "refused in words", "LOST"
 MOST_SECONDS = 120.0
 """A run that takes longer hangs."""

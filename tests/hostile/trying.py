@@ -24,9 +24,11 @@ from .mutations import mutate
 SENTENCES = [
     (["The", "cat", "sat", "on", "the", "mat", "."], ["DT", "NN", "VBD", "IN", "DT", "NN", "."]),
     (["Dogs", "bark"], ["NNS", "VBP"]),
-    (["X9", "(", "re-do", "a", "cat", ",", "123", "saw", "http://x.org/", "ran", "!"],
-     ["NN", "-LRB-", "XX", "DT", "NN", ",", "CD", "VBD", "ADD", "VBD", "."]),
-]  # fmt: skip
+    (
+        ["X9", "(", "re-do", "a", "cat", ",", "123", "saw", "http://x.org/", "ran", "!"],
+        ["NN", "-LRB-", "XX", "DT", "NN", ",", "CD", "VBD", "ADD", "VBD", "."],
+    ),
+]
 REFUSED, SAME, OTHER, FAULT = "refused", "parsed as before", "another model", "FAULT"
 """How a file ends: with a clear error, with the parses of the file that was changed, with other ones where its author
 also recomputed fingerprint and golden parses (then they must be well formed, for it is a valid model), or in any
@@ -62,10 +64,16 @@ class Trier:
         changes = [mutate(rng, meta, arrays, copy.deepcopy(others)) for _ in range(rng.choice([1, 1, 1, 2, 3]))]
         more: list[Any] = []
         if rng.random() < 0.03:
-            more = rng.choice([
-                [[f"e{k}", "int8", "int8", [0]] for k in range(200_000)], [["e", "int8", "int8", [0, 2**30, 2**30]]],
-                [["e" * 10**6, "int8", "int8", [0]]], [["e", "int8", "int8", [2**30]]], [[]], [None],
-            ])  # fmt: skip
+            more = rng.choice(
+                [
+                    [[f"e{k}", "int8", "int8", [0]] for k in range(200_000)],
+                    [["e", "int8", "int8", [0, 2**30, 2**30]]],
+                    [["e" * 10**6, "int8", "int8", [0]]],
+                    [["e", "int8", "int8", [2**30]]],
+                    [[]],
+                    [None],
+                ]
+            )
             changes.append("more arrays")
         kind, anew = name.split("-")[0], rng.random() < 0.5
         data = container(kind, meta, arrays, more, rng.choice(["none", "zlib", "zlib", "lzma"]))

@@ -80,9 +80,13 @@ class _Worker:
 
 
 def run(
-    bases: dict[str, bytes], seed: int, jobs: Iterable[Job], n_workers: int = 1, seconds: float = SECONDS,
+    bases: dict[str, bytes],
+    seed: int,
+    jobs: Iterable[Job],
+    n_workers: int = 1,
+    seconds: float = SECONDS,
     megabytes: float = MEGABYTES,
-) -> Iterator[tuple[Job, Outcome]]:  # fmt: skip
+) -> Iterator[tuple[Job, Outcome]]:
     """The outcome of each file, in the order in which they finish."""
     waiting, workers = iter(jobs), [_Worker(bases, seed) for _ in range(n_workers)]
     left: Any = object()

@@ -119,9 +119,13 @@ def test_cached_kernels_need_no_compiler(tmp_path):
     def run():
         kept = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA")}
         done = subprocess.run(
-            [sys.executable, "-c", CACHED, str(ROOT)], env={**kept, "NUMBA_CACHE_DIR": str(tmp_path)},
-            capture_output=True, text=True, timeout=300, check=True,
-        )  # fmt: skip
+            [sys.executable, "-c", CACHED, str(ROOT)],
+            env={**kept, "NUMBA_CACHE_DIR": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=True,
+        )
         return done.stdout.split("\n")[:2]
 
     assert run() == ["True 0", "10 True"]

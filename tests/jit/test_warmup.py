@@ -249,9 +249,14 @@ def test_the_first_run_the_next_and_a_warm_image(tmp_path):
     def run(*arguments):
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA", warmup.WAIT))}
         return subprocess.run(
-            [sys.executable, "-m", "spacy_dtparse", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=300,
-            env={**kept, "NUMBA_CACHE_DIR": str(tmp_path)}, check=True,
-        )  # fmt: skip
+            [sys.executable, "-m", "spacy_dtparse", *arguments],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            env={**kept, "NUMBA_CACHE_DIR": str(tmp_path)},
+            check=True,
+        )
 
     first = run("The cat sat on the mat.")
     assert "compiles its kernels in the background" in first.stderr and "(VBD sat)" in first.stdout

@@ -12,8 +12,16 @@ from spacy_dtparse.errors import ConfigError, DtparseError
 NO_BETAS: list[Any] = [0.1, "0.1", [1.1], [-0.1], [math.nan], [True], ["0.1"], {0.1}, 3]
 """Values that are no list of fractions."""
 ODD: list[Any] = [
-    [("NP",)], ["NP"], [("NP", "likely")], [(None, 1.0)], [("NP", -0.1)], [("NP", math.nan)], None, 3, "NP",
-]  # fmt: skip
+    [("NP",)],
+    ["NP"],
+    [("NP", "likely")],
+    [(None, 1.0)],
+    [("NP", -0.1)],
+    [("NP", math.nan)],
+    None,
+    3,
+    "NP",
+]
 """Values that are no supertags of a word."""
 
 

@@ -162,9 +162,11 @@ def test_files(tmp_path):
     assert isinstance(again, PcfgParser) and again.to_bytes() == data
     parser.to_disk(tmp_path / "sample.pcfg")
     for other in (
-        again, load_parser(tmp_path / "sample.pcfg"), pickle.loads(pickle.dumps(parser)),
+        again,
+        load_parser(tmp_path / "sample.pcfg"),
+        pickle.loads(pickle.dumps(parser)),
         PcfgParser.from_disk(tmp_path / "sample.pcfg", parser.settings),
-    ):  # fmt: skip
+    ):
         assert parse_all(other, work()[:3]) == parse_all(parser, work()[:3])
     narrow = pickle.loads(pickle.dumps(parser.with_settings(max_tokens=3, prune=0.01)))
     assert narrow.settings == PcfgSettings(max_tokens=3, prune=0.01)

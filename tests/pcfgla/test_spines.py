@@ -133,9 +133,13 @@ def test_charts_over_falling_beta():
     bad = ".NP+NP+NP+NP+NP+NP+NP"
     late = [[(bad, 1.0), (text, 0.05)] for text in KINDS["plain"](plain.tree)]
     for betas, searches, ambiguity in (
-        ((0.1, 0.01), 2, 2.0), ((0.01, 0.001), 1, 2.0), ((0.1,), 2, None), ((), 1, None), ((0.5, 0.1), 2, None),
+        ((0.1, 0.01), 2, 2.0),
+        ((0.01, 0.001), 1, 2.0),
+        ((0.1,), 2, None),
+        ((), 1, None),
+        ((0.5, 0.1), 2, None),
         ((0.5, 0.1, 0.05, 0.0), 2, 2.0),
-    ):  # fmt: skip
+    ):
         found = parser.with_settings(betas=betas).parse(words, tags, late)
         assert (found.n_searches, found.ambiguity) == (searches, ambiguity)
         if ambiguity is None:

@@ -59,8 +59,17 @@ def test_extensions_have_the_meaning_of_benepar(nlp):
     assert sent._.labels == ("S",) and short._.labels == ("S", "VP")
     assert texts(sent._.children) == ["the cat", "sat on it", "."]
     assert texts(sent._.constituents) == [
-        "the cat sat on it .", "the cat", "the", "cat", "sat on it", "sat", "on it", "on", "it", ".",
-    ]  # fmt: skip
+        "the cat sat on it .",
+        "the cat",
+        "the",
+        "cat",
+        "sat on it",
+        "sat",
+        "on it",
+        "on",
+        "it",
+        ".",
+    ]
     assert sent._.parent is None and doc[3:5]._.parent.text == "sat on it"
     assert doc[4]._.labels == ("NP",) and doc[3]._.labels == () and doc[3]._.parent.text == "on it"
     assert doc[4]._.parent.text == "on it" and doc[4:5]._.parse_string == "(NP (PRP it))"
@@ -73,8 +82,11 @@ def test_members_of_a_unary_chain_differ_by_their_ids(nlp):
     doc = gold_doc("(TOP (S (VP (NP (NP (NN rain))))))")
     s, vp, np_high, np_low = doc._.constituents
     assert [span._.labels for span in (s, vp, np_high, np_low)] == [
-        ("S", "VP", "NP", "NP"), ("VP", "NP", "NP"), ("NP", "NP"), ("NP",),
-    ]  # fmt: skip
+        ("S", "VP", "NP", "NP"),
+        ("VP", "NP", "NP"),
+        ("NP", "NP"),
+        ("NP",),
+    ]
     assert vp._.parse_string == "(VP (NP (NP (NN rain))))" and np_low._.parse_string == "(NP (NN rain))"
     assert [span.label_ for span in vp._.children] == ["NP"] and vp._.parent.label_ == "S"
     assert np_low._.parent._.labels == ("NP", "NP") and list(np_low._.children) == []
@@ -99,8 +111,10 @@ def test_top_remains_only_if_nothing_else_covers_the_sentence():
     assert attributes.parse_string(second) == "(TOP (UH yes))"
     assert attributes.labels(third) == ("S",)
     assert [write_tree(tree) for tree in attributes.trees(doc)] == [
-        "(TOP (NP (NN rain)) (. .))", "(TOP (UH yes))", PLAIN,
-    ]  # fmt: skip
+        "(TOP (NP (NN rain)) (. .))",
+        "(TOP (UH yes))",
+        PLAIN,
+    ]
 
 
 def test_white_space_inside_and_around():

@@ -44,8 +44,15 @@ def test_spans_of_subtrees(tmp_path):
     assert [doc.text for doc in docs] == ['"Ann said she\'ll pay Mr. Lee (later)." He sold hats today that fit', "Hi "]
     assert [len(list(doc.sents)) for doc in docs] == [2, 1] and len(each) == 3
     assert [(span.text, span.label_) for span in docs[0].spans["sc"]] == [
-        ("Ann", "subject"), ("Ann", "name"), ("she", "subject"), ("she'll pay Mr. Lee (later)", "complement"),
-        ("Mr. Lee (later)", "object"), ("Mr. Lee", "name"), ("He", "subject"), ("today", "oblique"), ("that", "object"),
+        ("Ann", "subject"),
+        ("Ann", "name"),
+        ("she", "subject"),
+        ("she'll pay Mr. Lee (later)", "complement"),
+        ("Mr. Lee (later)", "object"),
+        ("Mr. Lee", "name"),
+        ("He", "subject"),
+        ("today", "oblique"),
+        ("that", "object"),
         ("that fit", "relative"),
-    ]  # fmt: skip
+    ]
     assert gaps == {"object": 1}, "hats … that fit"

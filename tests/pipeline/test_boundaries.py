@@ -152,8 +152,10 @@ def test_after_the_sentencizer(cutter):
     with cutter.select_pipes(disable=[FACTORY]):
         assert [sent.text for sent in cutter(TEXTS[0]).sents][-1] == "\n\n", "so there is something to do"
     assert [[sent.text for sent in doc.sents] for doc in cutter.pipe(text for text in TEXTS[:3])] == [
-        ["The cat sat.\n\n"], ["\n Run. \n \n ", "The dog sat.  "], ["She sat.", "It saw the cat."],
-    ]  # fmt: skip
+        ["The cat sat.\n\n"],
+        ["\n Run. \n \n ", "The dog sat.  "],
+        ["She sat.", "It saw the cat."],
+    ]
     assert starts_of(cutter(TEXTS[3])) == [0] and len(cutter(TEXTS[4])) == 0
     assert cutter.get_pipe_meta(FACTORY).assigns == ["token.is_sent_start"]
 

@@ -124,8 +124,11 @@ def test_info_of_a_model(output, link_model, link_parser):
     assert code == 0 and list(facts) == ["software", "dependency parser"]
     about = facts["dependency parser"]
     assert (about["kind"], about["name"], about["stages"], about["decoder"]) == (
-        "dependency", "tiny", "2 of 2", "projective",
-    )  # fmt: skip
+        "dependency",
+        "tiny",
+        "2 of 2",
+        "projective",
+    )
     assert about["bytes"] == link_model.stat().st_size and about["labels"] == len(link_parser.labels)
     assert len(about["features"]) == 2 and about["tags"].endswith("of tag") and about["max_tokens"] == 150
     assert "  decoder: projective" in output("info", "--model", link_model)[1]

@@ -145,10 +145,16 @@ class TestConllu:
     def test_annotation_of_the_doc(self):
         vocab = spacy.blank("en").vocab
         doc = Doc(
-            vocab, words=["Cats", "\n", "sat", "."], spaces=[False] * 4, pos=["NOUN", "SPACE", "VERB", "PUNCT"],
-            lemmas=["cat", "", "sit", "."], morphs=["Number=Plur", "", "", ""], heads=[2, 0, 2, 1],
-            deps=["nsubj", "dep", "ROOT", "punct"], tags=["NNS", "_SP", "VBD", "."],
-        )  # fmt: skip
+            vocab,
+            words=["Cats", "\n", "sat", "."],
+            spaces=[False] * 4,
+            pos=["NOUN", "SPACE", "VERB", "PUNCT"],
+            lemmas=["cat", "", "sit", "."],
+            morphs=["Number=Plur", "", "", ""],
+            heads=[2, 0, 2, 1],
+            deps=["nsubj", "dep", "ROOT", "punct"],
+            tags=["NNS", "_SP", "VBD", "."],
+        )
         assert to_conllu(doc).splitlines()[2:] == [
             "1\tCats\tcat\tNOUN\tNNS\tNumber=Plur\t2\tnsubj\t_\t_",
             "2\tsat\tsit\tVERB\tVBD\t_\t0\troot\t_\tSpaceAfter=No",

@@ -85,9 +85,12 @@ def reference_guide(doc, rules):
             found.append(())
             continue
         tree = Tree(
-            [doc[place].text for place in places], [doc[place].tag_ or "XX" for place in places],
-            [c for _, _, c in own], [a for a, _, _ in own], [b for _, b, _ in own],
-        )  # fmt: skip
+            [doc[place].text for place in places],
+            [doc[place].tag_ or "XX" for place in places],
+            [c for _, _, c in own],
+            [a for a, _, _ in own],
+            [b for _, b, _ in own],
+        )
         found.append(tree_guide(tree, rules))
     return found
 
@@ -98,10 +101,13 @@ def random_rules(rng):
         return [(rng.choice(MODES), rng.sample(names, rng.randrange(4))) for _ in range(rng.randrange(4))]
 
     return HeadRules(
-        rules={label: scans() for label in rng.sample(("S", "NP", "VP", "PP", "ODD", "TOP"), 3)}, default=scans(),
-        candidate=scans(), conjunctions=frozenset(rng.sample(TAGS, 2)), punctuation=frozenset(rng.sample(TAGS, 3)),
+        rules={label: scans() for label in rng.sample(("S", "NP", "VP", "PP", "ODD", "TOP"), 3)},
+        default=scans(),
+        candidate=scans(),
+        conjunctions=frozenset(rng.sample(TAGS, 2)),
+        punctuation=frozenset(rng.sample(TAGS, 3)),
         no_coordination=frozenset(rng.sample(("NX", "NP", "S"), rng.randrange(3))),
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture(scope="module")

@@ -82,9 +82,7 @@ def test_attributes_of_the_english_pipelines(tmp_path):
     text = "The dog's tail is what the man with a hat likes.\nI know that it rains."
     for pipeline in (nlp, spacy.load(tmp_path / "saved")):
         doc = pipeline(text)
-        assert [chunk.text for chunk in doc.noun_chunks] == [
-            "The dog's tail", "what", "the man", "a hat", "I", "it",
-        ]  # fmt: skip
+        assert [chunk.text for chunk in doc.noun_chunks] == ["The dog's tail", "what", "the man", "a hat", "I", "it"]
         assert [token.pos_ for token in doc][:5] == ["DET", "NOUN", "PART", "NOUN", "AUX"]
         assert [clause.text for clause in doc._.clauses][-2:] == ["I know that it rains.", "that it rains"]
         assert [sent._.head.text for sent in doc.sents] == ["is", "know"]

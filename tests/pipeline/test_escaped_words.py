@@ -26,10 +26,12 @@ PAIRS = (
 )  # fmt: skip
 SENTENCES = (
     ("The firm ( a unit of Acme ) fell 1/2 point .", "The firm -LRB- a unit of Acme -RRB- fell 1\\/2 point ."),
-    ("He paid $ 12 { about 3/4 of it } for * two * books .",
-     "He paid $ 12 -LCB- about 3\\/4 of it -RCB- for \\* two \\* books ."),
+    (
+        "He paid $ 12 { about 3/4 of it } for * two * books .",
+        "He paid $ 12 -LCB- about 3\\/4 of it -RCB- for \\* two \\* books .",
+    ),
     ("It [ the unit ] was sold and/or closed .", "It -LSB- the unit -RSB- was sold and\\/or closed ."),
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize(("escaped", "typed"), PAIRS)

@@ -187,8 +187,12 @@ def test_dtparse_card(capsys):
     assert main(["card", "--label", "PP", "--max-rules", "3"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 5 and lines[0].startswith("PP: ") and "span model on this span" in lines[1]
-    assert sum(int(share.rstrip("%")) for share in lines[1].split() if share.strip("%,").isdigit() or "%" in share
-               for share in [share.rstrip(",")]) in range(96, 105)  # fmt: skip
+    assert sum(
+        int(share.rstrip("%"))
+        for share in lines[1].split()
+        if share.strip("%,").isdigit() or "%" in share
+        for share in [share.rstrip(",")]
+    ) in range(96, 105)
     assert any("the span model labels this span as PP" in line for line in lines[2:])
     assert main(["card", "--json", "--max-rules", "1"]) == 0
     cards = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

@@ -49,8 +49,13 @@ def test_matches_are_ids_and_tokens_in_the_order_of_the_text(vocab):
     doc = gold_doc(PLAIN, OTHER, vocab=vocab)
     matcher = matcher_of(vocab, pp="PP", np=["NP < DT", "NP < NN"], word="on")
     assert [(vocab.strings[key], doc[start:end].text) for key, start, end in matcher(doc)] == [
-        ("np", "the cat"), ("pp", "on it"), ("word", "on"), ("np", "a dog"), ("pp", "on it"), ("word", "on"),
-    ]  # fmt: skip
+        ("np", "the cat"),
+        ("pp", "on it"),
+        ("word", "on"),
+        ("np", "a dog"),
+        ("pp", "on it"),
+        ("word", "on"),
+    ]
     assert all(type(match) is tuple for match in matcher(doc))
 
 
@@ -170,10 +175,16 @@ def test_attributes_of_tokens_and_heads():
         "child": {"LABEL": "NP", "HAS": [["<", {"LABEL": "NN", "TOKEN": {"LEMMA": {"NOT_IN": ["cat"]}}}]]},
     }
     assert found(matcher_of(vocab, **cases), doc) == [
-        ("head", "NP", "the cat"), ("lemma", "VP", "sat on it"), ("not", ".", "."), ("not", "", "."),
-        ("head", "NP", "a dog on it"), ("head", "NP", "a dog"), ("child", "NP", "a dog"), ("regex", "VP", "barks"),
+        ("head", "NP", "the cat"),
+        ("lemma", "VP", "sat on it"),
+        ("not", ".", "."),
+        ("not", "", "."),
+        ("head", "NP", "a dog on it"),
+        ("head", "NP", "a dog"),
+        ("child", "NP", "a dog"),
+        ("regex", "VP", "barks"),
         ("length", "VBZ", "barks"),
-    ]  # fmt: skip
+    ]
 
 
 def test_heads_follow_the_doc(vocab):
@@ -213,8 +224,11 @@ def test_only_the_span_is_searched(vocab):
     matcher = matcher_of(vocab, np="NP", root="TOP")
     second = list(doc.sents)[1]
     assert found(matcher, second) == [
-        ("root", "TOP", "a dog on it barks"), ("np", "NP", "a dog on it"), ("np", "NP", "a dog"), ("np", "NP", "it"),
-    ]  # fmt: skip
+        ("root", "TOP", "a dog on it barks"),
+        ("np", "NP", "a dog on it"),
+        ("np", "NP", "a dog"),
+        ("np", "NP", "it"),
+    ]
     assert found(matcher, doc[8:10]) == [("root", "TOP", "on it"), ("np", "NP", "it")]
     assert [match[1:] for match in matcher(doc[8:10])] == [(8, 10), (9, 10)]
     with pytest.raises(NonConstituentError):

@@ -41,9 +41,7 @@ def test_counts_by_hand(vocab):
     assert scores["const_f_evalb"] == pytest.approx(2 * 9 / 20)  # no final stop in the VP, and PRT is ADVP
     assert scores["const_uf"] == pytest.approx(2 * 8 / 20)
     assert scores["const_exact"] == 0 and scores["const_cross"] == 0
-    assert scores["const_per_type"]["NP"] == {
-        "p": 1.0, "r": pytest.approx(3 / 5), "f": pytest.approx(6 / 8),
-    }  # fmt: skip
+    assert scores["const_per_type"]["NP"] == {"p": 1.0, "r": pytest.approx(3 / 5), "f": pytest.approx(6 / 8)}
     spans = {f"spans_constituents_{name}": scores[f"const_{name}"] for name in ("p", "r", "f", "per_type")}
     assert set(scores) == {*SCORES, *spans} and {name: scores[name] for name in spans} == spans
 

@@ -90,7 +90,7 @@ def test_a_model_in_the_config_replaces_the_saved_one(model_file, tmp_path):
         ("dtparse", {"betas": [0.1, 2]}, r"betas = \[0.1, 2\]; it is a list of numbers from 0 to 1"),
         ("pcfgla", {"candidates_n": 0}, "candidates_n = 0; it is a whole number from 1"),
     ],
-)  # fmt: skip
+)
 def test_invalid_values_are_refused_at_once(factory, settings, message):
     with pytest.raises((ConfigError, ValueError), match=message):  # spaCy's error for names that a factory lacks
         spacy.blank("en").add_pipe(factory, config=settings)

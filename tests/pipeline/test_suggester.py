@@ -49,15 +49,25 @@ def labelled(doc: Doc) -> list[tuple[str, str]]:
 
 def test_constituents_once_by_start_then_end(doc):
     assert candidates(doc, tokens=False) == [
-        "The old dog", "The old dog slept in hay.", "slept in hay", "in hay", "hay", "She", "She laughed", "laughed",
-    ]  # fmt: skip
+        "The old dog",
+        "The old dog slept in hay.",
+        "slept in hay",
+        "in hay",
+        "hay",
+        "She",
+        "She laughed",
+        "laughed",
+    ]
     every = candidates(doc)
     assert every[:2] == ["The", "The old dog"] and len(every) == len(set(every)) == 8 + 6
     assert candidates(doc, tokens=False, labels=("NP",)) == ["The old dog", "hay", "She"]
     assert candidates(doc, tokens=False, labels=("NP-SBJ", "PP")) == ["The old dog", "in hay"]
     assert candidates(doc, tokens=False, min_size=2, max_size=3) == [
-        "The old dog", "slept in hay", "in hay", "She laughed",
-    ]  # fmt: skip
+        "The old dog",
+        "slept in hay",
+        "in hay",
+        "She laughed",
+    ]
 
 
 def test_neighbours_below_one_constituent(doc):

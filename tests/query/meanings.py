@@ -200,7 +200,7 @@ CASES = [
     ("barn", "NN ,+(JJ) big", "NN3"),
     ("barn", "NN ,+(NN) big", ""),
     ("list", "NNP .+(NP) NNP", ""),
-    ('list', 'NNP .+(NP|",") (NNP < Cy)', "NNP0 NNP2"),
+    ("list", 'NNP .+(NP|",") (NNP < Cy)', "NNP0 NNP2"),
     # exactly these children
     ("dog", "NP <... { DT ; NN }", "NP0-2 NP3-5"),
     ("dog", "NP <...{NN}", "NP6-7"),
@@ -267,11 +267,16 @@ CASES = [
     ("quotes", "'' $,, `` < ''", "''3"),
     ("quotes", "n't", "n't2"),
     # the root, whatever it is called
-    *((tree, f"{name} < {inner}", found)
-      for name in ("ROOT", "S1", "TOP", "VROOT", '""', "_ROOT_", "@ROOT")
-      for tree, inner, found in (
-        ("rooted", "S", "ROOT0-2"), ("unnamed", "S", "0-2"), ("dog", "VP", "S0-8"), ("dog", "DT", ""),
-    )),
+    *(
+        (tree, f"{name} < {inner}", found)
+        for name in ("ROOT", "S1", "TOP", "VROOT", '""', "_ROOT_", "@ROOT")
+        for tree, inner, found in (
+            ("rooted", "S", "ROOT0-2"),
+            ("unnamed", "S", "0-2"),
+            ("dog", "VP", "S0-8"),
+            ("dog", "DT", ""),
+        )
+    ),
     ("rooted", "S > ROOT", "S0-2"),
     ("rooted", "S > TOP", "S0-2"),
     ("rooted", "S !> S1", ""),
@@ -299,8 +304,8 @@ CASES = [
     ("dog", "VP : NP : PP", "VP2-7"),
     # names and what refers to them
     ("dog", "NP=a < (NN=b , DT)", "NP0-2 NP3-5"),
-    ("list", 'NP <, (NP $+ (/,/ $+ (NP $+ /,/=c))) <- =c', ""),
-    ("list", 'NP <, (NP=a $+ /,/) <- (NP ,, =a)', "NP0-5"),
+    ("list", "NP <, (NP $+ (/,/ $+ (NP $+ /,/=c))) <- =c", ""),
+    ("list", "NP <, (NP=a $+ /,/) <- (NP ,, =a)", "NP0-5"),
     ("same", "A < (B=x < (X < x=w)) < (B < (X < ~w) !== =x)", "A0-3"),
     ("same", "A < B=x < (C $++ =x)", "A0-3"),
     ("same", "A < C=x < (C $++ =x)", ""),
@@ -328,7 +333,7 @@ CASES = [
     ("who", "NP-SBJ#1%v .. @NP#1%v", ""),
     ("who", "@NP=a .. @~a", "NP-SBJ1-2"),
     ("who", "@NP=a .. ~a", ""),
-]  # fmt: skip
+]
 """(tree, pattern, the nodes that match, in the order of the tree)."""
 
 NAMED = [
@@ -352,5 +357,5 @@ NAMED = [
     ("dog", "VP <<# __=h", ["VP2-7 h=VBD2", "VP2-7 h=saw2"]),
     ("go", "ADVP=a $- ADVP=b", ["ADVP2-3 a=ADVP2-3 b=ADVP1-2"]),
     ("verbs", "S <+(VP) VBN=v", ["S0-5 v=VBN3", "S0-5 v=VBN4"]),
-]  # fmt: skip
+]
 """(tree, pattern, each match with the nodes of its names)."""

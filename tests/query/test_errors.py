@@ -89,7 +89,7 @@ TEXTS = [
     ("NP < =x < NN=x", 6, "refers to a node that has no name yet"),
     ("NP\n< NN\n< ", 11, "the pattern ends here"),
     ("(" * (MAX_DEPTH + 1) + "NP" + ")" * (MAX_DEPTH + 1), MAX_DEPTH + 1, "brackets are open"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("text", "column", "problem"), TEXTS, ids=[repr(case[0])[:40] for case in TEXTS])
@@ -133,7 +133,7 @@ DICTS = [
     ({"HAS": [["!<", {"NAME": "x"}]]}, "at HAS[0][1]: the name 'x' is given under a negation"),
     ({"HAS": [["<", {"NAME": "x"}], ["<", {"NAME": "x"}]]}, "at HAS[1][1]: the name 'x' is given twice"),
     ({"HAS": [["<", "=x"]]}, "=x refers to a node that has no name yet"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("pattern", "problem"), DICTS, ids=[str(case[0])[:50] for case in DICTS])

@@ -47,7 +47,12 @@ COUNTED = {
         "(S (NP (PRP She)) (VP (VBD said) (SBAR (IN that) (S (NP (PRP he)) (VP (VBD left) (SBAR (IN because) "
         "(S (NP (PRP it)) (VP (VBD rained)))))))) (. .))",
         {
-            "sentence": 1, "verb phrase": 3, "clause": 3, "dependent clause": 2, "T-unit": 1, "complex T-unit": 1,
+            "sentence": 1,
+            "verb phrase": 3,
+            "clause": 3,
+            "dependent clause": 2,
+            "T-unit": 1,
+            "complex T-unit": 1,
             "nominal clause": 1,
         },
     ),
@@ -55,14 +60,8 @@ COUNTED = {
         "(SBARQ (WHNP (WP Who)) (SQ (VP (VBD left))) (. ?))",
         {"sentence": 1, "verb phrase": 1, "clause": 1, "T-unit": 1},
     ),
-    "Is he ill?": (
-        "(SQ (VBZ Is) (NP (PRP he)) (ADJP (JJ ill)) (. ?))",
-        {"sentence": 1, "clause": 1, "T-unit": 1},
-    ),
-    "Perhaps.": (
-        "(FRAG (ADVP (RB Perhaps)) (. .))",
-        {"sentence": 1, "fragment": 1, "fragment T-unit": 1},
-    ),
+    "Is he ill?": ("(SQ (VBZ Is) (NP (PRP he)) (ADJP (JJ ill)) (. ?))", {"sentence": 1, "clause": 1, "T-unit": 1}),
+    "Perhaps.": ("(FRAG (ADVP (RB Perhaps)) (. .))", {"sentence": 1, "fragment": 1, "fragment T-unit": 1}),
     "She sang and danced.": (
         "(S (NP (PRP She)) (VP (VP (VBD sang)) (CC and) (VP (VBD danced))) (. .))",
         {"sentence": 1, "verb phrase": 1, "clause": 1, "T-unit": 1, "coordinate phrase": 1},
@@ -74,7 +73,11 @@ COUNTED = {
     "Reading old books in bed helps.": (
         "(S (S (VP (VBG Reading) (NP (JJ old) (NNS books)) (PP (IN in) (NP (NN bed))))) (VP (VBZ helps)) (. .))",
         {
-            "sentence": 1, "verb phrase": 2, "clause": 1, "T-unit": 1, "complex nominal": 1,
+            "sentence": 1,
+            "verb phrase": 2,
+            "clause": 1,
+            "T-unit": 1,
+            "complex nominal": 1,
             "gerund or infinitive as subject": 1,
         },
     ),
@@ -82,11 +85,17 @@ COUNTED = {
         "(S (SBAR (IN If) (S (NP (PRP it)) (VP (VBZ rains)))) (, ,) (NP (NP (DT the) (NNS dogs) (CC and) (NNS cats)) "
         "(PP (IN of) (NP (DT the) (NN town)))) (VP (VBP hide)) (. .))",
         {
-            "sentence": 1, "verb phrase": 2, "clause": 2, "dependent clause": 1, "T-unit": 1, "complex T-unit": 1,
-            "coordinate phrase": 1, "complex nominal": 1,
+            "sentence": 1,
+            "verb phrase": 2,
+            "clause": 2,
+            "dependent clause": 1,
+            "T-unit": 1,
+            "complex T-unit": 1,
+            "coordinate phrase": 1,
+            "complex nominal": 1,
         },
     ),
-}  # fmt: skip
+}
 ROOTS = ("ROOT", "", "TOP", "S1", "VROOT")
 
 

@@ -32,8 +32,14 @@ RELATIONS = [
     "<<:", ">>:", "<<,", ".", ",", "..", ",,", "$", "$.", "$,", "$..", "$,,", "%", "%.",
 ]  # fmt: skip
 PAIRS = [
-    ("NP", "NP"), ("NP", "VP"), ("NN", "VBD"), ("/^NP/", "/^VP/"), ("/^N/", "DT|PP"), ("S", "/NP|IN/"), ("PP", "NN"),
-]  # fmt: skip
+    ("NP", "NP"),
+    ("NP", "VP"),
+    ("NN", "VBD"),
+    ("/^NP/", "/^VP/"),
+    ("/^N/", "DT|PP"),
+    ("S", "/NP|IN/"),
+    ("PP", "NN"),
+]
 PATTERNS = [
     "NP", "NN|NNS", "/^V/", '"NP-SBJ"', "NP-SBJ", '"the"', '"."', "/^NP/ < the", "NN < /e/",
     "NP < DT < NN", "NP < DT & < NN", "NP < (NP < DT)", "NP < (DT < the) < NN", "(NP < DT) < JJ",

@@ -22,8 +22,10 @@ def random_tree(rng: random.Random) -> Tree:
     for _ in range(rng.randint(0, 6)):
         start = rng.randrange(n)
         span = (start, rng.randint(start + 1, n))
-        if all(span[1] <= a or b <= span[0] or a <= span[0] <= span[1] <= b or span[0] <= a < b <= span[1]
-               for a, b in spans):  # fmt: skip
+        if all(
+            span[1] <= a or b <= span[0] or a <= span[0] <= span[1] <= b or span[0] <= a < b <= span[1]
+            for a, b in spans
+        ):
             spans.append(span)
     tags, words = [[rng.choice(kinds) for _ in range(n)] for kinds in (("NN", "VB", ","), ("a", "b"))]
     return Tree.from_spans(words, tags, [(*span, rng.choice(["NP", "VP", "S"])) for span in spans])

@@ -42,8 +42,15 @@ def gain(gradient: float, penalty: float, hard: bool) -> float:
     return abs(gradient) if hard else abs(gradient) - penalty
 
 
-def grow(rows: list[set[int]], gradients: list[float], penalty: float, hard: bool = False, ratio=1.01,
-         slack: float = 0.0, max_splits: int = 60):  # fmt: skip
+def grow(
+    rows: list[set[int]],
+    gradients: list[float],
+    penalty: float,
+    hard: bool = False,
+    ratio=1.01,
+    slack: float = 0.0,
+    max_splits: int = 60,
+):
     """A tree as nested dicts {"atom", "yes", "no", "number"} ("atom" None at a leaf), grown best-first."""
     atoms = sorted(set().union(*rows)) if rows else []
 

@@ -16,15 +16,23 @@ from .states import node as make_node
 
 LONGEST = 15
 WHOLE_NAMES = {
-    "left_of_head": "left of head", "right_of_head": "right of head", "left_context": "left context",
-    "right_context": "right context", "span": "span", "non_leftmost": "all but the first",
-    "non_rightmost": "all but the last", "non_head": "all but the head",
-}  # fmt: skip
+    "left_of_head": "left of head",
+    "right_of_head": "right of head",
+    "left_context": "left context",
+    "right_context": "right context",
+    "span": "span",
+    "non_leftmost": "all but the first",
+    "non_rightmost": "all but the last",
+    "non_head": "all but the head",
+}
 PART_NAMES = {
-    "span_first": "first {} of span", "span_last": "last {} of span", "left_of_head": "{} left of head",
-    "right_of_head": "{} right of head", "left_context": "{} of left context",
+    "span_first": "first {} of span",
+    "span_last": "last {} of span",
+    "left_of_head": "{} left of head",
+    "right_of_head": "{} right of head",
+    "left_context": "{} of left context",
     "right_context": "{} of right context",
-}  # fmt: skip
+}
 
 
 Span = tuple[int, int]
@@ -130,9 +138,11 @@ class AtomReader:
         right = frontier[j] if j < len(frontier) else None
         first, last = frontier[i].start, frontier[j - 1].end
         span = {
-            "window": (first, last), "with left": (first - 1, last),
-            "with right": right and (first, right.end), "of right": right and (right.start, right.end),
-        }[place[1]]  # fmt: skip
+            "window": (first, last),
+            "with left": (first - 1, last),
+            "with right": right and (first, right.end),
+            "of right": right and (right.start, right.end),
+        }[place[1]]
         return span if span in self.marginals.spans else None
 
     def _one(self, find: Callable[[Position], Any], place: Position, attribute: str) -> tuple[str, bool]:
@@ -146,18 +156,23 @@ class AtomReader:
     def _finder(self, state: State, i: int, j: int, head: int) -> Callable[[Position], Any]:
         frontier = state.frontier
         items = {
-            "start": ([*range(i, j)], 0), "end": ([*range(j - 1, i - 1, -1)], 0),
+            "start": ([*range(i, j)], 0),
+            "end": ([*range(j - 1, i - 1, -1)], 0),
             "left": ([*range(i - 1, -1, -1)], 0),
-            "right": ([*range(j, len(frontier))], 0), "front": ([*range(i, len(frontier))], 0),
+            "right": ([*range(j, len(frontier))], 0),
+            "front": ([*range(i, len(frontier))], 0),
             "head": ([*range(i, j)], head - i),
-        }  # fmt: skip
+        }
         first, last = frontier[i].start, frontier[j - 1].end - 1
         every = [*range(self.n)]
         tokens = {
-            "start": (every[first : last + 1], 0), "end": (every[first : last + 1][::-1], 0),
-            "left": (every[:first][::-1], 0), "right": (every[last + 1 :], 0), "front": (every[first:], 0),
+            "start": (every[first : last + 1], 0),
+            "end": (every[first : last + 1][::-1], 0),
+            "left": (every[:first][::-1], 0),
+            "right": (every[last + 1 :], 0),
+            "front": (every[first:], 0),
             "head": (every, frontier[head].head),
-        }  # fmt: skip
+        }
 
         def find(place: Position) -> Any:
             kind, where, offset = place

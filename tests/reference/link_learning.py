@@ -13,9 +13,13 @@ Lists = Mapping[tuple[int, int], Sequence[int]]
 
 
 def online_pass(
-    order: Sequence[int], sentences: Sequence[tuple[Lists, Heads]], weights: dict[int, float], projective: bool,
-    total: dict[int, float], most: float | None = None,
-) -> int:  # fmt: skip
+    order: Sequence[int],
+    sentences: Sequence[tuple[Lists, Heads]],
+    weights: dict[int, float],
+    projective: bool,
+    total: dict[int, float],
+    most: float | None = None,
+) -> int:
     """One pass of the perceptron, or, with steps of at most `most`, of MIRA; returns the number of wrong links.
 
     `weights` change, and after each sentence all of them are added to `total`.
@@ -56,9 +60,13 @@ LabelWeights = dict[tuple[int, int], float]
 
 
 def label_online_pass(
-    order: Sequence[int], lists: Sequence[Sequence[int]], gold: Sequence[int], labels: Sequence[int],
-    weights: LabelWeights, total: LabelWeights,
-) -> int:  # fmt: skip
+    order: Sequence[int],
+    lists: Sequence[Sequence[int]],
+    gold: Sequence[int],
+    labels: Sequence[int],
+    weights: LabelWeights,
+    total: LabelWeights,
+) -> int:
     """One pass of the perceptron over links; of `labels` the first of the best is the guess. Returns the number of
     wrong ones; `weights` change, and after each link all of them are added to `total`."""
     wrong = 0

@@ -41,10 +41,12 @@ def exhaustive(rules: Rules, tags: tuple[str, ...], score: Score) -> Best:
             continue
         actions = rules.candidates(state)
         ways = [
-            (price(rules, state, action, score) + rest[rules.apply(state, *action)][0],
-             rest[rules.apply(state, *action)][1])
+            (
+                price(rules, state, action, score) + rest[rules.apply(state, *action)][0],
+                rest[rules.apply(state, *action)][1],
+            )
             for action in actions
-        ]  # fmt: skip
+        ]
         rest[state] = min(ways) if ways else (GLUE * len(state.frontier), True)
     cost, glued = rest[rules.start(tags)]
     return Best(cost, glued, len(rest))

@@ -105,9 +105,13 @@ def ends_of_children(node: Node) -> set[int]:
 
 
 def attach(
-    items: Sequence[Item], costs: Sequence[float], tags: Sequence[int], never: np.ndarray, one_root: bool,
+    items: Sequence[Item],
+    costs: Sequence[float],
+    tags: Sequence[int],
+    never: np.ndarray,
+    one_root: bool,
     candidates: Sequence[Candidate],
-) -> tuple[list[Item], list[float]]:  # fmt: skip
+) -> tuple[list[Item], list[float]]:
     """(Items, costs) after the tokens have been attached."""
     n = len(tags)
     root = nested(items, costs, n, len(never) - 1)

@@ -62,9 +62,13 @@ def history_features(atoms: Atoms, row: int, last: int, second: int) -> list[int
     """The keys of a token's features with the atoms of the labels before it."""
     word, tag, following = atoms[row][0], atoms[row][1], atoms[row + 1][1]
     return [
-        *_key(64, 1, last), *_key(65, second, last), *_key(66, last, tag), *_key(67, word, last),
-        *_key_of_four(68, 1, second, last, tag), *_key_of_four(69, 1, last, tag, following),
-    ]  # fmt: skip
+        *_key(64, 1, last),
+        *_key(65, second, last),
+        *_key(66, last, tag),
+        *_key(67, word, last),
+        *_key_of_four(68, 1, second, last, tag),
+        *_key_of_four(69, 1, last, tag, following),
+    ]
 
 
 def score(atoms: Atoms, row: int, last: int, second: int, weights: Weights, label: int) -> float:

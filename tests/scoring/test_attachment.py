@@ -74,10 +74,15 @@ def test_counts_add_up() -> None:
     assert made.to_dict() == {
         "all": {"uas": 6 / 8, "las": 6 / 8, "complete": 0.5, "complete_labelled": 0.5, "tokens": 8, "sentences": 2},
         "without_punctuation": {
-            "uas": 5 / 6, "las": 5 / 6, "complete": 0.5, "complete_labelled": 0.5, "tokens": 6, "sentences": 2,
+            "uas": 5 / 6,
+            "las": 5 / 6,
+            "complete": 0.5,
+            "complete_labelled": 0.5,
+            "tokens": 6,
+            "sentences": 2,
         },
         "root_accuracy": 1.0,
-    }  # fmt: skip
+    }
     assert made.line() == (
         "UAS 75.00 LAS 75.00 complete 50.0; without punctuation UAS 83.33 LAS 83.33 complete 50.0; root 100.0"
     )

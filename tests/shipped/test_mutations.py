@@ -57,7 +57,9 @@ MUTATIONS = [
     Mutation("spine_tagger/kernels.py", "_HISTORY = 64", "_HISTORY = 65", (TAGGER,)),
     Mutation("dtparse/kernels/atoms.py", "z ^ (z >> _S27)) * MIX_3", "z ^ (z >> _S27)) * MIX_1", ("en_trees",)),
     Mutation(
-        "dtparse/kernels/features.py", "upper = end + offset, end, highest", "upper = end + 1 + offset, end, highest",
+        "dtparse/kernels/features.py",
+        "upper = end + offset, end, highest",
+        "upper = end + 1 + offset, end, highest",
         ("en_trees",),
     ),
     Mutation("dtparse/kernels/marginals.py", "0.9, 0.95, 0.98", "0.9, 0.94, 0.98", ("en_dtparse",)),
@@ -104,9 +106,12 @@ def load_in_a_copy(folder: Path, change: Mutation | None, paths: list[str]) -> l
             cache = str(folder / "kernels")
     done = subprocess.run(
         [sys.executable, "-c", LOAD, str(folder), *paths],
-        cwd=folder, env={**os.environ, "PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": cache}, capture_output=True,
-        text=True, encoding="utf8",
-    )  # fmt: skip
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": cache},
+        capture_output=True,
+        text=True,
+        encoding="utf8",
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 

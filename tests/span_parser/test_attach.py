@@ -25,9 +25,14 @@ def pieces_of(items, costs, tags, never, one_root: bool, candidates):
             logs[row, kernel_cases.NUMBERS.index(chain)] = log
     rows = np.array(items, dtype=np.int32).reshape(-1, 3)
     found, found_costs = attach_in_pieces(
-        rows, np.array(costs, dtype=np.float64)[: len(rows)], np.array(tags, dtype=np.int32),
-        AttachTables(never, one_root), (spans, posteriors, logs), kernel_cases.CHAIN_FROM, kernel_cases.CHAIN_LABELS,
-    )  # fmt: skip
+        rows,
+        np.array(costs, dtype=np.float64)[: len(rows)],
+        np.array(tags, dtype=np.int32),
+        AttachTables(never, one_root),
+        (spans, posteriors, logs),
+        kernel_cases.CHAIN_FROM,
+        kernel_cases.CHAIN_LABELS,
+    )
     return [tuple(item) for item in found], found_costs
 
 

@@ -103,7 +103,8 @@ def test_train_boosted_resumes(bank, capsys):
     assert (bank / "tiny.model").read_bytes() == before
     assert (bank / "work" / "path" / "log.jsonl").read_text() == log
     assert main(fit_arguments(bank, "--set", "min_atom_count=2")) == 1
-    assert "give the same ones to resume" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "other recipe.min_atom_count (was" in error and "give the same ones to resume" in error
 
 
 def test_verify_reads_unlisted_files(bank, capsys):
@@ -148,8 +149,11 @@ def test_evaluate(bank, capsys):
     assert capsys.readouterr().out.count("tiny") == 4
     records = json.loads((bank / "scores.json").read_text())
     assert [(r["tags"], r["budget"]) for r in records] == [
-        ("gold", 0), ("gold", 500), ("predicted", 0), ("predicted", 500),
-    ]  # fmt: skip
+        ("gold", 0),
+        ("gold", 500),
+        ("predicted", 0),
+        ("predicted", 500),
+    ]
     assert records[0]["all"]["f1"] == 1.0 and records[0]["tag_accuracy"] == 1.0
     assert records[2]["tag_accuracy"] == pytest.approx(8 / 9)
     assert records[0]["greedy_optimal"] is None and records[0]["status"] == {"greedy": 2}
@@ -265,7 +269,7 @@ BAD = [
     (["evaluate", "missing.model"], "no files to score on"),
     (["assemble", "--tagger", "no", "--model", "no", "--out", "o", "--names", "sample"], "no spaCy pipeline"),
     (["jackknife-tags", "--names", "sample", "--out", "o"], "--names needs --corpus"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("arguments", "message"), BAD, ids=lambda value: str(value)[:40])

@@ -9,6 +9,7 @@ from training.cli import main
 from training.recurrent_tagger.config import TaggingConfig
 from training.runs.files import read_lines
 from training.runs.metrics_log import log_metrics
+from training.runs.progress import show_progress
 from training.runs.settings import apply_field_settings, apply_settings
 
 
@@ -49,6 +50,7 @@ def test_the_taggers_command_reports_wrong_settings(tmp_path, capsys):
 
 
 def test_metrics_are_printed_and_logged(tmp_path, capsys):
+    show_progress()
     log_metrics(None, step="em", cycle=1, loss=1 / 3)
     for step in (1, 2):
         log_metrics(tmp_path / "new" / "log.jsonl", step=step)

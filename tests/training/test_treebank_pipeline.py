@@ -19,12 +19,18 @@ from training.data.sizes import SIZES, sizes_for
 from training.runs.steps import Step, Steps
 
 ROOT = Path(__file__).resolve().parents[2]
-NOUNS = {
-    "hundur": "hund", "köttur": "kött", "kennari": "kennara", "hestur": "hest", "smiður": "smið", "bóndi": "bónda"
-}  # fmt: skip
+NOUNS = {"hundur": "hund", "köttur": "kött", "kennari": "kennara", "hestur": "hest", "smiður": "smið", "bóndi": "bónda"}
 VERBS = ["sér", "elskar", "finnur", "þekkir", "málar", "eltir"]
-SMALL = ["--tagger-set", "fit.epochs=6", "--span-set", "epochs=8", "--boosted-set", "path.lambda_floor=4",
-         "--workers", "1"]  # fmt: skip
+SMALL = [
+    "--tagger-set",
+    "fit.epochs=6",
+    "--span-set",
+    "epochs=8",
+    "--boosted-set",
+    "path.lambda_floor=4",
+    "--workers",
+    "1",
+]
 """Settings that only make training shorter."""
 
 
@@ -50,7 +56,7 @@ def test_steps_run_once_and_again_when_something_changes(tmp_path):
 
     def go(inputs: str, *arguments: str) -> None:
         ran.clear()
-        steps = Steps(tmp_path / "steps.json", inputs, run, lambda line: None)
+        steps = Steps(tmp_path / "steps.json", inputs, run)
         for argument in arguments:
             name = argument[0]
             (tmp_path / "work" / name).mkdir(parents=True, exist_ok=True)

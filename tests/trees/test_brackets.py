@@ -54,8 +54,10 @@ def test_a_root_can_keep_its_label(tmp_path):
         labels = [tree.labels for tree in read_trees(source, keep_root=True)]
         assert labels == [("ROOT", "S"), ("", "S"), ("TOP", "S"), ("S1", "S"), ("TOP",)]
         assert [write_tree(tree) for tree in read_trees(tmp_path / "a.mrg", keep_root=True)][:3] == [
-            "(ROOT (S (X a)))", "( (S (X b)))", "(TOP (S (X c)))",
-        ]  # fmt: skip
+            "(ROOT (S (X a)))",
+            "( (S (X b)))",
+            "(TOP (S (X c)))",
+        ]
 
 
 def test_bad_bytes_can_be_replaced():

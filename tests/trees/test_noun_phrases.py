@@ -74,17 +74,23 @@ WHO = "(PRN (-LRB- -LRB-) (NP (NNP WHO)) (-RRB- -RRB-))"
         ("(NP (CD 5) (PP (IN of) (NP (CD 9))) (NNS men))", ["5 of 9 men"]),
         ("(NP (NML (NN cost) (PP (IN of) (NP (NN living)))) (NN index))", ["cost of living index"]),
         # nouns apart from the head
-        ("(NP (NN fruit) (, ,) (PP (IN for) (NP (NN example))) (, ,) (NNS pears) (CC and) (NNS plums))",
-         ["fruit", "example", "pears and plums"]),
-        ("(NP (NP (NN fruit)) (, ,) (PP (IN for) (NP (NN example))) (, ,) (NNS pears) (CC and) (NNS plums))",
-         ["fruit", "example", "pears and plums"]),
+        (
+            "(NP (NN fruit) (, ,) (PP (IN for) (NP (NN example))) (, ,) (NNS pears) (CC and) (NNS plums))",
+            ["fruit", "example", "pears and plums"],
+        ),
+        (
+            "(NP (NP (NN fruit)) (, ,) (PP (IN for) (NP (NN example))) (, ,) (NNS pears) (CC and) (NNS plums))",
+            ["fruit", "example", "pears and plums"],
+        ),
         ("(NP (NP (DT a) (NN cat)) (CC and) (NN dog))", ["a cat", "dog"]),
         ("(NP (CC both) (NP (DT a) (NN cat)) (CC and) (NP (DT a) (NN dog)))", ["a cat", "a dog"]),
-        ("(VP (VBZ likes) (NP (NN fruit)) (, ,) (PP (IN as) (NP (NN food))) (, ,) (NNS pears) (CC and) (NNS plums))",
-         ["fruit", "food", "pears and plums"]),
+        (
+            "(VP (VBZ likes) (NP (NN fruit)) (, ,) (PP (IN as) (NP (NN food))) (, ,) (NNS pears) (CC and) (NNS plums))",
+            ["fruit", "food", "pears and plums"],
+        ),
         ("(VP (NN rain) (ADVP (RB now)))", []),
     ],
-)  # fmt: skip
+)
 def test_nothing_is_lost(string, found):
     """Words of a noun phrase before a parenthesis or another modifier, and nouns apart from its head, by hand."""
     assert chunks(f"(TOP {string})") == found

@@ -112,9 +112,16 @@ def test_deep_trees(style, text):
 
 def test_every_option_has_a_value_that_works():
     values = {
-        "colors": False, "scores": True, "tags": False, "theme": "auto", "background": "#fff", "direction": "rtl",
-        "layout": "side", "width": 60, "ascii": True,
-    }  # fmt: skip
+        "colors": False,
+        "scores": True,
+        "tags": False,
+        "theme": "auto",
+        "background": "#fff",
+        "direction": "rtl",
+        "layout": "side",
+        "width": 60,
+        "ascii": True,
+    }
     assert set(values) == set(OPTIONS)
     for name, (styles, _) in OPTIONS.items():
         for style in styles.split(", "):

@@ -28,9 +28,14 @@ class Browser:
             assert line, "chromedriver did not start"
         self._base = f"http://127.0.0.1:{found[1]}"
         arguments = [
-            "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
-            f"--window-size={width},{height}", *(["--blink-settings=preferredColorScheme=0"] if dark else []),
-        ]  # fmt: skip
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--hide-scrollbars",
+            f"--window-size={width},{height}",
+            *(["--blink-settings=preferredColorScheme=0"] if dark else []),
+        ]
         options = {"binary": CHROMIUM, "args": arguments}
         wanted = {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
         session = self._call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})

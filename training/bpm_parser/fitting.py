@@ -23,6 +23,7 @@ from spacy_dtparse.scoring.attachment import AttachmentReport
 from ..data.corpus import short_block_folds
 from ..data.dependencies import DependencySentence
 from ..runs.metrics_log import MetricsLogger
+from ..runs.processes import map_tasks
 from ..runs.resuming import claim_folder, digest
 from .learning import Example, feature_keys, label_list, members_weights, train_labels, train_member, write_listing
 from .options import DependencyOptions
@@ -169,7 +170,7 @@ class _Stage:
         """Train a learner for each key, in parallel if there is an executor; returns the wrong dependencies by pass, in
         order."""
         work = partial(train_member, self.folder, self.n_features, self.options)
-        return map(work, left_out, keys) if self.executor is None else self.executor.map(work, left_out, keys)
+        return map_tasks(self.executor, work, left_out, keys)
 
     def train(self, dev_examples: Sequence[Example], dev: Sequence[DependencySentence]) -> np.ndarray:
         """Train the stage's learners; returns their mean, float64 (F,)."""

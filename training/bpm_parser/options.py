@@ -10,9 +10,9 @@ from spacy_dtparse.stored_names import stored_as, to_stored
 
 
 @stored_as(
-    "rules", "decoder", "stages", "method", "step", "members", "epochs", "folds", "guide_members", "seed",
-    "max_words", "least", "max_features", "label_members", "label_epochs", "label_least", "max_label_weights",
-)  # fmt: skip
+    "rules decoder stages method step members epochs folds guide_members seed max_words least max_features "
+    "label_members label_epochs label_least max_label_weights"
+)
 @dataclass(frozen=True)
 class DependencyOptions:
     """Options for training a dependency parser.

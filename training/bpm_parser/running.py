@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spacy_dtparse import __version__
 from spacy_dtparse.bpm_parser.parser import DependencyParser
@@ -22,7 +21,7 @@ from ..data.evaluate import tag_lists
 from ..data.treebanks import TreebankFile, blocks
 from ..runs.files import write_atomically
 from ..runs.metrics_log import metrics_logger
-from ..runs.processes import worker_pool
+from ..runs.processes import optional_pool
 from ..runs.resuming import run_folder
 from .fitting import train_dependency_model
 from .options import DependencyOptions
@@ -32,6 +31,23 @@ if TYPE_CHECKING:
 
 
 Jackknife = Callable[..., tuple[list[DependencySentence], SequenceTagger]]  # see loglinear_tagger's `jackknife_tags`
+
+
+class Annotators(NamedTuple):
+    """The models that annotate the sentences of files before training.
+
+    `tagger`: a spaCy pipeline, by folder or name ("embedded": the English one), whose fine tags replace those of the
+    files; it should not have been trained on them, or its tags are more accurate here than in use. `guide`: model file
+    of a constituency parser whose trees guide the first stage, for options with such rules; it should not have been
+    trained on them, either. `folds`, `jackknife`: number of taggers that each tag the part of the training sentences
+    that they were not trained on, and the function that trains them; one more, trained on all, tags the others and is
+    written next to the model, with the suffix .tagger.
+    """
+
+    tagger: str | None = None
+    guide: Path | None = None
+    folds: int = 0
+    jackknife: Jackknife | None = None
 
 
 def read_treebank_file(text: str, lang: str) -> list[DependencySentence]:
@@ -118,28 +134,19 @@ def train_dependency_parser(
     out: Path,
     workdir: Path | None = None,
     workers: int = 2,
-    tagger: str | None = None,
-    guide: Path | None = None,
-    folds: int = 0,
-    jackknife: Jackknife | None = None,
+    annotators: Annotators | None = None,
 ) -> float:
     """Train on files (see `read_treebank_file`) and write `out`; returns the duration in seconds. `metadata`: for the
-    model's meta, with its language, "lang". Without a `workdir` the run cannot be resumed. `tagger`: a spaCy pipeline,
-    by folder or name ("embedded": the English one), whose fine tags replace those of the files; it should not have been
-    trained on them, or its tags are more accurate here than in use. `guide`: model file of a constituency parser whose
-    trees guide the first stage, for options with such rules; it should not have been trained on them, either. `folds`,
-    `jackknife`: number of taggers that each tag the part of the training sentences that they were not trained on, and
-    the function that trains them; one more, trained on all, tags the others and is written next to `out`, with the
-    suffix .tagger. Raises TrainingDataError and ConfigError for unusable input."""
+    model's meta, with its language, "lang". Without a `workdir` the run cannot be resumed. Raises TrainingDataError and
+    ConfigError for unusable input."""
     started = time.perf_counter()
-    lang = metadata.get("lang", "en")
+    lang, (tagger, guide, folds, jackknife) = metadata.get("lang", "en"), annotators or Annotators()
     sentences, held_out = ([s for text in texts for s in read_treebank_file(text, lang)] for texts in (train, dev))
     tags = "gold" if tagger is None else f"predicted by {tagger}"
     if tagger is not None:
         nlp = find_tagger(tagger)
         sentences, held_out = tag_sentences(nlp, sentences), tag_sentences(nlp, held_out)
-    with contextlib.ExitStack() as stack:
-        folder = stack.enter_context(run_folder(workdir))
+    with run_folder(workdir) as folder, optional_pool(workers) as pool:
         log = metrics_logger(workdir)
         if jackknife is not None:
             sentences, tagger_of_all = jackknife(
@@ -150,13 +157,15 @@ def train_dependency_parser(
         if guide is not None:
             constituents = load_parser(guide)
             sentences, held_out = add_guides(constituents, sentences, lang), add_guides(constituents, held_out, lang)
-        pool = stack.enter_context(worker_pool(workers)) if workers > 1 else None
         meta = {
-            "version": __version__, **metadata,
-            "sentences": len(sentences), "tokens": sum(len(sentence.heads) for sentence in sentences),
+            "version": __version__,
+            **metadata,
+            "sentences": len(sentences),
+            "tokens": sum(len(sentence.heads) for sentence in sentences),
             "guide": None if guide is None else constituents.meta.get("name", constituents.name),
-            "tags": tags, "options": options.to_dict(),
-        }  # fmt: skip
+            "tags": tags,
+            "options": options.to_dict(),
+        }
         model = train_dependency_model(sentences, held_out, options, folder, meta, pool, log)
     write_atomically(out, DependencyParser(model).to_bytes())
     return time.perf_counter() - started

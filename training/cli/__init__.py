@@ -2,7 +2,6 @@
 
 import argparse
 import errno
-import logging
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -10,10 +9,16 @@ from concurrent.futures.process import BrokenProcessPool
 
 from spacy_dtparse.errors import DtparseError
 
+from ..runs.progress import configure_logging
+
 # --help lists the commands in the order of these imports.
 # isort: off
-from . import data, treebank_pipeline, parsers, pipelines, studies, taggers, teacher, calibrate  # noqa: F401
+# fmt: off
+from . import (  # noqa: F401
+    data, treebank_pipeline, parsers, grammars, dependencies, scoring, pipelines, studies, taggers, teacher,
+)
 
+# fmt: on
 # isort: on
 from .declaring import COMMANDS
 
@@ -80,9 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if name in RENAMED:
         parser.error(f"the command {name!r} is now called {RENAMED[name]!r}: python -m training {RENAMED[name]} …")
     options = parser.parse_args(arguments)
-    logging.basicConfig(
-        level=logging.INFO if options.verbose else logging.WARNING, format="%(name)s: %(message)s", stream=sys.stderr
-    )
+    configure_logging(options.verbose)
     return _run_reporting_errors(lambda: options.call(options))
 
 

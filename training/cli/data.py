@@ -9,16 +9,16 @@ from functools import partial
 from spacy_dtparse.errors import ConfigError, DtparseError
 
 from ..runs.files import write_json
-from .declaring import CONVERTING, READ_SPEC, declare, number, option, parse_conversion, path
+from . import declaring as arg
 
-command = partial(declare, "Data")
+command = partial(arg.declare, "Data")
 
 
 @command(
     "collect build/assets --names craft genia gum masc --out build/treebanks",
-    path("folder", "folder with one subfolder per treebank, as downloaded"),
-    option("--names", "treebanks: craft, genia, gum, masc", nargs="+", required=True, metavar="NAME[:WEIGHT]"),
-    path("--out", "folder for NAME/{train,dev}.mrg", required=True),
+    arg.path("folder", "folder with one subfolder per treebank, as downloaded"),
+    arg.option("--names NAME[:WEIGHT] +", "treebanks: craft, genia, gum, masc", required=True),
+    arg.path("--out", "folder for NAME/{train,dev}.mrg", required=True),
 )
 def collect(options: argparse.Namespace) -> int:
     """Collect public treebanks: convert their projects' files to train.mrg and dev.mrg, one tree per line.
@@ -50,8 +50,8 @@ def collect(options: argparse.Namespace) -> int:
 
 @command(
     "verify assets sample",
-    path("folder", "folder with one subfolder per treebank"),
-    option("names", "treebanks, such as craft or sample", nargs="+", metavar="NAME[:WEIGHT]"),
+    arg.path("folder", "folder with one subfolder per treebank"),
+    arg.option("names NAME[:WEIGHT] +", "treebanks, such as craft or sample"),
 )
 def verify(options: argparse.Namespace) -> int:
     """Check treebank files: compare them with published checksums, or at least read every tree."""
@@ -71,10 +71,10 @@ def verify(options: argparse.Namespace) -> int:
 
 @command(
     "convert assets sample --out build/corpus",
-    path("folder", "folder with one subfolder per treebank"),
-    option("names", "treebanks, such as craft or sample", nargs="+", metavar="NAME[:WEIGHT]"),
-    path("--out", "folder for NAME/{train,dev}.mrg and NAME/dev.spacy", required=True),
-    *CONVERTING,
+    arg.path("folder", "folder with one subfolder per treebank"),
+    arg.option("names NAME[:WEIGHT] +", "treebanks, such as craft or sample"),
+    arg.path("--out", "folder for NAME/{train,dev}.mrg and NAME/dev.spacy", required=True),
+    *arg.CONVERTING,
 )
 def convert(options: argparse.Namespace) -> None:
     """Convert treebanks to cleaned bracketed trees for the trainers and to spaCy's binary format for spacy evaluate."""
@@ -82,18 +82,18 @@ def convert(options: argparse.Namespace) -> None:
     from training.data.treebanks import parse_weighted_names
 
     for name in parse_weighted_names(options.names):
-        converted = convert_treebank(options.folder, name, options.out, parse_conversion(options))
+        converted = convert_treebank(options.folder, name, options.out, arg.parse_conversion(options))
         print(f"{name}: " + ", ".join(f"{count} {part} trees" for part, count in converted.counts.items()))
         print(*(f"  {line}" for line in converted.findings), sep="\n")
 
 
 @command(
     "split assets/sample/train.mrg assets/sample/dev.mrg --parts train=300 test=60 --out build/treebanks/mine",
-    path("files", "files of bracketed trees", nargs="+", metavar="FILE"),
-    option("--parts", "number of trees in each part", nargs="+", required=True, metavar="NAME=N"),
-    number("--seed", 0, "random seed for the order of the trees"),
-    option("--encoding", "encoding of the files (default: utf-8)", default="utf-8"),
-    path("--out", "folder for PART.mrg", required=True),
+    arg.path("files FILE +", "files of bracketed trees"),
+    arg.option("--parts NAME=N +", "number of trees in each part", required=True),
+    arg.number("--seed", 0, "random seed for the order of the trees"),
+    arg.option("--encoding", "encoding of the files (default: utf-8)", default="utf-8"),
+    arg.path("--out", "folder for PART.mrg", required=True),
 )
 def split(options: argparse.Namespace) -> None:
     """Split the trees of one or several files at random into parts: train.mrg, dev.mrg and others."""
@@ -109,8 +109,8 @@ def split(options: argparse.Namespace) -> None:
 
 @command(
     "heads build/corpus/sample/train.mrg --out build/heads.json",
-    option("files", "bracketed trees", nargs="+", metavar=READ_SPEC),
-    path("--out", "file for the rules, JSON", required=True),
+    arg.option(f"files {arg.READ_SPEC} +", "bracketed trees"),
+    arg.path("--out", "file for the rules, JSON", required=True),
 )
 def heads(options: argparse.Namespace) -> None:
     """Learn head rules from trees: which child of a constituent is its head.
@@ -126,7 +126,7 @@ def heads(options: argparse.Namespace) -> None:
         print(f"{label:10} {mode:6} {' '.join(order[:12])}{' …' if len(order) > 12 else ''}")
 
 
-@command("conventions assets/everyday/train.mrg", path("files", "files of bracketed trees", nargs="+", metavar="FILE"))
+@command("conventions assets/everyday/train.mrg", arg.path("files FILE +", "files of bracketed trees"))
 def conventions(options: argparse.Namespace) -> int:
     """List the everyday trees that violate the conventions of assets/everyday/GUIDE.md."""
     from training.data.conventions import check_conventions

@@ -29,14 +29,23 @@ class Option(NamedTuple):
     kwargs: dict[str, Any]
 
 
-def option(name: str, about: str, **kwargs: Any) -> Option:
-    """An option or argument; the other keyword arguments are passed on to `add_argument`."""
+def option(syntax: str, about: str, **kwargs: Any) -> Option:
+    """An option or argument. `syntax`: the name, then, if given, the metavar and the number of values as in `nargs` of
+    argparse: "--sizes N *". An option with + or * that is not given has the value []. The other keyword arguments are
+    passed on to `add_argument`."""
+    name, *parts = syntax.split(" ")
+    if parts and parts[-1] in ("+", "*", "?"):
+        kwargs["nargs"] = parts.pop()
+        if kwargs["nargs"] != "?" and name.startswith("-") and not kwargs.get("required"):
+            kwargs.setdefault("default", [])
+    if parts:
+        (kwargs["metavar"],) = parts
     return Option(name, {"help": about or None, **kwargs})
 
 
-def path(name: str, about: str, **kwargs: Any) -> Option:
+def path(syntax: str, about: str, **kwargs: Any) -> Option:
     """An option whose value is the path of a file or a folder."""
-    return option(name, about, type=Path, **kwargs)
+    return option(syntax, about, type=Path, **kwargs)
 
 
 def flag(name: str, about: str) -> Option:
@@ -44,20 +53,20 @@ def flag(name: str, about: str) -> Option:
     return option(name, about, action="store_true")
 
 
-def choice(name: str, choices: Sequence[str], about: str, **kwargs: Any) -> Option:
+def choice(syntax: str, choices: Sequence[str], about: str, **kwargs: Any) -> Option:
     """An option that takes one of `choices`."""
-    return option(name, about, choices=choices, **kwargs)
+    return option(syntax, about, choices=choices, **kwargs)
 
 
-def each(name: str, about: str, **kwargs: Any) -> Option:
+def each(syntax: str, about: str, **kwargs: Any) -> Option:
     """An option that may be repeated."""
-    return option(name, about, action="append", **{"default": [], **kwargs})
+    return option(syntax, about, action="append", **{"default": [], **kwargs})
 
 
 def number(name: str, default: int | None, about: str, minimum: int = 0) -> Option:
     """An option that takes an integer of at least `minimum`, 0 or 1; the default is added to the help text."""
     shown = about if default is None or "(default: " in about else f"{about} (default: {default})".strip()
-    return option(name, shown, type=positive_number if minimum else natural_number, default=default, metavar="N")
+    return option(f"{name} N", shown, type=positive_number if minimum else natural_number, default=default)
 
 
 @dataclass
@@ -113,30 +122,28 @@ def declare(group: str, example: str, *options: Option) -> Callable[[R], R]:
 
 
 CORPUS = path("--corpus", "folder of treebanks: NAME/train.mrg and NAME/dev.mrg are used")
-NAMES = option("--names", "treebanks of --corpus to use", nargs="+", default=[], metavar="NAME[:WEIGHT]")
+NAMES = option("--names NAME[:WEIGHT] +", "treebanks of --corpus to use")
 RECIPE_STEPS = choice("--recipe-steps", ("plain", "tm2006"), "preprocessing (default: plain)", default="plain")
 LANG = option("--lang", "language, for the head rules of bracketed trees (default: en)", default="en")
 HEADS = path(
-    "--heads",
+    "--heads FILE",
     "head rules in JSON, in the format that the command heads writes (default: those of --lang if they cover the "
     "labels, otherwise learned from the trees)",
-    metavar="FILE",
 )
 CONVERTING = (
     option("--lang", "language, for spaCy's tokenizer (default: en)", default="en"),
-    path("--scheme", "JSON file that renames labels and tags, such as training/schemes/greynir.json", metavar="FILE"),
+    path("--scheme FILE", "JSON file that renames labels and tags, such as training/schemes/greynir.json"),
     option("--encoding", "encoding of the files (default: utf-8)", default="utf-8"),
     number("--limit", None, "use only the first N trees of train", minimum=1),
-    option("--splits", "parts to convert in addition to train and dev: test", nargs="*", default=[], metavar="PART"),
-    option("--dev", "if there is no dev file, use every N-th block of ten trees of train, starting with the K-th",
-           metavar="K/N"),
-)  # fmt: skip
+    option("--splits PART *", "parts to convert in addition to train and dev: test"),
+    option("--dev K/N", "if there is no dev file, use every N-th block of ten trees of train, starting with the K-th"),
+)
 """Options of the commands that convert treebanks; see `parse_conversion`."""
 
 
 LICENCE = (
     option("--license", "license of the pipeline (default: according to the list of treebanks)", default=""),
-    each("--credit", "credit for the pipeline's meta; repeatable", metavar="TEXT"),
+    each("--credit TEXT", "credit for the pipeline's meta; repeatable"),
 )
 
 
@@ -149,12 +156,12 @@ def treebanks(dev: str = "", train: str = "to train on", tags: bool = True, weig
     """The options `--train`, `--corpus` and `--names`; `--dev` if `dev` says what its trees are for; `--tags` if
     `tags`."""
     spec, files = treebank_spec(tags, weight), "NAME/train.mrg and NAME/dev.mrg" if dev else "NAME/train.mrg"
-    options = [each("--train", f"trees {train}; repeatable", metavar=spec)]
+    options = [each(f"--train {spec}", f"trees {train}; repeatable")]
     if dev:
-        options.append(each("--dev", f"trees {dev}; repeatable", metavar=spec))
+        options.append(each(f"--dev {spec}", f"trees {dev}; repeatable"))
     options.append(path("--corpus", f"folder of treebanks: {files} are used in addition to the files above"))
     names = "NAME[:WEIGHT]" if weight else "NAME"
-    options.append(option("--names", "treebanks of --corpus to use", nargs="+", default=[], metavar=names))
+    options.append(option(f"--names {names} +", "treebanks of --corpus to use"))
     if tags:
         named = files.replace(".mrg", ".tags").replace("/", ".")
         options.append(path("--tags", f"folder with {named} for --corpus (default: gold tags)"))
@@ -180,9 +187,7 @@ def parse_treebanks(options: argparse.Namespace) -> tuple[list[TreebankFile], li
 def settings(of: str) -> Option:
     """The option --set NAME=VALUE …: one or several at a time, repeatable. `of`: the class whose fields they set, with
     an example."""
-    return option(
-        "--set", f"settings of {of}; repeatable", action="extend", nargs="*", default=[], metavar="NAME=VALUE"
-    )
+    return option("--set NAME=VALUE *", f"settings of {of}; repeatable", action="extend")
 
 
 def model_options(
@@ -194,7 +199,7 @@ def model_options(
         option("--name", "name of the model in its meta", default=name),
         option("--lang", f"language of the {of} (default: en)", default="en"),
         *([option("--license", "license of the model, for its meta", default="")] if licence else []),
-        *([each("--credit", credit, metavar="TEXT")] if credit else []),
+        *([each("--credit TEXT", credit)] if credit else []),
         path("--out", out, required=True),
     ]
 
@@ -216,8 +221,13 @@ def parse_conversion(options: argparse.Namespace) -> Conversion:
 
 def conversion_flags(options: argparse.Namespace) -> list[str]:
     """The options of CONVERTING as command line arguments."""
-    flags = {"--lang": options.lang, "--scheme": options.scheme, "--encoding": options.encoding,
-             "--limit": options.limit, "--dev": options.dev}  # fmt: skip
+    flags = {
+        "--lang": options.lang,
+        "--scheme": options.scheme,
+        "--encoding": options.encoding,
+        "--limit": options.limit,
+        "--dev": options.dev,
+    }
     typed = [argument for flag, value in flags.items() if value is not None for argument in (flag, str(value))]
     return [*typed, *(["--splits", *options.splits] if options.splits else [])]
 
@@ -232,8 +242,3 @@ def load_heads(options: argparse.Namespace) -> HeadRules | None:
 def size(path: Path) -> str:
     """The path of a file and its size, as a message."""
     return f"{path}: {path.stat().st_size / 1e6:.2f} MB"
-
-
-def log_line(line: str) -> None:
-    """Print a line and flush."""
-    print(line, flush=True)

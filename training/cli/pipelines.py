@@ -7,30 +7,38 @@ import shutil
 from functools import partial
 from pathlib import Path
 
-from spacy_dtparse.cli.pipelines import natural_number, positive_number
+from spacy_dtparse.cli.pipelines import natural_number
 from spacy_dtparse.errors import ConfigError
 
-from .declaring import LICENCE, READ_SPEC, TEXT_SPEC, declare, flag, log_line, number, option, path, settings
+from . import declaring as arg
 
-command = partial(declare, "Whole pipelines")
+command = partial(arg.declare, "Whole pipelines")
 
 
 @command(
     "assemble --tagger build/tagger --model build/span.model --names sample --out build/pipeline",
-    path("--tagger", "pipeline folder that `train-tagger` wrote", required=True),
-    path("--model", "model file that `train-boosted` or `train-span` wrote", required=True),
-    path("--out", "folder for the pipeline", required=True),
-    option("--names", "treebanks that both were trained on", nargs="+", required=True, metavar="NAME[:WEIGHT]"),
-    option("--name", "name of the pipeline (default: dtparse)", default="dtparse"),
-    option("--version", "version of the pipeline (default: that of the package)"),
-    *LICENCE,
+    arg.path("--tagger", "pipeline folder that `train-tagger` wrote", required=True),
+    arg.path("--model", "model file that `train-boosted` or `train-span` wrote", required=True),
+    arg.path("--out", "folder for the pipeline", required=True),
+    arg.option("--names NAME[:WEIGHT] +", "treebanks that both were trained on", required=True),
+    arg.option("--name", "name of the pipeline (default: dtparse)", default="dtparse"),
+    arg.option("--version", "version of the pipeline (default: that of the package)"),
+    *arg.LICENCE,
 )
 def assemble(options: argparse.Namespace) -> None:
     """Combine a tagger's pipeline and a parser into one spaCy pipeline, with license and credits."""
     from training.data.assemble import assemble, check_size
 
-    nlp = assemble(options.tagger, options.model, options.out, options.names, options.name, options.version,
-                   options.license, options.credit)  # fmt: skip
+    nlp = assemble(
+        options.tagger,
+        options.model,
+        options.out,
+        options.names,
+        options.name,
+        options.version,
+        options.license,
+        options.credit,
+    )
     print(
         f"{options.out}: {nlp.meta['lang']}_{nlp.meta['name']} {nlp.meta['version']}, {', '.join(nlp.pipe_names)}, "
         f"{check_size(options.out) / 1e6:.1f} MB, {nlp.meta['license']}"
@@ -40,40 +48,31 @@ def assemble(options: argparse.Namespace) -> None:
 @command(
     "self-train --teacher build/pcfgla.model --text assets/sample/plain.txt "
     "--workdir build/self_train --out build/self_trained",
-    path("--teacher", "model file of the teacher, such as `train-pcfgla` writes", required=True),
-    option(
-        "--text",
+    arg.path("--teacher", "model file of the teacher, such as `train-pcfgla` writes", required=True),
+    arg.option(
+        f"--text {arg.TEXT_SPEC} +",
         "UTF-8 text, one paragraph per line, or a folder of .txt files; wrapped: lines are broken at a fixed width; "
         "spaced: hyphens have blanks around them (two - year)",
-        nargs="+",
         required=True,
-        metavar=TEXT_SPEC,
     ),
-    option("--pipeline", "pipeline that tags and splits sentences: folder or package (default: the embedded one)"),
-    flag("--keep-hyphens", "do not split words at hyphens, as in the treebanks wsj and genia"),
-    number("--min-words", 3, "minimum words of a sentence"),
-    number("--max-words", 40, "maximum words of a sentence"),
-    path(
-        "--exclude",
-        "bracketed trees, such as a dev part, whose sentences are left out",
-        nargs="+",
-        default=[],
-        metavar="FILE",
-    ),
-    option(
-        "--keep-fraction",
+    arg.option("--pipeline", "pipeline that tags and splits sentences: folder or package (default: the embedded one)"),
+    arg.flag("--keep-hyphens", "do not split words at hyphens, as in the treebanks wsj and genia"),
+    arg.number("--min-words", 3, "minimum words of a sentence"),
+    arg.number("--max-words", 40, "maximum words of a sentence"),
+    arg.path("--exclude FILE +", "bracketed trees, such as a dev part, whose sentences are left out"),
+    arg.option(
+        "--keep-fraction FRACTION",
         "fraction to keep of each text's sentences of similar length: those in which the teacher is most confident "
         "(default: 0.5)",
         type=float,
         default=0.5,
-        metavar="FRACTION",
     ),
-    option("--min-confidence", "minimum confidence per word of a tree to keep, from 0 to 1", type=float, metavar="P"),
-    option("--sizes", "also write the first N trees", nargs="+", type=natural_number, default=[], metavar="N"),
-    number("--seed", 0, "random seed for the order of the trees"),
-    number("--workers", 2, "processes"),
-    path("--workdir", "folder for the parsed sentences, so that a run can be resumed", required=True),
-    path("--out", "folder for teacher.mrg, teacher.tags and teacher.json", required=True),
+    arg.option("--min-confidence P", "minimum confidence per word of a tree to keep, from 0 to 1", type=float),
+    arg.option("--sizes N +", "also write the first N trees", type=natural_number),
+    arg.number("--seed", 0, "random seed for the order of the trees"),
+    arg.number("--workers", 2, "processes"),
+    arg.path("--workdir", "folder for the parsed sentences, so that a run can be resumed", required=True),
+    arg.path("--out", "folder for teacher.mrg, teacher.tags and teacher.json", required=True),
 )
 def self_train(options: argparse.Namespace) -> None:
     """Parse raw text with a teacher and keep its most confident trees, to train a student on them."""
@@ -87,7 +86,7 @@ def self_train(options: argparse.Namespace) -> None:
     excluded = tuple(map(TreebankFile, options.exclude))
     reading = SentenceSelection(options.min_words, options.max_words, options.keep_hyphens, excluded)
     parsing = SilverParsing(options.teacher, text_files(options.text), reading, options.workdir, options.workers)
-    silver_trees = parse_silver(parsing, load_tagger(options.pipeline), log_line)
+    silver_trees = parse_silver(parsing, load_tagger(options.pipeline))
     report = write_selection(silver_trees, selection, options.out)
     for file in report["files"]:
         why = ", ".join(f"{reason} {count}" for reason, count in file["dropped"].items() if count)
@@ -105,63 +104,52 @@ def parse_betas(text: str) -> tuple[float, ...]:
 
 @command(
     "adapt embedded --parser embedded --text assets/sample/plain.txt --out build/adapted",
-    option("pipeline", "spaCy pipeline with dtparse or pcfgla: folder or package name (embedded: the English one)"),
-    option(
-        "--text",
+    arg.option("pipeline", "spaCy pipeline with dtparse or pcfgla: folder or package name (embedded: the English one)"),
+    arg.option(
+        f"--text {arg.TEXT_SPEC} +",
         "UTF-8 text, one paragraph per line, or a folder of .txt files; options as in self-train",
-        nargs="+",
-        default=[],
-        metavar=TEXT_SPEC,
     ),
-    path(
-        "--parser",
+    arg.path(
+        "--parser MODEL ?",
         "boosted trees or a grammar to use instead of the pipeline's parser (embedded: the English trees, "
         "embedded-pcfgla: the English grammar); a pcfgla component accepts grammars only",
-        nargs="?",
-        metavar="MODEL",
     ),
-    option("--treebank", "additional gold trees to train the tagger on", nargs="*", default=[], metavar=READ_SPEC),
-    option("--dev", "trees to score the parser on", nargs="*", default=[], metavar=READ_SPEC),
-    option("--categories", "sided (default): directional spines, or spine", default="sided"),
-    number("--limit", None, "use only the first N sentences of the text"),
-    number("--min-words", 3, "minimum words of a sentence"),
-    number("--max-words", 100, "maximum words of a sentence"),
-    option(
-        "--sizes",
+    arg.option(f"--treebank {arg.READ_SPEC} *", "additional gold trees to train the tagger on"),
+    arg.option(f"--dev {arg.READ_SPEC} *", "trees to score the parser on"),
+    arg.option("--categories", "sided (default): directional spines, or spine", default="sided"),
+    arg.number("--limit", None, "use only the first N sentences of the text"),
+    arg.number("--min-words", 3, "minimum words of a sentence"),
+    arg.number("--max-words", 100, "maximum words of a sentence"),
+    arg.option(
+        "--sizes N *",
         "train a tagger on each of these numbers of the parser's trees (default: one on all of them); the last one is "
         "put into the pipeline",
-        nargs="*",
         type=natural_number,
-        metavar="N",
     ),
-    option(
-        "--betas",
+    arg.option(
+        "--betas BETA *",
         "for each attempt of the search, the minimum probability of a spine, relative to the most probable one "
         "(default: those of the parser)",
-        nargs="*",
         type=float,
-        metavar="BETA",
     ),
-    option(
-        "--tune",
+    arg.option(
+        "--tune BETA,BETA,… *",
         "choose the betas: for each tagger those with which the parser is fastest without losing F1 on every other "
         "sentence of --dev; it is scored on the remaining ones (default choices: 0.5,0.05 to 0.01,0.001)",
-        nargs="*",
-        metavar="BETA,BETA,…",
+        default=None,
     ),
-    option(
-        "--annotate-betas",
+    arg.option(
+        "--annotate-betas BETA *",
         "restrict the parser, while it parses the text, to the spines that a tagger trained on the treebanks allows "
         "with these betas (default: 0.1 0.01 for a grammar, if F1 does not fall on --dev; no numbers: no restriction)",
-        nargs="*",
         type=float,
-        metavar="BETA",
+        default=None,
     ),
-    option("--estimator", "perceptron (default), mira, gis or lbfgs", default="perceptron"),
-    settings("training.spine_tagger.options.SequenceOptions (epochs=5 cutoff=10 sigma=0.5)"),
-    option("--workers", "processes and threads (default: 2)", type=positive_number, default=2),
-    path("--workdir", "folder for intermediate results, so that a run can be resumed"),
-    path("--out", "folder for the pipeline", required=True),
+    arg.option("--estimator", "perceptron (default), mira, gis or lbfgs", default="perceptron"),
+    arg.settings("training.spine_tagger.options.SequenceOptions (epochs=5 cutoff=10 sigma=0.5)"),
+    arg.number("--workers", 2, "processes and threads", minimum=1),
+    arg.path("--workdir", "folder for intermediate results, so that a run can be resumed"),
+    arg.path("--out", "folder for the pipeline", required=True),
 )
 def adapt(options: argparse.Namespace) -> None:
     """Make the parser of a pipeline faster on one kind of text.
@@ -189,12 +177,12 @@ def adapt(options: argparse.Namespace) -> None:
         () if options.tune is None else tuple(map(parse_betas, options.tune)) or BETAS,
         None if options.annotate_betas is None else tuple(options.annotate_betas),
     )
-    found = adapt(adaptation, options.out, options.workdir, options.workers, log_line)
+    found = adapt(adaptation, options.out, options.workdir, options.workers)
     print(found)
     print(f"{options.out}: a pipeline with a spine_tagger before its parser; use it with spacy.load")
 
 
-@command("clean build/sample", path("folder", "a folder below build/ in the current folder"))
+@command("clean build/sample", arg.path("folder", "a folder below build/ in the current folder"))
 def clean(options: argparse.Namespace) -> None:
     """Remove a folder below build/ that the project wrote."""
     build = Path("build").resolve()

@@ -10,47 +10,42 @@ from pathlib import Path
 from spacy_dtparse.cli.pipelines import natural_number
 from spacy_dtparse.errors import ConfigError
 
-from .declaring import CORPUS, NAMES, declare, flag, log_line, number, option, path, settings, treebank_spec
+from . import declaring as arg
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "studies"
-SCALE = option("--scale", "fraction of the sentences to use (default: 1)", type=float, default=1.0, metavar="FRACTION")
-RUNS = option("--runs", "runs of the plan to do (default: all)", nargs="+", metavar="RUN")
-LIST = flag("--list", "only list the runs")
-command = partial(declare, "Studies of the papers")
+SCALE = arg.option("--scale FRACTION", "fraction of the sentences to use (default: 1)", type=float, default=1.0)
+RUNS = arg.option("--runs RUN +", "runs of the plan to do (default: all)")
+LIST = arg.flag("--list", "only list the runs")
+command = partial(arg.declare, "Studies of the papers")
 
 
 @command(
     "self-train-compare build/self_trained --recipe training/recipes/sample.json --sizes 0 "
     "10 --train build/corpus/sample/train.mrg --dev build/corpus/sample/dev.mrg --out build/students",
-    path("teacher", "folder that `self-train` wrote"),
-    path("--recipe", "settings, such as training/recipes/wsj.json", required=True),
-    option(
-        "--sizes",
+    arg.path("teacher", "folder that `self-train` wrote"),
+    arg.path("--recipe", "settings, such as training/recipes/wsj.json", required=True),
+    arg.option(
+        "--sizes N +",
         "for each student the number of the teacher's trees; 0: the treebank alone",
-        nargs="+",
         type=natural_number,
         required=True,
-        metavar="N",
     ),
-    option("--train", "treebank to train on", nargs="+", default=[], metavar=treebank_spec()),
-    option("--dev", "trees whose F1 chooses λ", nargs="+", default=[], metavar=treebank_spec()),
-    option(
-        "--evaluate",
+    arg.option(f"--train {arg.treebank_spec()} +", "treebank to train on"),
+    arg.option(f"--dev {arg.treebank_spec()} +", "trees whose F1 chooses λ"),
+    arg.option(
+        "--evaluate NAME=PATH[,tags=PATH] +",
         "trees to score on, with gold tags, and with the tags of a file if one is given",
-        nargs="+",
-        default=[],
-        metavar="NAME=PATH[,tags=PATH]",
     ),
-    option(
+    arg.option(
         "--teacher-weight",
         "total weight of the teacher's trees, as a multiple of the treebank's (default: 1; at most 1 per tree)",
         type=float,
         default=1.0,
     ),
-    option("--tree-weight", "weight of each of the teacher's trees, instead of --teacher-weight", type=float),
-    option("--minutes", "maximum duration of each student's λ path (default: according to the recipe)", type=float),
-    settings("the recipe (path.patience=8)"),
-    path("--out", "folder for the students, results and table.md", required=True),
+    arg.option("--tree-weight", "weight of each of the teacher's trees, instead of --teacher-weight", type=float),
+    arg.option("--minutes", "maximum duration of each student's λ path (default: according to the recipe)", type=float),
+    arg.settings("the recipe (path.patience=8)"),
+    arg.path("--out", "folder for the students, results and table.md", required=True),
 )
 def self_train_compare(options: argparse.Namespace) -> None:
     """Train students on increasing numbers of a teacher's trees, and compare them.
@@ -68,31 +63,37 @@ def self_train_compare(options: argparse.Namespace) -> None:
         raise ConfigError(f"--evaluate: the names {', '.join(name for name, _ in evaluation_files)} must differ")
     train, dev = (tuple(map(TreebankFile.parse, texts)) for texts in (options.train, options.dev))
     experiment = Experiment(
-        recipe, options.teacher, tuple(options.sizes), train, dev, dict(evaluation_files), options.out,
-        options.teacher_weight, options.tree_weight, options.minutes,
-    )  # fmt: skip
-    print(students_table(run_experiment(experiment, log_line)), end="")
+        recipe,
+        options.teacher,
+        tuple(options.sizes),
+        train,
+        dev,
+        dict(evaluation_files),
+        options.out,
+        options.teacher_weight,
+        options.tree_weight,
+        options.minutes,
+    )
+    print(students_table(run_experiment(experiment)), end="")
 
 
 @command(
     "reproduce --corpus build/corpus --names sample --runs r2l",
-    CORPUS,
-    NAMES,
-    path(
-        "--treebank",
-        "WSJ part of the Penn Treebank, instead of --corpus: folders 02 to 22 with wsj_*.mrg or .prd",
-        metavar="ROOT",
+    arg.CORPUS,
+    arg.NAMES,
+    arg.path(
+        "--treebank ROOT", "WSJ part of the Penn Treebank, instead of --corpus: folders 02 to 22 with wsj_*.mrg or .prd"
     ),
-    flag("--test", "also score section 23 of --treebank"),
-    path("--tags", "folder with NAME.train.tags and NAME.dev.tags (--treebank: ptb)"),
-    path("--out", "folder of all runs (default: build/2006)", default=Path("build/2006")),
+    arg.flag("--test", "also score section 23 of --treebank"),
+    arg.path("--tags", "folder with NAME.train.tags and NAME.dev.tags (--treebank: ptb)"),
+    arg.path("--out", "folder of all runs (default: build/2006)", default=Path("build/2006")),
     RUNS,
     LIST,
     SCALE,
-    number("--budget", 100_000, "inferences scored per sentence in the evaluation (default: 100000, the paper's)"),
-    option("--minutes", "minutes of training per run (default: according to the plan)", type=float, metavar="N"),
-    path("--baseline", "parser to compare with, instead of a PCFG", metavar="MODEL"),
-    settings("all recipes (path.lambda_floor=1)"),
+    arg.number("--budget", 100_000, "inferences scored per sentence in the evaluation (default: 100000, the paper's)"),
+    arg.option("--minutes N", "minutes of training per run (default: according to the plan)", type=float),
+    arg.path("--baseline MODEL", "parser to compare with, instead of a PCFG"),
+    arg.settings("all recipes (path.lambda_floor=1)"),
 )
 def reproduce(options: argparse.Namespace) -> None:
     """Run the experiments of Turian & Melamed 2006.
@@ -136,13 +137,13 @@ def _format_scores(result: dict) -> str:
 
 @command(
     "reproduce-report build/2006",
-    path("results", "folder of all runs", nargs="?", default=Path("build/2006")),
-    path(
+    arg.path("results ?", "folder of all runs", default=Path("build/2006")),
+    arg.path(
         "--page",
         "file in which to fill the blocks <!-- 2006: NAME --> (default: docs/studies/turian2006.md)",
         default=PAGES / "turian2006.md",
     ),
-    path("--images", "folder for the plots (default: img next to the page)"),
+    arg.path("--images", "folder for the plots (default: img next to the page)"),
 )
 def reproduce_report(options: argparse.Namespace) -> None:
     """Make tables and plots of the results of `reproduce`, next to those published in the papers."""
@@ -161,14 +162,14 @@ def reproduce_report(options: argparse.Namespace) -> None:
 
 @command(
     "pcfgla-study --corpus build/corpus --runs split-merge",
-    CORPUS,
-    path("--tags", "folder with NAME.dev.tags, predicted tags (default: none)"),
-    path("--out", "folder of all runs", default=Path("build/latent_study")),
+    arg.CORPUS,
+    arg.path("--tags", "folder with NAME.dev.tags, predicted tags (default: none)"),
+    arg.path("--out", "folder of all runs", default=Path("build/latent_study")),
     RUNS,
     LIST,
-    number("--threads", 2, "threads of the expectation step"),
+    arg.number("--threads", 2, "threads of the expectation step"),
     SCALE,
-    path("--page", "only fill the blocks <!-- latent: NAME --> of this file"),
+    arg.path("--page", "only fill the blocks <!-- latent: NAME --> of this file"),
 )
 def pcfgla_study(options: argparse.Namespace) -> None:
     """Run the experiments of Matsuzaki et al. 2005, and fill in the tables.

@@ -12,21 +12,7 @@ from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.trees.directional import category_writer
 
 from ..runs.files import write_json
-from .declaring import (
-    NAMES,
-    READ_SPEC,
-    RECIPE_STEPS,
-    choice,
-    declare,
-    each,
-    flag,
-    model_metadata,
-    model_options,
-    number,
-    option,
-    path,
-    settings,
-)
+from . import declaring as arg
 
 if TYPE_CHECKING:
     from spacy_dtparse.trees import HeadRules
@@ -34,22 +20,21 @@ if TYPE_CHECKING:
     from training.recurrent_tagger.config import TaggingConfig
     from training.recurrent_tagger.treebanks import Treebank
 
-command = partial(declare, "Taggers")
+command = partial(arg.declare, "Taggers")
 COMMON = (
-    each(
-        "--treebank",
+    arg.each(
+        "--treebank PATH[:WEIGHT]",
         "folder with train.mrg and dev.mrg, or of shards that a teacher has annotated, or a CoNLL-U file; repeat to "
         "train on several; weight: repetitions per epoch",
-        metavar="PATH[:WEIGHT]",
     ),
-    path("--corpus", "folder of treebanks: NAME/train.mrg and dev.mrg precede those of --treebank"),
-    NAMES,
-    choice(
+    arg.path("--corpus", "folder of treebanks: NAME/train.mrg and dev.mrg precede those of --treebank"),
+    arg.NAMES,
+    arg.choice(
         "--tag-column", ("xpos", "upos"), "column of a CoNLL-U file that has the tags (default: xpos)", default="xpos"
     ),
-    option("--lang", "language of the text (default: en)", default="en"),
-    path("--out", "folder for predicted tags and log.jsonl, not for the model", required=True),
-    settings("training.recurrent_tagger.config.TaggingConfig (fit.epochs=8 network.width=48)"),
+    arg.option("--lang", "language of the text (default: en)", default="en"),
+    arg.path("--out", "folder for predicted tags and log.jsonl, not for the model", required=True),
+    arg.settings("training.recurrent_tagger.config.TaggingConfig (fit.epochs=8 network.width=48)"),
 )
 """The options of `train-tagger` and `jackknife-tags`."""
 
@@ -70,8 +55,8 @@ def treebanks_and_config(options: argparse.Namespace, start: TaggingConfig) -> t
 @command(
     "jackknife-tags --corpus build/corpus --names sample --folds 4 --out build/tags",
     *COMMON,
-    number("--folds", 10, "number of taggers"),
-    option("--run", "name of this run, for its checkpoints and the log", default="pooled"),
+    arg.number("--folds", 10, "number of taggers"),
+    arg.option("--run", "name of this run, for its checkpoints and the log", default="pooled"),
 )
 def jackknife_tags(options: argparse.Namespace) -> None:
     """Tag each training tree with a tagger that was trained without it.
@@ -89,13 +74,12 @@ def jackknife_tags(options: argparse.Namespace) -> None:
 @command(
     "train-tagger --corpus build/corpus --names sample --out build/tags --model build/tagger",
     *COMMON,
-    path("--model", "folder for the trained spaCy pipeline", required=True),
-    path("--start", "pipeline that this command wrote, to continue training from", metavar="PIPELINE"),
-    flag("--no-senter", "train no sentence segmentation"),
-    each(
-        "--split-hyphens",
+    arg.path("--model", "folder for the trained spaCy pipeline", required=True),
+    arg.path("--start PIPELINE", "pipeline that this command wrote, to continue training from"),
+    arg.flag("--no-senter", "train no sentence segmentation"),
+    arg.each(
+        "--split-hyphens NAME",
         "treebank that splits hyphenated words, as evidence for augment.split_hyphens; repeatable",
-        metavar="NAME",
     ),
 )
 def train_tagger(options: argparse.Namespace) -> None:
@@ -124,23 +108,22 @@ def train_tagger(options: argparse.Namespace) -> None:
 
 @command(
     "spines build/corpus/sample/train.mrg --write build/spines.train",
-    option("files", "bracketed trees", nargs="+", metavar=READ_SPEC),
-    option("--held-out", "trees whose coverage is measured", nargs="+", default=[], metavar=READ_SPEC),
-    path("--heads", "head rules in JSON (default: those of --lang)", metavar="FILE"),
-    option("--lang", "language, for the head rules (default: en)", default="en"),
-    option("--categories", "spine (default), or sided: directional spines", default="spine"),
-    option(
-        "--min-count",
+    arg.option(f"files {arg.READ_SPEC} +", "bracketed trees"),
+    arg.option(f"--held-out {arg.READ_SPEC} +", "trees whose coverage is measured"),
+    arg.path("--heads FILE", "head rules in JSON (default: those of --lang)"),
+    arg.option("--lang", "language, for the head rules (default: en)", default="en"),
+    arg.option("--categories", "spine (default), or sided: directional spines", default="spine"),
+    arg.option(
+        "--min-count N",
         "replace rarer categories by the most frequent one of the token's tag (default: 1)",
         type=positive_number,
         default=1,
-        metavar="N",
     ),
-    RECIPE_STEPS,
-    number("--max-rows", 20, "maximum rows of a table"),
-    path("--json", "also write all results to this file", metavar="FILE"),
-    path("--write", "also write word, tag and category of each token, for train-spine-tagger", metavar="FILE"),
-    flag(
+    arg.RECIPE_STEPS,
+    arg.number("--max-rows", 20, "maximum rows of a table"),
+    arg.path("--json FILE", "also write all results to this file"),
+    arg.path("--write FILE", "also write word, tag and category of each token, for train-spine-tagger"),
+    arg.flag(
         "--check",
         "only check that every tree can be rebuilt from its spines and brackets, or from its directional spines alone",
     ),
@@ -193,34 +176,28 @@ def _check_round_trips(files: Sequence[TreebankFile], rules: HeadRules, categori
 
 @command(
     "train-spine-tagger --train build/spines.train --out build/spines.model",
-    path(
-        "--train",
+    arg.path(
+        "--train FILE +",
         "one token per line as word<TAB>tag<TAB>label (or word<TAB>label), blank lines between sentences",
-        nargs="+",
-        default=[],
-        metavar="FILE",
     ),
-    path("--dev", "development files", nargs="*", default=[], metavar="FILE"),
-    option("--estimator", "perceptron (default), mira, gis or lbfgs", default="perceptron"),
-    settings("training.spine_tagger.options.SequenceOptions (epochs=5 cutoff=10 sigma=0.5)"),
-    option(
-        "--betas",
+    arg.path("--dev FILE *", "development files"),
+    arg.option("--estimator", "perceptron (default), mira, gis or lbfgs", default="perceptron"),
+    arg.settings("training.spine_tagger.options.SequenceOptions (epochs=5 cutoff=10 sigma=0.5)"),
+    arg.option(
+        "--betas BETA +",
         "betas for which to print results (default: the five of the C&C parser)",
-        nargs="+",
         type=float,
         default=[0.075, 0.03, 0.01, 0.005, 0.001],
-        metavar="BETA",
     ),
-    option(
-        "--jackknife",
+    arg.option(
+        "--jackknife FOLDS",
         "instead of a model, write the training sentences with jackknifed labels",
         type=int,
         default=0,
-        metavar="FOLDS",
     ),
-    option("--workers", "threads (default: 2)", type=positive_number, default=2),
-    path("--workdir", "folder for unfinished runs, so that they can be resumed"),
-    *model_options(
+    arg.number("--workers", 2, "threads", minimum=1),
+    arg.path("--workdir", "folder for unfinished runs, so that they can be resumed"),
+    *arg.model_options(
         "tagger",
         of="sentences",
         licence=True,
@@ -253,7 +230,7 @@ def train_spine_tagger(options: argparse.Namespace) -> None:
             options.train,
             options.dev,
             chosen,
-            model_metadata(options),
+            arg.model_metadata(options),
             options.out,
             options.workdir,
             options.workers,

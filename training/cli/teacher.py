@@ -9,40 +9,26 @@ from typing import cast
 
 from spacy_dtparse.errors import ConfigError
 
-from .declaring import (
-    COMMANDS,
-    NAMES,
-    TEXT_SPEC,
-    Command,
-    each,
-    number,
-    option,
-    parse_treebanks,
-    path,
-    settings,
-    treebank_spec,
-    treebanks,
-)
+from . import declaring as arg
 
 ABOUT = """Train a teacher, annotate raw text with it, score it.
 
 Needs the extra `teacher`. Repeat `fit` or `annotate` to resume a run."""
 EXAMPLE = "teacher fit --corpus build/corpus --names sample --workdir build/teacher --out build/teacher/out"
-COMMANDS["teacher"] = teacher = Command("Whole pipelines", ABOUT, EXAMPLE)
+arg.COMMANDS["teacher"] = teacher = arg.Command("Whole pipelines", ABOUT, EXAMPLE)
 
 
 @teacher.subcommand(
-    *treebanks(dev="to be scored on", train="to train on, W times per epoch", tags=False),
-    each(
-        "--dependencies",
+    *arg.treebanks(dev="to be scored on", train="to train on, W times per epoch", tags=False),
+    arg.each(
+        "--dependencies PATH[,weight=W]",
         "CoNLL-U file, for tags (XPOS) and as constraints that constituents may not cross",
-        metavar="PATH[,weight=W]",
     ),
-    path("--start", "teacher to continue training, with its labels, tags and sources"),
-    each("--reserve-source", "name of a source to add to the teacher without data", metavar="NAME"),
-    settings("training.teacher.fitting.TeacherOptions (epochs=6)"),
-    path("--workdir", "folder for the log and the state of the run", required=True),
-    path("--out", "folder for the teacher", required=True),
+    arg.path("--start", "teacher to continue training, with its labels, tags and sources"),
+    arg.each("--reserve-source NAME", "name of a source to add to the teacher without data"),
+    arg.settings("training.teacher.fitting.TeacherOptions (epochs=6)"),
+    arg.path("--workdir", "folder for the log and the state of the run", required=True),
+    arg.path("--out", "folder for the teacher", required=True),
 )
 def fit(options: argparse.Namespace) -> None:
     """Train a network on treebanks."""
@@ -54,7 +40,7 @@ def fit(options: argparse.Namespace) -> None:
     from training.teacher.fitting import TeacherOptions, train_teacher
     from training.teacher.model import load_teacher, save_teacher
 
-    files, dev = parse_treebanks(options)
+    files, dev = arg.parse_treebanks(options)
     train = [(file.weight, sentence, True) for file in files for sentence in file.read()]
     for text in options.dependencies:
         file = TreebankFile.parse(text)
@@ -79,18 +65,17 @@ def fit(options: argparse.Namespace) -> None:
 
 
 @teacher.subcommand(
-    path("teachers", "folders that fit wrote; several are averaged", nargs="+", metavar="TEACHER"),
-    option("--text", "UTF-8 text, one paragraph per line", nargs="+", required=True, metavar=TEXT_SPEC),
-    option("--source", "treebank whose conventions the trees follow (default: none)"),
-    each("--source-of", "--source for one text, by the name of its file", metavar="TEXT=SOURCE"),
-    option("--exclude", "files of trees, and shards, whose sentences are left out", nargs="*", default=[],
-           metavar="TREES|DIR"),
-    number("--min-words", 2, "minimum words of a sentence"),
-    number("--max-words", 60, "maximum words of a sentence"),
-    number("--max-text-words", None, "maximum words of a text; evenly spaced sentences are taken (default: all)"),
-    number("--workers", 2, "processes"),
-    path("--out", "folder for the shards", required=True),
-)  # fmt: skip
+    arg.path("teachers TEACHER +", "folders that fit wrote; several are averaged"),
+    arg.option(f"--text {arg.TEXT_SPEC} +", "UTF-8 text, one paragraph per line", required=True),
+    arg.option("--source", "treebank whose conventions the trees follow (default: none)"),
+    arg.each("--source-of TEXT=SOURCE", "--source for one text, by the name of its file"),
+    arg.option("--exclude TREES|DIR *", "files of trees, and shards, whose sentences are left out"),
+    arg.number("--min-words", 2, "minimum words of a sentence"),
+    arg.number("--max-words", 60, "maximum words of a sentence"),
+    arg.number("--max-text-words", None, "maximum words of a text; evenly spaced sentences are taken (default: all)"),
+    arg.number("--workers", 2, "processes"),
+    arg.path("--out", "folder for the shards", required=True),
+)
 def annotate(options: argparse.Namespace) -> None:
     """Parse raw text and write the teacher's span distributions."""
     from training.data.text import text_files
@@ -99,20 +84,27 @@ def annotate(options: argparse.Namespace) -> None:
     sources = dict(text.rpartition("=")[::2] for text in options.source_of)
     annotate(
         Annotation(
-            tuple(options.teachers), text_files(options.text), options.out, options.source, sources,
-            tuple(map(Path, options.exclude)), options.min_words, options.max_words,
-            options.max_text_words, options.workers,
+            tuple(options.teachers),
+            text_files(options.text),
+            options.out,
+            options.source,
+            sources,
+            tuple(map(Path, options.exclude)),
+            options.min_words,
+            options.max_words,
+            options.max_text_words,
+            options.workers,
         )
-    )  # fmt: skip
+    )
 
 
 @teacher.subcommand(
-    path("teachers", "folders that fit wrote; several are averaged", nargs="+", metavar="TEACHER"),
-    path("--shards", "shards that annotate or retag wrote; repeatable", action="append", required=True, metavar="DIR"),
-    option("--source", "treebank whose conventions are used (default: none)"),
-    number("--occurrences", 4, "occurrences of each word to average"),
-    number("--min-count", 4, "use only words that occur at least N times"),
-    path("--out", "the file to write (.npz)", required=True),
+    arg.path("teachers TEACHER +", "folders that fit wrote; several are averaged"),
+    arg.path("--shards DIR", "shards that annotate or retag wrote; repeatable", action="append", required=True),
+    arg.option("--source", "treebank whose conventions are used (default: none)"),
+    arg.number("--occurrences", 4, "occurrences of each word to average"),
+    arg.number("--min-count", 4, "use only words that occur at least N times"),
+    arg.path("--out", "the file to write (.npz)", required=True),
 )
 def vectors(options: argparse.Namespace) -> None:
     """Write the teacher's mean vector of each word in annotated text."""
@@ -125,23 +117,29 @@ def vectors(options: argparse.Namespace) -> None:
     shards = list_shards(options.shards)
     sentences, counts = sample_sentences(shards, options.occurrences, options.min_count)
     print(f"{len(sentences)} sentences of {sum(map(len, sentences))} words", flush=True)
-    found = mean_vectors(load_teacher(options.teachers), sentences, counts, options.source, print)
+    found = mean_vectors(load_teacher(options.teachers), sentences, counts, options.source)
     save_vectors(options.out, found)
     print(f"{options.out}: vectors of {len(found.words)} words, {options.out.stat().st_size / 1e6:.1f} MB")
 
 
 @teacher.subcommand(
-    path("shards", "folders that annotate or retag wrote", nargs="+", metavar="DIR"),
-    option("--min-confidence", "leave out trees with a less probable constituent (default: 0)", type=float, default=0.0,
-           metavar="P"),
-    number("--every", 1, "use every N-th shard of a text (default: all)"),
-    option("--skip", "texts to leave out", nargs="*", default=[], metavar="TEXT"),
-    option("--parser", "model file, or name of an English model, that parses instead of the teacher", metavar="MODEL"),
-    option("--top-fraction", "fraction of each text's trees to keep, with the lowest cost to --parser (default: 1)",
-           type=float, metavar="FRACTION"),
-    number("--max-trees", None, "maximum number of trees, drawn evenly from all texts, with --parser (default: all)"),
-    path("--out", "the file to write, one tree per line", required=True),
-)  # fmt: skip
+    arg.path("shards DIR +", "folders that annotate or retag wrote"),
+    arg.option(
+        "--min-confidence P", "leave out trees with a less probable constituent (default: 0)", type=float, default=0.0
+    ),
+    arg.number("--every", 1, "use every N-th shard of a text (default: all)"),
+    arg.option("--skip TEXT *", "texts to leave out"),
+    arg.option("--parser MODEL", "model file, or name of an English model, that parses instead of the teacher"),
+    arg.option(
+        "--top-fraction FRACTION",
+        "fraction of each text's trees to keep, with the lowest cost to --parser (default: 1)",
+        type=float,
+    ),
+    arg.number(
+        "--max-trees", None, "maximum number of trees, drawn evenly from all texts, with --parser (default: all)"
+    ),
+    arg.path("--out", "the file to write, one tree per line", required=True),
+)
 def trees(options: argparse.Namespace) -> None:
     """Write the trees of annotated text, by the teacher or by another parser."""
     from spacy_dtparse.core import load_parser
@@ -180,13 +178,13 @@ def trees(options: argparse.Namespace) -> None:
 
 
 @teacher.subcommand(
-    path("sources", "shards that annotate wrote, or trees: NAME/PART.mrg", nargs="*", metavar="DIR|TREES"),
-    path("--corpus", "folder of treebanks: train and dev of --names are tagged in addition to the above"),
-    NAMES,
-    option("--pipeline", "spaCy pipeline with a tagger (default: the embedded one)"),
-    number("--skip-every", 0, "leave the tags of every N-th shard unchanged (default: of none)"),
-    number("--workers", 2, "processes"),
-    path("--out", "folder for the new shards, or for NAME.PART.tags", required=True),
+    arg.path("sources DIR|TREES *", "shards that annotate wrote, or trees: NAME/PART.mrg"),
+    arg.path("--corpus", "folder of treebanks: train and dev of --names are tagged in addition to the above"),
+    arg.NAMES,
+    arg.option("--pipeline", "spaCy pipeline with a tagger (default: the embedded one)"),
+    arg.number("--skip-every", 0, "leave the tags of every N-th shard unchanged (default: of none)"),
+    arg.number("--workers", 2, "processes"),
+    arg.path("--out", "folder for the new shards, or for NAME.PART.tags", required=True),
 )
 def retag(options: argparse.Namespace) -> None:
     """Tag annotated text or trees with the pipeline that will tag the parser's input."""
@@ -208,11 +206,11 @@ def retag(options: argparse.Namespace) -> None:
 
 
 @teacher.subcommand(
-    path("teachers", "folders that fit wrote; several are averaged", nargs="+", metavar="TEACHER"),
-    each("--dev", "trees to score on; repeatable", metavar=treebank_spec(tags=False), required=True),
-    option("--source", "treebank whose conventions the trees follow (default: that of each file)"),
-    path("--interpolate", "latent grammars or a span parser whose marginals are interpolated", metavar="MODEL"),
-    option("--interpolation-weight", "weight of that model (default: %(default)s)", type=float, default=0.5),
+    arg.path("teachers TEACHER +", "folders that fit wrote; several are averaged"),
+    arg.each(f"--dev {arg.treebank_spec(tags=False)}", "trees to score on; repeatable", required=True),
+    arg.option("--source", "treebank whose conventions the trees follow (default: that of each file)"),
+    arg.path("--interpolate MODEL", "latent grammars or a span parser whose marginals are interpolated"),
+    arg.option("--interpolation-weight", "weight of that model (default: %(default)s)", type=float, default=0.5),
 )
 def evaluate(options: argparse.Namespace) -> None:
     """Score a teacher on trees."""

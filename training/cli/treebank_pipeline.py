@@ -16,54 +16,45 @@ from spacy_dtparse.trees import read_trees
 from ..data.sizes import sizes_for
 from ..runs.files import file_digest, write_json
 from ..runs.steps import Step, Steps
-from .declaring import (
-    COMMANDS,
-    CONVERTING,
-    LICENCE,
-    choice,
-    conversion_flags,
-    declare,
-    each,
-    log_line,
-    number,
-    option,
-    path,
-)
+from . import declaring as arg
 
-command = partial(declare, "Whole pipelines")
+command = partial(arg.declare, "Whole pipelines")
 RECIPES = Path(__file__).resolve().parents[1] / "recipes"
 EMBEDDED = "embedded"
 PARSERS = ("combined", "span", "boosted")
 OPTIONS = (
-    path("treebank", "folder of the treebank, with train.mrg or train.psd and optionally dev.mrg", metavar="FOLDER"),
-    *CONVERTING,
-    choice(
+    arg.path("treebank FOLDER", "folder of the treebank, with train.mrg or train.psd and optionally dev.mrg"),
+    *arg.CONVERTING,
+    arg.choice(
         "--parser",
         PARSERS,
         "combined (default): boosted trees that use a span model; span: the span model alone; boosted: boosted trees "
         "alone",
         default="combined",
     ),
-    path("--heads", "head rules in JSON (default: see train-span and train-boosted)", metavar="FILE"),
-    number("--folds", 4, "number of folds: each has a tagger and a span model trained without it", minimum=1),
-    option("--seeds", "seeds of the networks of the span model, whose probabilities are multiplied (default: 0)",
-           nargs="+", type=natural_number, default=[0]),
-    each("--tagger-set", "setting of the taggers, as in train-tagger --set; repeatable", metavar="NAME=VALUE"),
-    each("--span-set", "setting of the span model, as in train-span --set; repeatable", metavar="NAME=VALUE"),
-    each("--boosted-set", "setting of the boosted trees, as in train-boosted --set; repeatable", metavar="NAME=VALUE"),
-    option(
-        "--tagger",
+    arg.path("--heads FILE", "head rules in JSON (default: see train-span and train-boosted)"),
+    arg.number("--folds", 4, "number of folds: each has a tagger and a span model trained without it", minimum=1),
+    arg.option(
+        "--seeds +",
+        "seeds of the networks of the span model, whose probabilities are multiplied (default: 0)",
+        type=natural_number,
+        default=[0],
+    ),
+    arg.each("--tagger-set NAME=VALUE", "setting of the taggers, as in train-tagger --set; repeatable"),
+    arg.each("--span-set NAME=VALUE", "setting of the span model, as in train-span --set; repeatable"),
+    arg.each("--boosted-set NAME=VALUE", "setting of the boosted trees, as in train-boosted --set; repeatable"),
+    arg.option(
+        "--tagger PIPELINE",
         "pipeline folder whose tags the parser uses instead of the treebank's (embedded: the English pipeline); no "
         "tagger is trained then",
-        metavar="PIPELINE",
     ),
-    option("--span-model-tagger", "see train-boosted", metavar="PIPELINE"),
-    path("--recipe", "recipe of the boosted trees (default: chosen by the size of the treebank)", metavar="FILE"),
-    option("--workers", "processes (default: 2)", type=positive_number, default=2),
-    option("--name", "name of the pipeline, for its package (default: the name of the treebank)"),
-    option("--version", "version of the pipeline (default: that of the package)"),
-    *LICENCE,
-)  # fmt: skip
+    arg.option("--span-model-tagger PIPELINE", "see train-boosted"),
+    arg.path("--recipe FILE", "recipe of the boosted trees (default: chosen by the size of the treebank)"),
+    arg.number("--workers", 2, "processes", minimum=1),
+    arg.option("--name", "name of the pipeline, for its package (default: the name of the treebank)"),
+    arg.option("--version", "version of the pipeline (default: that of the package)"),
+    *arg.LICENCE,
+)
 """The options of `pipeline` and `learning-curve`."""
 
 
@@ -75,7 +66,7 @@ class SetOption(argparse.Action):
     ) -> None:
         """Set the named options of the command. Raises ArgumentError for a name that is not an option."""
         options_by_name = {
-            name: kwargs for name, kwargs in COMMANDS[parser.prog.split()[-1]].options if name.startswith("--")
+            name: kwargs for name, kwargs in arg.COMMANDS[parser.prog.split()[-1]].options if name.startswith("--")
         }
         for text in values:
             name, sign, value = text.partition("=")
@@ -87,13 +78,11 @@ class SetOption(argparse.Action):
             parser_of_one.parse_args([f"{option}={value}"], namespace)
 
 
-SET = option(
-    "--set",
+SET = arg.option(
+    "--set NAME=VALUE *",
     "these options without dashes, as the variables of a spaCy project need them: --set parser=span limit=500; "
     "repeatable",
     action=SetOption,
-    nargs="*",
-    metavar="NAME=VALUE",
 )
 
 
@@ -101,11 +90,11 @@ SET = option(
     "pipeline assets/sample --lang en --out build/mine",
     *OPTIONS,
     SET,
-    path(
+    arg.path(
         "--span-model",
         "a trained span model to use unchanged, with --parser combined: a model file, or en for the English one",
     ),
-    path("--out", "folder for all files; the result is OUT/pipeline", required=True),
+    arg.path("--out", "folder for all files; the result is OUT/pipeline", required=True),
 )
 def pipeline(options: argparse.Namespace) -> None:
     """Train a spaCy pipeline from a treebank and score it: all steps, with settings that suit the treebank's size.
@@ -113,20 +102,24 @@ def pipeline(options: argparse.Namespace) -> None:
     Prints the command of each step. Finished steps are not repeated, so repeat the command to resume a run.
     """
     run_pipeline(options, options.out, options.span_model)
-    log_line(f"{options.out / 'pipeline'}: load it with spacy.load, or build a package: "
-        f"python -m spacy package {options.out / 'pipeline'} {options.out} --build wheel")  # fmt: skip
+    print(
+        f"{options.out / 'pipeline'}: load it with spacy.load, or build a package: "
+        f"python -m spacy package {options.out / 'pipeline'} {options.out} --build wheel"
+    )
 
 
 @command(
     "learning-curve assets/sample --sizes 50 100 --span-models none en --out build/curve",
     *OPTIONS,
     SET,
-    option("--sizes", "numbers of training trees: the first N of train", nargs="+", type=positive_number,
-           required=True),
-    option("--span-models", "none: train one on the same trees; en or model files: trained models to use unchanged",
-           nargs="+", default=["none"], metavar="MODEL"),
-    path("--out", "folder for the pipelines and curve.json", required=True),
-)  # fmt: skip
+    arg.option("--sizes +", "numbers of training trees: the first N of train", type=positive_number, required=True),
+    arg.option(
+        "--span-models MODEL +",
+        "none: train one on the same trees; en or model files: trained models to use unchanged",
+        default=["none"],
+    ),
+    arg.path("--out", "folder for the pipelines and curve.json", required=True),
+)
 def learning_curve(options: argparse.Namespace) -> None:
     """Train a pipeline on each of several numbers of trees, and compare their scores.
 
@@ -143,13 +136,15 @@ def learning_curve(options: argparse.Namespace) -> None:
                 {"reader": span_model, "trees": size, "cpu_seconds": seconds, **record} for record in scored_records
             ]
     write_json(options.out / "curve.json", rows)
-    log_line(curve_table(rows))
+    print(curve_table(rows))
 
 
 def curve_table(rows: list[dict[str, Any]]) -> str:
     """The records of `learning-curve` as a text table."""
-    lines = [f"{'span model':12}{'trees':>7}  {'scored on':12}{'tags':>10}{'F1 all':>8}{'F1 evalb':>9}{'exact':>7}"
-             f"{'tag acc':>8}{'CPU s':>9}"]  # fmt: skip
+    lines = [
+        f"{'span model':12}{'trees':>7}  {'scored on':12}{'tags':>10}{'F1 all':>8}{'F1 evalb':>9}{'exact':>7}"
+        f"{'tag acc':>8}{'CPU s':>9}"
+    ]
     for row in rows:
         f1, evalb, exact = row["all"]["f1"], row["evalb"]["f1"], row["all"]["exact_match"]
         tags = "-" if row["tag_accuracy"] is None else f"{100 * row['tag_accuracy']:.2f}"
@@ -173,7 +168,7 @@ def run_pipeline(options: argparse.Namespace, out: Path, span_model: Path | None
         raise ConfigError(f"--span-model is for --parser combined, not {options.parser}; leave one of them out")
     files = sorted(file for file in options.treebank.resolve().iterdir() if file.suffix in (".mrg", ".psd"))
     inputs = [file for file in (options.scheme, options.heads, options.recipe, span_model) if file and file.is_file()]
-    steps = Steps(out / "steps.json", [file_digest(file) for file in (*files, *inputs)], run_command, log_line)
+    steps = Steps(out / "steps.json", [file_digest(file) for file in (*files, *inputs)], run_command)
     name = options.treebank.resolve().name
     steps.do(convert_step(options, out, name))
     train = out / "corpus" / name / "train.mrg"
@@ -182,7 +177,7 @@ def run_pipeline(options: argparse.Namespace, out: Path, span_model: Path | None
     training = steps.cpu_seconds
     scored = [p for part in ("dev", *options.splits) if (p := out / "corpus" / name / f"{part}.mrg").is_file()]
     if not scored:
-        log_line("there is no dev part, so nothing is scored; use --dev 1/10 to take one from train")
+        print("there is no dev part, so nothing is scored; use --dev 1/10 to take one from train")
         return [], training
     scores, kinds = out / "scores.json", ("predicted",) if options.tagger else ("gold", "predicted")
     steps.do(
@@ -194,8 +189,8 @@ def run_pipeline(options: argparse.Namespace, out: Path, span_model: Path | None
 def convert_step(options: argparse.Namespace, out: Path, name: str) -> Step:
     """The step that cleans the trees."""
     inputs = options.treebank.parent if options.treebank.name == name else options.treebank.resolve().parent
-    return _make_step(out / "corpus" / name / "train.mrg", None, "convert", inputs, name, "--out", out / "corpus",
-                 *conversion_flags(options))  # fmt: skip
+    arguments = inputs, name, "--out", out / "corpus", *arg.conversion_flags(options)
+    return _make_step(out / "corpus" / name / "train.mrg", None, "convert", *arguments)
 
 
 def training_steps(
@@ -205,50 +200,47 @@ def training_steps(
     sizes, tags, model, network = sizes_for(words), out / "tags", out / "parser.model", out / "network.model"
     corpus: tuple[Any, ...] = ("--corpus", out / "corpus", "--names", name)
     tagged = tags / f"{name}.train.tags"
-    lang, pipeline_name = ("--lang", options.lang), options.name or name
+    lang, named = ("--lang", options.lang), ("--name", options.name or name)
     heads = () if options.heads is None else ("--heads", options.heads)
     workers = ("--workers", options.workers)
     if options.tagger:
         pipeline = () if options.tagger == EMBEDDED else ("--pipeline", options.tagger)
         steps = [_make_step(tagged, None, "teacher", "retag", *corpus, *pipeline, *workers, "--out", tags)]
     else:
-        learn = (*corpus, *lang, "--out", tags)
+        learn, tagger = (*corpus, *lang, "--out", tags), out / "tagger"
         settings = ("--set", *sizes.tagger, *options.tagger_set)
         steps = [
             _make_step(tagged, tags / "folds", "jackknife-tags", *learn, "--folds", options.folds, *settings),
-            _make_step(
-                out / "tagger" / "meta.json", None, "train-tagger", *learn, "--model", out / "tagger", *settings
-            ),
+            _make_step(tagger / "meta.json", None, "train-tagger", *learn, "--model", tagger, *settings),
         ]
     corpus += ("--tags", tags)
     settings = ("--seeds", *options.seeds, *workers, "--set", *sizes.span, *options.span_set)
     if options.parser == "span" or (options.parser == "combined" and span_model is None):
-        target = model if options.parser == "span" else network
-        steps.append(_make_step(target, out / "span", "train-span", *corpus, *lang, *heads, "--name", pipeline_name,
-                           *settings, "--workdir", out / "span", "--out", target))  # fmt: skip
+        target, workdir = model if options.parser == "span" else network, out / "span"
+        arguments = (*corpus, *lang, *heads, *named, *settings, "--workdir", workdir, "--out", target)
+        steps.append(_make_step(target, workdir, "train-span", *arguments))
     span_options: tuple[Any, ...] = ()
     if options.parser == "combined" and span_model is None:
-        marginals = out / "beliefs"
-        steps.append(_make_step(marginals / f"{name}.train.beliefs.npz", out / "readers", "jackknife-marginals",
-                           *corpus, "--folds", options.folds, *settings, "--workdir", out / "readers", "--out",
-                           marginals))  # fmt: skip
+        marginals, workdir = out / "beliefs", out / "readers"
+        arguments = (*corpus, "--folds", options.folds, *settings, "--workdir", workdir, "--out", marginals)
+        steps.append(_make_step(marginals / f"{name}.train.beliefs.npz", workdir, "jackknife-marginals", *arguments))
         span_options = ("--span-model", network, "--marginals", marginals)
     elif options.parser == "combined":
         tagger_option = ("--span-model-tagger", options.span_model_tagger) if options.span_model_tagger else ()
         span_options = ("--span-model", span_model, *tagger_option)
     if options.parser != "span":
-        recipe = options.recipe or RECIPES / f"{sizes.recipe}.json"
+        recipe, workdir = options.recipe or RECIPES / f"{sizes.recipe}.json", out / "fit"
         boosted_only = () if span_options or options.recipe else ("templates=standard", "filter_bits=16")
-        steps.append(_make_step(model, out / "fit", "train-boosted", "--recipe", recipe, *corpus, *lang, *heads,
-                           *span_options, "--name", pipeline_name, "--workdir", out / "fit", "--out", model, "--set",
-                           f"n_workers={options.workers}", *boosted_only, *options.boosted_set))  # fmt: skip
+        arguments = ("--recipe", recipe, *corpus, *lang, *heads, *span_options, *named, "--workdir", workdir)
+        changes = f"n_workers={options.workers}", *boosted_only, *options.boosted_set
+        steps.append(_make_step(model, workdir, "train-boosted", *arguments, "--out", model, "--set", *changes))
     meta_options = [part for credit in options.credit for part in ("--credit", credit)]
     meta_options += ["--license", options.license] if options.license else []
     meta_options += ["--version", options.version] if options.version else []
-    steps.append(_make_step(out / "pipeline" / "meta.json", None, "assemble", "--tagger", tagger_folder(options, out),
-                       "--model", model, "--names", name, "--name", pipeline_name, *meta_options, "--out",
-                       out / "pipeline"))  # fmt: skip
-    return steps
+    parts = ("--tagger", tagger_folder(options, out), "--model", model, "--names", name)
+    pipeline_folder = out / "pipeline"
+    arguments = (*parts, *named, *meta_options, "--out", pipeline_folder)
+    return [*steps, _make_step(pipeline_folder / "meta.json", None, "assemble", *arguments)]
 
 
 def _make_step(output: Path, workdir: Path | None, *arguments: Any) -> Step:

@@ -7,12 +7,14 @@ van Genabith 2016). The log likelihood is Σ N(v, c) ln N(v, c) − Σ N(c) ln N
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
 from typing import NamedTuple
 
 import numpy as np
 
 from spacy_dtparse.jit.decorator import inner_kernel, kernel
+
+logger = logging.getLogger(__name__)
 
 
 class Bigrams(NamedTuple):
@@ -31,9 +33,7 @@ def count_bigrams(first: np.ndarray, second: np.ndarray, n_words: int) -> Bigram
     return Bigrams(start, (keys % n_words).astype(np.int32), counts.astype(np.int32))
 
 
-def exchange(
-    text: np.ndarray, n_words: int, n_clusters: int, rounds: int, log_line: Callable[[str], object] = lambda line: None
-) -> np.ndarray:
+def exchange(text: np.ndarray, n_words: int, n_clusters: int, rounds: int) -> np.ndarray:
     """The cluster of each word, int32 (n_words,), below `n_clusters`.
 
     `text` int32 (m,): word ids, lower ids for more frequent words; −1 ends a paragraph. `rounds`: passes over the
@@ -46,7 +46,7 @@ def exchange(
     before, after = count_bigrams(*pairs, n_words), count_bigrams(*pairs[::-1], n_words)
     for i in range(rounds):
         moved = _pass(*(after if i % 2 else before), clusters, n_clusters)
-        log_line(f"clusters: round {i + 1} of {rounds}, {moved:,} words moved")
+        logger.info(f"clusters: round {i + 1} of {rounds}, {moved:,} words moved")
         if not moved:
             break
     return clusters

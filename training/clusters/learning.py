@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import logging
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +17,12 @@ from ..data.treebanks import text_list_path
 from ..runs.files import write_atomically
 from .exchange import exchange
 
+logger = logging.getLogger(__name__)
+
 
 def learn_clusters(
-    texts: Sequence[TextFile], n_clusters: int, min_count: int, rounds: int, out: Path, lang: str = "en",
-    log_line: Callable[[str], object] = print,
-) -> None:  # fmt: skip
+    texts: Sequence[TextFile], n_clusters: int, min_count: int, rounds: int, out: Path, lang: str = "en"
+) -> None:
     """Cluster the words that occur at least `min_count` times in the texts, and write the clusters to `out`, one per
     line, words by frequency; and the names of the texts to a file next to it. Words are normalised
     (`spacy_dtparse.text.normal_word`) tokens of spaCy's tokenizer for `lang`.
@@ -37,8 +39,8 @@ def learn_clusters(
             f"the texts have {len(words)} words that occur at least {min_count} times, for {n_clusters} clusters; give "
             "more text or fewer clusters"
         )
-    log_line(f"{len(ids):,} words of text, {len(words):,} distinct words for {n_clusters} clusters")
-    clusters = exchange(ids, len(words), n_clusters, rounds, log_line)
+    logger.info(f"{len(ids):,} words of text, {len(words):,} distinct words for {n_clusters} clusters")
+    clusters = exchange(ids, len(words), n_clusters, rounds)
     lines: list[list[str]] = [[] for _ in range(n_clusters)]
     for word, cluster in zip(words, clusters.tolist(), strict=True):
         lines[cluster].append(word)

@@ -16,6 +16,7 @@ from spacy_dtparse.core.calibration import Calibration, constituent_terms, sigmo
 from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.trees.tree import TOP
 
+from ..runs.tables import markdown
 from .corpus import Sentence
 
 BINS = 10
@@ -112,7 +113,7 @@ def reliability(probs: np.ndarray, right: np.ndarray) -> list[dict[str, float]]:
     return [
         {"mean": float(probs[part].mean()), "right": float(right[part].mean()), "count": int(part.sum())}
         for part in parts
-    ]  # fmt: skip
+    ]
 
 
 def calibration_error(probs: np.ndarray, right: np.ndarray) -> float:
@@ -144,12 +145,15 @@ def errors_by_treebank(by_treebank: Mapping[str, CalibrationData], calibration: 
         ):
             fitted = getattr(calibration, maps)(probs)
             record[what] = {
-                "count": len(right), "right": float(right.mean()), "raw": calibration_error(raw, right),
+                "count": len(right),
+                "right": float(right.mean()),
+                "raw": calibration_error(raw, right),
                 "fitted": calibration_error(fitted, right),
                 "others": None if left_out is None else calibration_error(getattr(left_out, maps)(probs), right),
-                "chance": sampling_error(fitted), "curve_raw": reliability(raw, right),
+                "chance": sampling_error(fitted),
+                "curve_raw": reliability(raw, right),
                 "curve": reliability(fitted, right),
-            }  # fmt: skip
+            }
         records.append(record)
     return records
 
@@ -161,12 +165,12 @@ def calibration_table(records: Sequence[Mapping[str, Any]]) -> str:
         for what in ("constituents", "trees")
         for name in ("right", "raw", "fitted", "others", "chance")
     ]
-    lines = [f"| treebank | {' | '.join(heads)} |", "|---|" + "---:|" * len(heads)]
+    rows = []
     for record in records:
         cells = []
         for what in ("constituents", "trees"):
             one = record[what]
             cells.append(f"{100 * one['right']:.1f}")
             cells += ["" if one[name] is None else f"{one[name]:.3f}" for name in ("raw", "fitted", "others", "chance")]
-        lines.append(f"| {record['treebank']} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+        rows.append([record["treebank"], *cells])
+    return markdown(["treebank", *heads], rows)

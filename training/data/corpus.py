@@ -91,11 +91,14 @@ def survey(trees: Sequence[Tree], max_arity: int) -> dict[str, Any]:
             over_arity += len(kids) > max_arity
             repeated_unary += len(kids) == 1 and kids[0] >= 0 and tree.labels[kids[0]] == tree.labels[node]
     return {
-        "sentences": len(trees), "tokens": sum(len(tree.words) for tree in trees),
-        "constituents": labels.total() - len(trees), "over_arity": over_arity, "repeated_unary": repeated_unary,
+        "sentences": len(trees),
+        "tokens": sum(len(tree.words) for tree in trees),
+        "constituents": labels.total() - len(trees),
+        "over_arity": over_arity,
+        "repeated_unary": repeated_unary,
         "one_word": sum(len(tree.words) == 1 for tree in trees),
         "labels_once": tuple(sorted(label for label, count in labels.items() if count == 1)),
-    }  # fmt: skip
+    }
 
 
 def take_evenly(sentences: Sequence[Sentence], max_size: int) -> Sequence[Sentence]:

@@ -103,11 +103,15 @@ def score_parser(
     searched = isinstance(parser, DtreeParser) and bool(status["optimal"] + status["complete"])
     return {
         **{convention: {name: totals[convention][name] for name in MEASURES} for convention in ("all", "evalb")},
-        "tag_accuracy": right / tokens if alike else None, "sentences": len(sentences), "tokens": tokens,
-        "seconds": seconds, "tokens_per_second": tokens / seconds,
+        "tag_accuracy": right / tokens if alike else None,
+        "sentences": len(sentences),
+        "tokens": tokens,
+        "seconds": seconds,
+        "tokens_per_second": tokens / seconds,
         "status": {name: status[name] for name in STATUSES if status[name]},
-        "greedy_optimal": proven / len(sentences) if searched else None, "scored_per_token": scored / tokens,
-    }  # fmt: skip
+        "greedy_optimal": proven / len(sentences) if searched else None,
+        "scored_per_token": scored / tokens,
+    }
 
 
 def evaluate(

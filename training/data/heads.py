@@ -43,9 +43,9 @@ def learn_head_rules(trees: Iterable[Tree]) -> HeadRules:
                 children[base_label(label)][words] += 1
     every = sum(children.values(), ChildSequences())
     rules: dict[str, Any] = {label: [_scan(sequences)] for label, sequences in sorted(children.items()) if label != TOP}
-    return HeadRules.from_dict({
-        "rules": rules, "default": [_scan(every)], "candidate": [_scan(every)], "punctuation": sorted(marks),
-    })  # fmt: skip
+    return HeadRules.from_dict(
+        {"rules": rules, "default": [_scan(every)], "candidate": [_scan(every)], "punctuation": sorted(marks)}
+    )
 
 
 def _punctuation(trees: Sequence[Tree]) -> set[str]:

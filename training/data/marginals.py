@@ -18,13 +18,18 @@ def save_marginals(
     sentence."""
     none = SpanMarginals(np.zeros((0, 2), np.int32), np.zeros(0), np.zeros((0, 2), np.int32), np.zeros((0, 2)))
     spans, span_probs, chain_ids, chain_probs = (np.concatenate(parts) for parts in zip(none, *marginals, strict=True))
-    save_arrays(path, {
-        "lengths": np.array(lengths, dtype=np.int32),
-        "rows": np.array([len(one.spans) for one in marginals], dtype=np.int32),
-        "spans": spans.astype(np.int32), "masses": span_probs.astype(np.float32),
-        "chains": chain_ids.astype(np.int16), "chances": chain_probs.astype(np.float32),
-        "names": as_array(list(chains)),
-    })  # fmt: skip
+    save_arrays(
+        path,
+        {
+            "lengths": np.array(lengths, dtype=np.int32),
+            "rows": np.array([len(one.spans) for one in marginals], dtype=np.int32),
+            "spans": spans.astype(np.int32),
+            "masses": span_probs.astype(np.float32),
+            "chains": chain_ids.astype(np.int16),
+            "chances": chain_probs.astype(np.float32),
+            "names": as_array(list(chains)),
+        },
+    )
 
 
 def read_marginals(path: Path) -> tuple[tuple[str, ...], list[int], list[SpanMarginals]]:

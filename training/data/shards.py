@@ -107,17 +107,20 @@ def save_shard(
         return np.concatenate([np.zeros(0, kind), *parts]).astype(kind)
 
     text = "".join(" ".join(words) + "\n" for words in sentences)
-    save_arrays(path, {
-        "text": np.frombuffer(text.encode(), dtype=np.uint8),
-        "tags": concatenate([b.tags for b in distributions]),
-        "tag_sure": concatenate([np.rint(b.tag_probs * LEVELS) for b in distributions]),
-        "rows": np.array([len(b.probs) for b in distributions], dtype=np.int32),
-        "starts": concatenate([b.spans[:, 0] for b in distributions]),
-        "ends": concatenate([b.spans[:, 1] for b in distributions]),
-        "chains": concatenate([b.labels for b in distributions], np.uint16),
-        "mass": concatenate([np.rint(b.probs * LEVELS) for b in distributions]),
-        "lists": as_array(lists.to_dict()),
-    })  # fmt: skip
+    save_arrays(
+        path,
+        {
+            "text": np.frombuffer(text.encode(), dtype=np.uint8),
+            "tags": concatenate([b.tags for b in distributions]),
+            "tag_sure": concatenate([np.rint(b.tag_probs * LEVELS) for b in distributions]),
+            "rows": np.array([len(b.probs) for b in distributions], dtype=np.int32),
+            "starts": concatenate([b.spans[:, 0] for b in distributions]),
+            "ends": concatenate([b.spans[:, 1] for b in distributions]),
+            "chains": concatenate([b.labels for b in distributions], np.uint16),
+            "mass": concatenate([np.rint(b.probs * LEVELS) for b in distributions]),
+            "lists": as_array(lists.to_dict()),
+        },
+    )
 
 
 @dataclass(frozen=True)

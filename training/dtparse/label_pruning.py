@@ -95,9 +95,11 @@ def label_table(lexicon: Lexicon, trees: Sequence[Tree], marginals: Sequence[Spa
 
 
 def _add_main_labels(
-    lexicon: Lexicon, seen: Mapping[tuple[int, int, int, str], int], totals: Mapping[tuple[int, int, int], int],
+    lexicon: Lexicon,
+    seen: Mapping[tuple[int, int, int, str], int],
+    totals: Mapping[tuple[int, int, int], int],
     table: np.ndarray,
-) -> None:  # fmt: skip
+) -> None:
     """Fill the row MAIN: the labels of at least `MAIN_FRACTION` of the correct windows with a chain that is likely or
     certain; if there are few such windows, the labels that the chain names."""
     for unary in range(2):

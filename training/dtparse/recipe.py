@@ -19,9 +19,8 @@ from .boosting.tree import MAX_SPLITS
 
 
 @stored_as(
-    "sample_size", "gain", "split_ratio", "root_slack", "max_splits", "sweeps", "shrinkage", "prior", "solver",
-    "max_empty", "seed", "subtraction",
-)  # fmt: skip
+    "sample_size gain split_ratio root_slack max_splits sweeps shrinkage prior solver max_empty seed subtraction"
+)
 @dataclass(frozen=True)
 class LearnerConfig(Settings):
     """Settings for growing one tree (Turian & Melamed 2006a, section 3.2; 2006b, section 3.3).
@@ -66,9 +65,9 @@ class LearnerConfig(Settings):
 
 
 @stored_as(
-    "decay", "lambda_start", "lambda_floor", "max_levels", "max_trees_per_level", "patience", "budget_seconds",
-    "lookahead", "keep_scores", "save_seconds", "n_workers", "quiet", "learner",
-)  # fmt: skip
+    "decay lambda_start lambda_floor max_levels max_trees_per_level patience budget_seconds lookahead keep_scores "
+    "save_seconds n_workers quiet learner"
+)
 @dataclass(frozen=True)
 class PathConfig(Settings):
     """The schedule of λ, and the conditions that stop training.
@@ -99,12 +98,17 @@ class PathConfig(Settings):
 
     KIND = ""
     ALLOWED = {  # noqa: RUF012 (never changed)
-        "decay": real(0, 1, above=True, below=True), "lambda_start": real(0, above=True),
-        "lambda_floor": real(0), "max_levels": integer(1), "max_trees_per_level": integer(1),
-        "patience": optional(integer(1)), "n_workers": integer(1),
-        "budget_seconds": real(0, above=True), "lookahead": integer(0),
+        "decay": real(0, 1, above=True, below=True),
+        "lambda_start": real(0, above=True),
+        "lambda_floor": real(0),
+        "max_levels": integer(1),
+        "max_trees_per_level": integer(1),
+        "patience": optional(integer(1)),
+        "n_workers": integer(1),
+        "budget_seconds": real(0, above=True),
+        "lookahead": integer(0),
         "save_seconds": real(0, above=True),
-    }  # fmt: skip
+    }
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -116,10 +120,10 @@ class PathConfig(Settings):
 
 
 @stored_as(
-    "name", "strategy", "templates", "preprocessing", "max_arity", "edge_punctuation", "negative_weight",
-    "example_weights", "max_words", "min_word_sentences", "min_atom_count", "atom_sentences", "atom_table_bits",
-    "memory_gib", "dev_sentences", "dev_budget", "gate_bits", "gate_share", "n_workers", "seed", "learner", "path",
-)  # fmt: skip
+    "name strategy templates preprocessing max_arity edge_punctuation negative_weight example_weights max_words "
+    "min_word_sentences min_atom_count atom_sentences atom_table_bits memory_gib dev_sentences dev_budget gate_bits "
+    "gate_share n_workers seed learner path"
+)
 @dataclass(frozen=True)
 class FitRecipe(Settings):
     """Settings for training a parser from trees.

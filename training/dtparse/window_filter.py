@@ -87,9 +87,7 @@ def _visit(
             else:
                 at = np.int64(math.floor(margin * (UNIT / STEP) + 0.5)) + _MAX_STEPS
                 margins[right, min(max(at, 0), margins.shape[1] - 1)] += 1
-        low, cursor, size = infer(
-            grammar, heads, nodes, frontier, low, cursor, size, gold_i, gold_j, gold, children
-        )  # fmt: skip
+        low, cursor, size = infer(grammar, heads, nodes, frontier, low, cursor, size, gold_i, gold_j, gold, children)
 
 
 def _visit_all(
@@ -135,9 +133,13 @@ def train_window_filter(
 
 
 def _train_weights(
-    grammar: Grammar, heads: HeadTable, derivations: Sequence[Derivation], bits: int, seed: int,
+    grammar: Grammar,
+    heads: HeadTable,
+    derivations: Sequence[Derivation],
+    bits: int,
+    seed: int,
     log: Callable[..., Any] = lambda *_, **__: None,
-) -> np.ndarray:  # fmt: skip
+) -> np.ndarray:
     """Train the weights; int16 (2 ** bits,), in multiples of STEP units."""
     entries = 1 << bits
     weight, squares = np.zeros(entries, dtype=np.float32), np.ones(entries, dtype=np.float32)

@@ -36,10 +36,10 @@ FEW = 1e-6
 
 
 @stored_as(
-    "markov", "cycles", "values", "noise", "iterations", "hold_out", "patience", "merge_share", "merge_iterations",
-    "smooth_iterations", "smooth_rules", "smooth_words", "seeds", "recipe", "max_words", "min_word_count",
-    "unseen_weight", "variant_weight", "given_tags", "candidates",
-)  # fmt: skip
+    "markov cycles values noise iterations hold_out patience merge_share merge_iterations smooth_iterations "
+    "smooth_rules smooth_words seeds recipe max_words min_word_count unseen_weight variant_weight given_tags "
+    "candidates"
+)
 @dataclass(frozen=True)
 class LatentOptions:
     """Options for training a latent grammar.
@@ -78,13 +78,18 @@ class LatentOptions:
     candidates: bool = False
 
     def __post_init__(self) -> None:
-        check(self, {
-            "cycles": integer(0, 8), "values": integer(1, 64), "min_word_count": integer(1, 10**6),
-            **dict.fromkeys(("iterations", "patience"), integer(1, 1000)),
-            **dict.fromkeys(("hold_out", "merge_iterations", "smooth_iterations"), integer(0, 1000)),
-            **dict.fromkeys(("noise", "merge_fraction", "smooth_rules", "smooth_words"), fraction()),
-            **dict.fromkeys(("given_tags", "candidates"), boolean()),
-        })  # fmt: skip
+        check(
+            self,
+            {
+                "cycles": integer(0, 8),
+                "values": integer(1, 64),
+                "min_word_count": integer(1, 10**6),
+                **dict.fromkeys(("iterations", "patience"), integer(1, 1000)),
+                **dict.fromkeys(("hold_out", "merge_iterations", "smooth_iterations"), integer(0, 1000)),
+                **dict.fromkeys(("noise", "merge_fraction", "smooth_rules", "smooth_words"), fraction()),
+                **dict.fromkeys(("given_tags", "candidates"), boolean()),
+            },
+        )
         if self.hold_out == 1:
             raise ConfigError("hold_out is 1, which leaves no training tree; give 0, or at least 2")
         if not self.seeds:
@@ -115,12 +120,17 @@ def train_latent(
     export = _Export(run, words)
     coarse = export.observable(treebank_grammar(backbone, data))
     return PcfgModel(
-        *export.tables, words, coarse, coarse, options.recipe.steps, options.given_tags,
+        *export.tables,
+        words,
+        coarse,
+        coarse,
+        options.recipe.steps,
+        options.given_tags,
         {**(meta or {}), **metadata, "options": describe_latent(options)},
         tuple(export.latent(grammar) for grammar in grammars),
         tuple(export.latent(grammar) for grammar in run.pruners),
         export.candidates(trees) if options.candidates else None,
-    )  # fmt: skip
+    )
 
 
 def describe_latent(options: LatentOptions) -> dict[str, Any]:
@@ -261,9 +271,13 @@ class _Export:
         symbols = sorted(coarse_of, key=lambda s: (coarse_of[s], s))
         emitted = emissions(counts.tokens, symbols, self.words, options.unseen_weight, options.variant_weight)
         return make_grammar(
-            symbols, [coarse_of[s] for s in symbols], relative_frequencies(counts.rules), counts.frequencies(symbols),
-            emitted, *self.tables,
-        )  # fmt: skip
+            symbols,
+            [coarse_of[s] for s in symbols],
+            relative_frequencies(counts.rules),
+            counts.frequencies(symbols),
+            emitted,
+            *self.tables,
+        )
 
     def latent(self, grammar: LatentGrammar) -> LatentPart:
         """A latent grammar, without unary rules from a symbol to itself."""

@@ -54,10 +54,7 @@ class AugmentConfig:
         return self.newline > 0 or self.wrapped > 0
 
 
-@stored_as(
-    "epochs", "batch", "learn_rate", "warmup_steps", "dropout_table", "dropout_layers", "hide", "starts", "average",
-    "run_lengths", "seed",
-)  # fmt: skip
+@stored_as("epochs batch learn_rate warmup_steps dropout_table dropout_layers hide starts average run_lengths seed")
 @dataclass(frozen=True)
 class FitConfig:
     """The training loop.

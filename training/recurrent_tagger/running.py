@@ -13,7 +13,6 @@ from typing import Any, cast
 import numpy as np
 import spacy
 from spacy.language import Language
-from tqdm import tqdm
 
 from spacy_dtparse.dtypes import INDEX, REAL
 from spacy_dtparse.errors import ConfigError
@@ -36,6 +35,7 @@ from training.recurrent_tagger.network import TaggedText, TaggerTrainer, init_ta
 from training.recurrent_tagger.treebanks import Sentence, Treebank, accuracy, consecutive_runs, tag_set
 from training.runs.files import append_line, load_checkpoint, save_checkpoint
 from training.runs.lock import lock_dir
+from training.runs.progress import progress_bar
 
 PLAIN = AugmentConfig(curly=0, lower=0, title=0, upper=0)
 TAGGER = "tagger"
@@ -82,7 +82,7 @@ def train_tagger(
     sampler = DocumentSampler(groups, config.augment, options, splitter)
     documents = map(encoder.encode, chain.from_iterable(sampler.one_pass() for _ in repeat(None)))
     n_used, step = 0, 0
-    with tqdm(total=int(total), unit="w", unit_scale=True, desc=name, mininterval=5.0) as bar:
+    with progress_bar("w", name, total=int(total), unit_scale=True, mininterval=5.0) as bar:
         while n_used < total:
             batch, words = list[TaggedText](), 0
             while words < options.batch_tokens:

@@ -1,1 +1,1 @@
-"""Shared parts of training runs: logs, worker processes, atomic file writes, checkpoints, settings."""
+"""Shared parts of training runs: logs, progress, worker processes, atomic file writes, checkpoints, results."""

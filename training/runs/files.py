@@ -5,7 +5,7 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -75,8 +75,7 @@ def load_checkpoint(path: Path) -> dict[str, Any] | None:
 
 def _checksum(data: Any) -> str:
     """Checksum of the JSON form of plain data, independent of the order of keys."""
-    plain = json.dumps(json.loads(json.dumps(data)), sort_keys=True)
-    return hashlib.blake2b(plain.encode(), digest_size=8).hexdigest()
+    return hashlib.blake2b(json.dumps(plain(data), sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
 def _verify(stored: Any) -> dict[str, Any]:
@@ -146,3 +145,25 @@ def read_result(path: Path, *keys: str) -> dict[str, Any] | None:
         return None if stored is None else {**stored, **{key: stored[key] for key in ("facts", *keys)}}
     except (TrainingDataError, KeyError) as error:
         raise ConfigError(f"{path} is no readable result ({error!r}); delete it to compute it again") from error
+
+
+def plain(data: Any) -> Any:
+    """Data as JSON stores them: lists for tuples, text for keys."""
+    return json.loads(json.dumps(data))
+
+
+def reuse_result(
+    path: Path,
+    conditions: Mapping[str, Any],
+    compute: Callable[[dict[str, Any]], Mapping[str, Any]],
+    outputs: Iterable[Path] = (),
+) -> tuple[dict[str, Any], bool]:
+    """(The result of a run in the file `path`, whether it was computed now). `compute` is called with the conditions,
+    as plain data, unless the file has a result under the same conditions, and the files `outputs` exist. Raises
+    ConfigError as `read_result` does, and the errors of `compute`."""
+    facts, result = plain(conditions), read_result(path)
+    if result is not None and result["facts"] == facts and all(output.is_file() for output in outputs):
+        return result, False
+    result = {"facts": facts, **compute(facts)}
+    save_checkpoint(path, result)
+    return result, True

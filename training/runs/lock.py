@@ -49,15 +49,18 @@ def exclusive(folder: Path) -> Iterator[None]:
 
 
 def lock_dir(name: str) -> Callable[[C], C]:
-    """Decorator: hold the lock of the folder that is passed as argument `name`. No lock if it is None."""
+    """Decorator: hold the lock of the folder that is passed as argument `name`, or in an attribute of an argument:
+    `argument.attribute`. No lock if it is None."""
 
     def decorate(function: C) -> C:
-        signature = inspect.signature(function)
+        signature, (argument, *attributes) = inspect.signature(function), name.split(".")
 
         @functools.wraps(function)
         def run(*args, **kwargs):  # type: ignore[no-untyped-def]
             bound = signature.bind(*args, **kwargs)
-            folder = bound.arguments.get(name)
+            folder = bound.arguments.get(argument)
+            for attribute in attributes:
+                folder = getattr(folder, attribute)
             if folder is None:
                 return function(*args, **kwargs)
             with exclusive(Path(folder)):

@@ -1,5 +1,6 @@
 """The log of a training run: lines for a person, and the same data as JSON lines in a file."""
 
+import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -9,11 +10,10 @@ from .files import append_line
 
 MetricsLogger = Callable[..., None]
 """Logs metrics, given by name."""
-LineLogger = Callable[[str], None]
-"""Logs a line of text."""
 _COUNTERS = ("fold", "seed", "stage", "stages", "cycle", "phase", "epoch", "step", "iteration")
 """Names of counters: those at the beginning of a line are its heading."""
 _ABBREVIATIONS = {"f1": "F1", "uas": "UAS", "las": "LAS"}
+logger = logging.getLogger(__name__)
 
 
 def metrics_logger(workdir: Path | None) -> MetricsLogger:
@@ -22,8 +22,8 @@ def metrics_logger(workdir: Path | None) -> MetricsLogger:
 
 
 def log_metrics(log_file: Path | None, /, **metrics: Any) -> None:
-    """Print metrics in a line, and append them to a file of JSON lines unless it is None."""
-    print(format_metrics(metrics), flush=True)
+    """Log metrics as a line of text, and append them to a file of JSON lines unless it is None."""
+    logger.info(format_metrics(metrics))
     if log_file is not None:
         log_file.parent.mkdir(parents=True, exist_ok=True)
         append_line(log_file, metrics)

@@ -14,7 +14,7 @@ import numpy as np
 from spacy_dtparse.errors import DtparseError, TrainingDataError
 from spacy_dtparse.stored_names import setting_name
 
-from .files import atomic_write, load_checkpoint, save_checkpoint
+from .files import atomic_write, load_checkpoint, plain, save_checkpoint
 from .lock import exclusive
 
 logger = logging.getLogger(__name__)
@@ -81,8 +81,8 @@ def check_conditions(
 ) -> None:
     """Raise `error` if the run in a folder had other conditions than `conditions` (plain data: settings and digests of
     data); the message names those that differ."""
-    plain = json.loads(json.dumps(conditions))
-    different = _differences(stored if isinstance(stored, Mapping) else {}, plain, list(plain))
+    now = plain(conditions)
+    different = _differences(stored if isinstance(stored, Mapping) else {}, now, list(now))
     if different:
         raise error(
             f"{folder} holds a run with other {', '.join(different)}; give the same ones to resume, or another "

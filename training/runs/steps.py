@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import logging
 import os
 import shutil
 import time
@@ -10,7 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .files import load_checkpoint, save_checkpoint
-from .metrics_log import LineLogger, duration
+from .metrics_log import duration
+
+logger = logging.getLogger(__name__)
 
 
 class Step(NamedTuple):
@@ -27,8 +30,8 @@ class Steps:
     """Runs steps one after the other and records them in a file, so that a repeated run resumes. A step is repeated if
     its arguments, those of an earlier step, or the `conditions` (plain data) have changed."""
 
-    def __init__(self, path: Path, conditions: Any, run: Callable[[list[str]], None], log_line: LineLogger):
-        self.path, self.run, self.log_line = path, run, log_line
+    def __init__(self, path: Path, conditions: Any, run: Callable[[list[str]], None]):
+        self.path, self.run = path, run
         self.records: dict[str, dict[str, Any]] = load_checkpoint(path) or {}
         self._key = hashlib.sha256(json.dumps(conditions).encode())
         self.cpu_seconds = 0.0
@@ -38,7 +41,7 @@ class Steps:
         self._key.update(json.dumps(list(step.arguments)).encode())
         key, before = self._key.hexdigest(), self.records.get(step.name, {})
         if before.get("key") == key and before.get("done") and step.output.exists():
-            self.log_line(f"{step.name}: done before in {_times(before)}")
+            logger.info(f"{step.name}: done before in {_times(before)}")
             self.cpu_seconds += before["cpu_seconds"]
             return
         if before.get("key") != key:
@@ -46,7 +49,7 @@ class Steps:
             if step.workdir is not None and step.workdir.is_dir():
                 shutil.rmtree(step.workdir)  # checkpoints for other arguments or data
         self._record(step, {**before, "done": False, "command": " ".join(step.arguments)})
-        self.log_line(f"$ python -m training {' '.join(step.arguments)}")
+        logger.info(f"$ python -m training {' '.join(step.arguments)}")
         started, cpu = time.perf_counter(), _cpu_seconds()
         self.run(list(step.arguments))
         now = {
@@ -56,7 +59,7 @@ class Steps:
         }
         self._record(step, {**self.records[step.name], **now})
         self.cpu_seconds += now["cpu_seconds"]
-        self.log_line(f"{step.name}: done in {_times(now)}")
+        logger.info(f"{step.name}: done in {_times(now)}")
 
     def _record(self, step: Step, record: dict[str, Any]) -> None:
         self.records[step.name] = record

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import logging
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,11 +24,12 @@ from spacy_dtparse.trees import write_tree
 
 from ..data.reading import SentenceSelection, TaggedSentence, pipeline_metadata, read_sentences
 from ..data.text import TextFile
-from ..runs.files import file_digest, load_checkpoint, save_checkpoint
-from ..runs.lock import exclusive
-from ..runs.metrics_log import LineLogger
+from ..runs.files import file_digest, load_checkpoint, plain, save_checkpoint
+from ..runs.lock import lock_dir
 from ..runs.processes import worker_pool
 from ..runs.resuming import claim_json
+
+logger = logging.getLogger(__name__)
 
 CHUNK = 200
 """Sentences that are parsed and written together."""
@@ -153,21 +155,17 @@ def _parse_chunk(
     return found
 
 
-def parse_silver(parsing: SilverParsing, nlp: Language, log_line: LineLogger = print) -> SilverTreebank:
+@lock_dir("parsing.workdir")
+def parse_silver(parsing: SilverParsing, nlp: Language) -> SilverTreebank:
     """Read, tag and parse the texts; results of an earlier call with the same conditions are reused from the folder.
 
-    `log_line` is called with progress messages. The result is the same with any number of workers. Raises
+    The result is the same with any number of workers. Raises
     TrainingDataError if the folder has trees of another source parser, text or options, or damaged ones; ConfigError
     for a source parser without confidence, unless `allow_unknown_confidence` is set; and as `read_sentences` does.
     """
     if parsing.n_workers < 1:
         raise ConfigError(f"{parsing.n_workers} workers; give 1 or more (--workers)")
-    with exclusive(parsing.workdir):
-        return _parse_silver(parsing, nlp, log_line)
-
-
-def _parse_silver(parsing: SilverParsing, nlp: Language, log_line: LineLogger) -> SilverTreebank:
-    conditions = json.loads(json.dumps(parsing.conditions(nlp)))
+    conditions = plain(parsing.conditions(nlp))
     _load_source_parser.cache_clear()
     _load_supertagger.cache_clear()
     _, divisor = _load_source_parser(parsing.source_parser, json.dumps(dict(parsing.settings)))
@@ -180,27 +178,25 @@ def _parse_silver(parsing: SilverParsing, nlp: Language, log_line: LineLogger) -
     claim_json(folder / FACTS, conditions)
     stored = load_checkpoint(folder / SENTENCES)
     if stored is None:
-        log_line("reading and tagging the texts")
+        logger.info("reading and tagging the texts")
         sentences, counts = read_sentences(nlp, parsing.files, parsing.reading)
         save_checkpoint(folder / SENTENCES, {"counts": counts, "sentences": sentences})
     else:
         counts = stored["counts"]
         sentences = [TaggedSentence(f, tuple(w), tuple(t)) for f, w, t in stored["sentences"]]
-    return SilverTreebank(
-        sentences, list(chain.from_iterable(_chunks(parsing, sentences, log_line))), conditions, counts
-    )
+    return SilverTreebank(sentences, list(chain.from_iterable(_chunks(parsing, sentences))), conditions, counts)
 
 
-def _chunks(
-    parsing: SilverParsing, sentences: list[TaggedSentence], log_line: LineLogger
-) -> Iterator[list[SilverTree]]:
+def _chunks(parsing: SilverParsing, sentences: list[TaggedSentence]) -> Iterator[list[SilverTree]]:
     """Yield the trees of each chunk, in order."""
     parts = [sentences[at : at + CHUNK] for at in range(0, len(sentences), CHUNK)]
     paths = [parsing.workdir / "chunks" / f"{i:06d}.json" for i in range(len(parts))]
     words = [sum(len(sentence.words) for sentence in part) for part in parts]
     missing = [i for i, path in enumerate(paths) if not path.is_file()]
     n_left = sum(words[i] for i in missing)
-    log_line(f"{len(sentences)} sentences, {sum(words)} words to parse, {sum(words) - n_left} of them already parsed")
+    logger.info(
+        f"{len(sentences)} sentences, {sum(words)} words to parse, {sum(words) - n_left} of them already parsed"
+    )
     began, done = time.perf_counter(), 0
     source_parser = (parsing.source_parser, json.dumps(dict(parsing.settings)), parsing.spines)
     pool = worker_pool(parsing.n_workers) if parsing.n_workers > 1 and len(missing) > 1 else None
@@ -218,7 +214,7 @@ def _chunks(
             save_checkpoint(path, {"trees": found})
             done += words[i]
             speed = done / (time.perf_counter() - began)
-            log_line(
+            logger.info(
                 f"chunk {i + 1} of {len(parts)}: {speed:.0f} words/s, {n_left - done} words left, "
                 f"{(n_left - done) / speed / 60:.1f} min"
             )

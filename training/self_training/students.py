@@ -1,10 +1,11 @@
 """Students: parsers trained with the same recipe on a treebank and more and more silver trees, and their scores."""
 
-import json
+import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,12 @@ from spacy_dtparse.errors import ConfigError, TrainingDataError
 from ..data.evaluate import evaluate
 from ..data.treebanks import TreebankFile, read_files
 from ..dtparse.boosting.path_log import LOG_FILE, seconds_used
-from ..dtparse.fit import train_boosted_parser
+from ..dtparse.fit import limit_minutes, train_boosted_parser
 from ..dtparse.recipe import FitRecipe
-from ..runs.files import file_digest, read_lines, read_result, save_checkpoint, write_atomically
-from ..runs.metrics_log import LineLogger
+from ..runs.files import file_digest, read_lines, reuse_result, write_atomically
+from ..runs.tables import markdown
+
+logger = logging.getLogger(__name__)
 
 RESULT, TRAINED, TABLE = "result.json", "trained.json", "table.md"
 
@@ -89,7 +92,7 @@ def parse_named_file(text: str) -> tuple[str, TreebankFile]:
     return name, TreebankFile.parse(rest)
 
 
-def run_experiment(experiment: Experiment, log_line: LineLogger = print) -> list[dict[str, Any]]:
+def run_experiment(experiment: Experiment) -> list[dict[str, Any]]:
     """Train and score a student for each size, in order; write `out`/SIZE/result.json and `out`/table.md after each.
 
     Existing results with the same conditions are reused; a trained student with other test files is only scored; an
@@ -99,14 +102,9 @@ def run_experiment(experiment: Experiment, log_line: LineLogger = print) -> list
     files = {size: experiment.student_files(size) for size in experiment.sizes}
     results = []
     for size in experiment.sizes:
-        conditions = json.loads(json.dumps(_conditions(experiment, files[size])))
+        compute = partial(_run_student, experiment, size, files[size])
         path = experiment.out / str(size) / RESULT
-        result = read_result(path)
-        if result is None or result["facts"] != conditions:
-            log_line(f"student with {size} silver trees")
-            result = {"size": size, "facts": conditions, **_run_student(experiment, size, files[size], conditions)}
-            save_checkpoint(path, result)
-        results.append(result)
+        results.append(reuse_result(path, _conditions(experiment, files[size]), compute)[0])
         write_atomically(experiment.out / TABLE, students_table(results).encode())
     return results
 
@@ -134,47 +132,37 @@ def _file_conditions(file: TreebankFile) -> dict[str, Any]:
     return {"name": file.name, **digests, "weight": file.weight, "limit": file.limit, **part}
 
 
-def _train_student(
-    experiment: Experiment, size: int, files: Sequence[TreebankFile], conditions: dict[str, Any], model: Path
-) -> dict[str, Any]:
-    """Train (or finish) a student, unless it exists; returns the content of its trained.json."""
+def _train_student(experiment: Experiment, size: int, files: Sequence[TreebankFile], model: Path) -> dict[str, Any]:
+    """Train (or finish) a student; returns the rest of the content of its trained.json."""
     folder = experiment.out / str(size)
-    saved = read_result(folder / TRAINED)
-    if saved is not None and saved["facts"] == conditions and model.is_file():
-        return saved
-    log_file = folder / "path" / LOG_FILE
-    recipe = experiment.recipe
-    if experiment.minutes is not None:
-        left = max(1.0, 60 * experiment.minutes - seconds_used(read_lines(log_file)))
-        limit = recipe.path.budget_seconds
-        recipe = replace(recipe, path=replace(recipe.path, budget_seconds=left if limit is None else min(left, limit)))
+    recipe = limit_minutes(experiment.recipe, experiment.minutes, folder)
     began = time.perf_counter()
     fitted = train_boosted_parser(
         recipe, files, experiment.dev, folder, model, {"name": f"student-{size}", "lang": "en"}
     )
-    saved = {
-        "facts": conditions,
+    return {
         "train_seconds_now": round(time.perf_counter() - began, 1),
-        "path_seconds": round(seconds_used(read_lines(log_file)), 1),
+        "path_seconds": round(seconds_used(read_lines(folder / "path" / LOG_FILE)), 1),
         "stopped": fitted.stopped,
         "notes": fitted.notes,
     }
-    save_checkpoint(folder / TRAINED, saved)
-    return saved
 
 
 def _run_student(
     experiment: Experiment, size: int, files: Sequence[TreebankFile], conditions: dict[str, Any]
 ) -> dict[str, Any]:
     """Train (or finish) and score one student."""
-    model = experiment.out / f"{size}.model"
-    trained = _train_student(experiment, size, files, {k: v for k, v in conditions.items() if k != "judges"}, model)
+    logger.info(f"student with {size} silver trees")
+    model, of_training = experiment.out / f"{size}.model", {k: v for k, v in conditions.items() if k != "judges"}
+    train = partial(_train_student, experiment, size, files, model)
+    trained, _ = reuse_result(experiment.out / str(size) / TRAINED, of_training, lambda _: train(), outputs=[model])
     scores: dict[str, Any] = {}
     for name, file in experiment.test_files.items():
         kinds = ("gold",) if file.tags is None else ("gold", "predicted")
         scores[name] = [{**record, "treebank": name} for record in evaluate(model, [file], kinds, (None, 0))]
     meta = load_parser(model).meta
     return {
+        "size": size,
         "version": __version__,
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         **{key: value for key, value in trained.items() if key != "facts"},
@@ -189,28 +177,29 @@ def _run_student(
 def students_table(results: Sequence[dict[str, Any]]) -> str:
     """Markdown table with a line per student: F1 as *all* / *evalb* in percent, tokens/s over all test files."""
     columns = [
-        (name, kind) for name, records in results[0]["scores"].items() for kind in ("gold", "predicted")
+        (name, kind)
+        for name, records in results[0]["scores"].items()
+        for kind in ("gold", "predicted")
         if any(record["tags"] == kind for record in records)
-    ]  # fmt: skip
-    heads = [f"{name}, {kind} tags" for name, kind in columns]
-    lines = [
-        f"| teacher's trees | weight each | {' | '.join(heads)} | tokens/s | greedy | λ | parameters | MB | minutes |",
-        "|" + "---:|" * (len(heads) + 8),
     ]
+    heads = [f"{name}, {kind} tags" for name, kind in columns]
+    rows = []
     for result in results:
         cells = [
             f"{100 * record['all']['f1']:.2f} / {100 * record['evalb']['f1']:.2f}"
-            for name, kind in columns for record in result["scores"][name]
+            for name, kind in columns
+            for record in result["scores"][name]
             if record["tags"] == kind and record["budget"] is None
-        ]  # fmt: skip
+        ]
         weight = f"{result['weights'][-1]:.3g}" if result["size"] else "–"
         speeds = [f"{_speed(result, budget):,.0f}" for budget in (None, 0)]
         known = "–" if result["lambda"] is None else f"{result['lambda']:.3g}"
         size = "–" if result["parameters"] is None else f"{result['parameters']:,}"
         line = [f"{result['size']:,}", weight, *cells, *speeds, known, size, f"{result['megabytes']:.2f}",
                 f"{result['path_seconds'] / 60:.1f}"]  # fmt: skip
-        lines.append(f"| {' | '.join(line)} |")
-    return "\n".join(lines) + "\n"
+        rows.append(line)
+    head = ["teacher's trees", "weight each", *heads, "tokens/s", "greedy", "λ", "parameters", "MB", "minutes"]
+    return markdown(head, rows, left=0) + "\n"
 
 
 def _speed(result: dict[str, Any], budget: int | None) -> float:

@@ -47,10 +47,9 @@ _SAVE_EVERY = 120.0
 
 
 @stored_as(
-    "shape", "dropout", "seeds", "epochs", "more_epochs", "repeats", "batch", "rate", "fine_rate", "warm", "average",
-    "least_word", "least_part", "least_chain", "most_words", "hide", "max_words", "judge_every", "teacher_share",
-    "taught_weight",
-)  # fmt: skip
+    "shape dropout seeds epochs more_epochs repeats batch rate fine_rate warm average least_word least_part "
+    "least_chain most_words hide max_words judge_every teacher_share taught_weight"
+)
 @dataclass(frozen=True)
 class SpanOptions:
     """Training options of the networks.
@@ -151,14 +150,13 @@ def make_training_data(
     teacher: SpanParser | None = None,
     executor: Executor | None = None,
     shards: Sequence[Path] = (),
-    start: SpanModel | None = None,
-    vectors: WordVectors | None = None,
+    start: SpanModel | WordVectors | None = None,
 ) -> SpanTrainingData:
     """Build vocabularies and examples.
 
     `teacher`: a span parser whose marginals are mixed with the trees of `pretrain`; an `executor` may compute them.
     `shards`: files with another teacher's marginals of more sentences. `start`: a model whose networks are trained
-    further, with its vocabularies of words and labels. `vectors`: initial values of the table's rows of words.
+    further, with its vocabularies of words and labels; or initial values of the table's rows of words.
 
     Raises TrainingDataError when there is no sentence, no constituent, or no sentence short enough to learn from.
     """
@@ -173,8 +171,9 @@ def make_training_data(
     ordered = sorted(counted, key=lambda chain: (-counted[chain], chain))
     ordered = [chain for chain in ordered if len(chain) <= MAX_CHAIN_LENGTH][: MAX_CHAINS - 1]
     chains: tuple[Chain, ...] = ((), *([c for c in ordered if counted[c] >= options.min_chain_count] or ordered))
-    if start is not None:
-        words, chains = start.words, start.chains
+    model, vectors = (None, start) if isinstance(start, WordVectors) else (start, None)
+    if model is not None:
+        words, chains = model.words, model.chains
     if len(chains) == 1:
         raise TrainingDataError(f"no tree has a constituent below {TOP}; give treebanks with constituents")
 
@@ -199,7 +198,7 @@ def make_training_data(
     labels = tuple(sorted({label for chain in chains for label in chain}))
     trees, tags = [sentence.tree for sentence in train], list(words.tables[1])
     tables = mark_never_unattached(attach_tables(trees, labels, tags), trees, labels, tags)
-    return SpanTrainingData(words, chains, examples, pretrain_examples, tuple(dev), tables, start, vectors)
+    return SpanTrainingData(words, chains, examples, pretrain_examples, tuple(dev), tables, model, vectors)
 
 
 def train_network(

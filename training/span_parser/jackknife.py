@@ -7,9 +7,7 @@ network that is trained on the other folds.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -27,7 +25,7 @@ from ..data.treebanks import TreebankFile
 from ..runs.files import file_digest
 from ..runs.lock import lock_dir
 from ..runs.metrics_log import log_metrics
-from ..runs.processes import worker_pool
+from ..runs.processes import map_tasks, optional_pool
 from ..runs.resuming import claim_json
 from .fitting import SpanOptions, make_model, make_training_data, train_network
 
@@ -76,9 +74,14 @@ def train_fold(fold: Fold) -> int:
 
 @lock_dir("workdir")
 def jackknifed_marginals(
-    files: Sequence[TreebankFile], folds: int, options: SpanOptions, workdir: Path, out: Path,
-    start: Path | None = None, workers: int = 2,
-) -> list[Path]:  # fmt: skip
+    files: Sequence[TreebankFile],
+    folds: int,
+    options: SpanOptions,
+    workdir: Path,
+    out: Path,
+    start: Path | None = None,
+    workers: int = 2,
+) -> list[Path]:
     """Write `out`/NAME.train.beliefs.npz for each treebank; returns the files. A killed run is resumed.
 
     `folds`: number of folds; each network is trained without the sentences that it then parses. A fold consists of
@@ -102,10 +105,10 @@ def jackknifed_marginals(
         "start": None if start is None else file_digest(start),
         "sentences": {name: len(part) for name, part in zip(names, sentences, strict=True)},
     }
-    claim_json(workdir / "facts.json", json.loads(json.dumps(conditions)))
+    claim_json(workdir / "facts.json", conditions)
     tasks = [Fold(sentences, index, folds, options, workdir, model) for index in range(folds)]
-    with worker_pool(workers) if workers > 1 else nullcontext() as pool:
-        for index, n_sentences in enumerate(pool.map(train_fold, tasks) if pool else map(train_fold, tasks)):
+    with optional_pool(workers) as pool:
+        for index, n_sentences in enumerate(map_tasks(pool, train_fold, tasks)):
             log_metrics(None, fold=index, sentences=n_sentences)
     return _write_by_treebank(names, sentences, folds, workdir, out)
 

@@ -55,10 +55,14 @@ def init_span_values(size: int, n_labels: int, shape: Shape, rng: np.random.Gene
         return np.zeros(sizes, dtype=REAL)
 
     return init_layers(size, shape.width, d, shape.layers, rng) | {
-        "edges": random(2 * d, 4 * m), "edge_bias": zeros(4 * m), "bilinear": random(m, m, 0.3),
-        "from_left": zeros(m), "from_right": zeros(m),
-        "labels": random(m, n_labels, 0.5), "label_bias": zeros(n_labels),
-    }  # fmt: skip
+        "edges": random(2 * d, 4 * m),
+        "edge_bias": zeros(4 * m),
+        "bilinear": random(m, m, 0.3),
+        "from_left": zeros(m),
+        "from_right": zeros(m),
+        "labels": random(m, n_labels, 0.5),
+        "label_bias": zeros(n_labels),
+    }
 
 
 def _leaky_relu(x: np.ndarray) -> np.ndarray:
@@ -121,9 +125,14 @@ class SpanTrainer(NetworkTrainer):
         return (bracket_loss / n_tokens, label_loss / n_tokens), np.unique(ids)
 
     def _brackets(
-        self, batch: Sequence[SpanExample], bounds: np.ndarray, projected: np.ndarray, d_projected: np.ndarray,
-        rng: np.random.Generator | None, n_tokens: int,
-    ) -> tuple[float, list[tuple[np.ndarray, ...]]]:  # fmt: skip
+        self,
+        batch: Sequence[SpanExample],
+        bounds: np.ndarray,
+        projected: np.ndarray,
+        d_projected: np.ndarray,
+        rng: np.random.Generator | None,
+        n_tokens: int,
+    ) -> tuple[float, list[tuple[np.ndarray, ...]]]:
         """Return the loss of brackets, and the spans without a label: starts and ends (gap indices in the batch), label
         0, weights."""
         values, gradients = self.values, self.gradients

@@ -69,9 +69,13 @@ def fit_tagger(
     data = make_data(train, parts)
     listing = list_features(data, parts, options.min_count)
     log_metrics(
-        sentences=len(train), tokens=sum(len(s.words) for s in train), labels=len(parts.labels),
-        features=len(listing.keys), pairs=len(listing.codes), seconds=round(time.perf_counter() - started, 1),
-    )  # fmt: skip
+        sentences=len(train),
+        tokens=sum(len(s.words) for s in train),
+        labels=len(parts.labels),
+        features=len(listing.keys),
+        pairs=len(listing.codes),
+        seconds=round(time.perf_counter() - started, 1),
+    )
     state = workdir / "learner.npz"
     if options.online:
         codes, weights = train_online(data, parts, listing, options, state, log_metrics)
@@ -257,10 +261,14 @@ def _mean(scores: Sequence[Any], words: Sequence[int]) -> Any:
 
 def report(scores: dict[str, Any]) -> str:
     """Format scores as lines of text."""
-    return "\n".join([
-        f"{scores['words']} words, accuracy {100 * scores['accuracy']:.2f} %, "
-        f"of the best sequence {100 * scores['sequence_accuracy']:.2f} %",
-        *(f"beta {beta}: candidates include the right label {100 * values['accuracy']:.2f} %, "
-          f"{values['labels']:.3f} labels per word"
-          for beta, values in scores["betas"].items()),
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            f"{scores['words']} words, accuracy {100 * scores['accuracy']:.2f} %, "
+            f"of the best sequence {100 * scores['sequence_accuracy']:.2f} %",
+            *(
+                f"beta {beta}: candidates include the right label {100 * values['accuracy']:.2f} %, "
+                f"{values['labels']:.3f} labels per word"
+                for beta, values in scores["betas"].items()
+            ),
+        ]
+    )

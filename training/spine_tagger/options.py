@@ -12,9 +12,9 @@ ESTIMATORS = ("perceptron", "mira", "gis", "lbfgs")
 
 
 @stored_as(
-    "estimator", "epochs", "history", "grow", "step", "seed", "iterations", "sigma", "tolerance", "least",
-    "least_word", "plain", "least_affix", "cutoff", "max_weights", "levels",
-)  # fmt: skip
+    "estimator epochs history grow step seed iterations sigma tolerance least least_word plain least_affix cutoff "
+    "max_weights levels"
+)
 @dataclass(frozen=True)
 class SequenceOptions:
     """Options for training a tagger.

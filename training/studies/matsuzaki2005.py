@@ -2,7 +2,6 @@
 views, write result.json; finished cycles and views are saved); and results as Markdown, next to the numbers in the
 paper's tables. The paper's figures 7 and 8 are plots without numbers to compare with."""
 
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,8 +20,9 @@ from ..data.evaluate import score_parser
 from ..data.treebanks import corpus_files, every, read_files
 from ..pcfgla import Markov
 from ..pcfgla.latent_training import LatentOptions, describe_latent, train_latent
-from ..runs.files import append_line, read_lines, read_result, save_checkpoint, write_atomically
-from .plans import NO, RESULT, PlanItem, Results, Tables, markdown, origin, percent
+from ..runs.files import append_line, plain, read_lines, read_result, save_checkpoint, write_atomically
+from ..runs.tables import NO, markdown, percent
+from .plans import RESULT, PlanItem, Results, Tables, origin
 from .sources import Sources, corpus_sources
 
 BINARISATIONS = ("center-parent", "center-head", "left", "right")
@@ -63,10 +63,11 @@ DECODED = (
     *(View(decoder, settings={"decoder": decoder}) for decoder in DECODERS),
     *(
         View(f"{decoder} {prune:g}", settings={"decoder": decoder, "prune": prune})
-        for decoder in ("viterbi", "q", "max-rule") for prune in (1e-2, 1e-3, 1e-5)
+        for decoder in ("viterbi", "q", "max-rule")
+        for prune in (1e-2, 1e-3, 1e-5)
     ),
     *(View(f"rerank {n}", settings={"decoder": "rerank", "candidates_n": n}) for n in (10, 100, 300)),
-)  # fmt: skip
+)
 
 
 def _latent_run(binarisation: str, values: int, seed: int = 0, views: tuple[View, ...] = BOTH, **more: Any) -> Run:
@@ -118,7 +119,7 @@ def execute(run: Run, study: Study) -> tuple[dict[str, Any], bool]:
     same conditions are not repeated. Raises TrainingDataError and ConfigError for unusable input."""
     sources = _gold(study.corpus, run.treebank, study.scale)
     options = {name: value for name, value in describe_latent(run.options).items() if name != "candidates" or value}
-    conditions = json.loads(json.dumps({"run": run.name, "options": options, "data": sources.describe()}))
+    conditions = plain({"run": run.name, "options": options, "data": sources.describe()})
     folder = study.out / run.name
     path, model = folder / RESULT, folder / MODEL
     stored = read_result(path, "views")
@@ -263,9 +264,11 @@ def decoders(results: Results) -> str:
 
 
 LENGTH_RUNS = {
-    "split-merge": "wsj, one grammar", "product": "wsj, four grammars", "craft": "craft, one grammar",
+    "split-merge": "wsj, one grammar",
+    "product": "wsj, four grammars",
+    "craft": "craft, one grammar",
     "craft-product": "craft, two grammars",
-}  # fmt: skip
+}
 
 
 def lengths(results: Results) -> str:

@@ -1,7 +1,6 @@
 """Plans of runs: select runs by name, do them in order and continue after a failed one, and write the results as
 Markdown tables into the marked blocks of a page, `<!-- PREFIX: NAME -->` … `<!-- /PREFIX -->`."""
 
-import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -14,8 +13,9 @@ from spacy_dtparse import __version__
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 
 from ..runs.files import read_result
+from ..runs.tables import fill_blocks as fill_text
 
-NO, RESULT = "–", "result.json"
+RESULT = "result.json"
 Results = Mapping[str, dict[str, Any]]  # name of a run -> its result
 Tables = Mapping[str, tuple[Sequence[str], Callable[[Results], str]]]  # (runs, at least one is needed; the formatter)
 
@@ -75,32 +75,16 @@ def load_results(folder: Path, plan: Sequence[PlanItem], *keys: str) -> dict[str
     return {run.name: stored for run in plan if (stored := read_result(folder / run.name / RESULT, *keys)) is not None}
 
 
-def markdown(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """A Markdown table with the first column left-aligned, the others right-aligned."""
-    lines = ["| " + " | ".join(map(str, row)) + " |" for row in (head, *rows)]
-    return "\n".join([lines[0], "|---|" + "---:|" * (len(head) - 1), *lines[1:]])
-
-
-def percent(value: float | None, digits: int = 2) -> str:
-    """Format a fraction as a percentage, without the percent sign."""
-    return NO if value is None else f"{100 * value:.{digits}f}"
-
-
 def fill_blocks(page: Path, prefix: str, tables: Tables, results: Results) -> list[str]:
     """Fill the blocks of the file `page`; returns the names of the filled blocks. A block without results is unchanged.
     Raises ConfigError for a block with an unknown name."""
-    filled: list[str] = []
 
-    def block(match: re.Match[str]) -> str:
-        name = match[2]
+    def format_table(name: str) -> str | None:
         if name not in tables:
             raise ConfigError(f"{page}: there is no table {name!r}; allowed are {', '.join(tables)}")
         runs, make = tables[name]
-        if not set(runs) & set(results):
-            return match[0]
-        filled.append(name)
-        return f"{match[1]}{make(results)}\n{match[3]}"
+        return make(results) if set(runs) & set(results) else None
 
-    pattern = re.compile(rf"(<!-- {prefix}: ([\w-]+) -->\n).*?(<!-- /{prefix} -->)", re.DOTALL)
-    page.write_text(pattern.sub(block, page.read_text(encoding="utf8")), encoding="utf8")
+    text, filled = fill_text(page.read_text(encoding="utf8"), prefix, format_table)
+    page.write_text(text, encoding="utf8")
     return filled

@@ -17,6 +17,7 @@ from spacy_dtparse.trees import Tree
 
 from ..data.corpus import Sentence
 from ..data.evaluate import score_trees
+from ..runs.tables import markdown
 from ..spine_tagger.corpus import LabelledSentence
 from ..spine_tagger.fitting import evaluate_tagger
 
@@ -185,7 +186,7 @@ def speed_table(plain: dict[str, Any], results: Sequence[dict[str, Any]]) -> str
     those at the first β, like the fraction of words whose right tag is among them; in text, the right tag is that of
     the parser's tree."""
     heads = ["parser's trees", "β", *(f"text: {_TEXT[0]}", *_TEXT[1:]), *(_DEV if plain["dev"] else ())]
-    lines = [f"| {' | '.join(heads)} |", "|" + "---:|" * len(heads)]
+    rows = []
     for result in (plain, *results):
         cells = ["no tagger" if result is plain else f"{result['size']:,}"]
         cells.append("–" if result is plain else ", ".join(f"{beta:g}" for beta in result["betas"]))
@@ -195,8 +196,8 @@ def speed_table(plain: dict[str, Any], results: Sequence[dict[str, Any]]) -> str
                 cells += [*_tagging(measured), f"{speed(measured):.1f}"]
                 cells += [f"{100 * measured['equal']:.1f} %"] if agrees else []
                 cells.append(f"{100 * measured['f1']:.2f}")
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+        rows.append(cells)
+    return markdown(heads, rows, left=0) + "\n"
 
 
 def _tagging(measured: dict[str, Any]) -> list[str]:
@@ -211,17 +212,14 @@ def changes_table(first: dict[str, Any], other: dict[str, Any]) -> str:
     """The breakdown of the time on held-out text with one size against that with the first."""
     rows = breakdown(first["text"], other["text"])
     n, total = len(first["text"]["seconds"]), sum(row["seconds"] for row in rows)
-    lines = [
-        f"Time with {other['size']:,} trees of the parser against {first['size']:,}, on {n:,} held-out sentences:",
-        "",
-        "| search | categories | sentences | mean change, ms | total change, s | share of the change |",
-        "|---|---|---:|---:|---:|---:|",
-    ]
+    title = f"Time with {other['size']:,} trees of the parser against {first['size']:,}, on {n:,} held-out sentences:"
+    heads = ["search", "categories", "sentences", "mean change, ms", "total change, s", "share of the change"]
+    lines = []
     for row in rows:
         count, seconds = row["sentences"], row["seconds"]
         cells = [row["search"], row["categories"], f"{count:,}", "–", "–", "–"]
         if count:
             fraction = f"{100 * seconds / total:.0f} %" if total else "–"
             cells[3:] = [f"{1000 * seconds / count:+.2f}", f"{seconds:+.3f}", fraction]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+        lines.append(cells)
+    return f"{title}\n\n{markdown(heads, lines, left=2)}\n"

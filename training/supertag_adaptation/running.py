@@ -1,6 +1,6 @@
 """Adapt a pipeline to raw text: train a tagger of spines for its parser, and measure the speed."""
 
-import json
+import logging
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -26,8 +26,8 @@ from ..data.reading import SentenceSelection
 from ..data.spines import categorise
 from ..data.text import TextFile
 from ..data.treebanks import TreebankFile, read_files
-from ..runs.files import file_digest, read_result, save_checkpoint, write_atomically
-from ..runs.metrics_log import LineLogger, metrics_logger
+from ..runs.files import file_digest, reuse_result, write_atomically
+from ..runs.metrics_log import metrics_logger
 from ..runs.resuming import claim_folder, digest, run_folder
 from ..self_training.selecting import COMPLETE_STATUSES
 from ..self_training.silver import SilverParsing, SilverTreebank, parse_silver
@@ -36,6 +36,8 @@ from ..spine_tagger.fitting import fit_tagger, tagger_metadata
 from ..spine_tagger.options import SequenceOptions
 from .measuring import Prunable, TaggerVariant, best_betas, measure, report
 from .packing import open_pipeline, parser_head_rules, set_betas, write_pipeline
+
+logger = logging.getLogger(__name__)
 
 BETAS = ((0.5, 0.05), (0.3, 0.03), (0.2, 0.02), (0.1, 0.01), (0.03, 0.003), (0.01, 0.001))
 """Default choices of betas for --tune."""
@@ -125,9 +127,7 @@ class _AdaptationData:
     dev: tuple[list[Sentence], list[LabelledSentence]]
 
 
-def adapt(
-    adaptation: Adaptation, out: Path, workdir: Path | None = None, n_workers: int = 2, log: LineLogger = print
-) -> str:
+def adapt(adaptation: Adaptation, out: Path, workdir: Path | None = None, n_workers: int = 2) -> str:
     """Parse the text, train a tagger for each size, measure, write the pipeline `out`; returns the report.
 
     The parser's trees, taggers and results are saved in `workdir`, if given; a call under the same conditions resumes
@@ -137,14 +137,14 @@ def adapt(
     check_target(out)
     nlp = open_pipeline(adaptation.pipeline, adaptation.parser, adaptation.betas)
     with run_folder(workdir) as folder:
-        material = _prepare_data(adaptation, nlp, folder, n_workers, log)
+        material = _prepare_data(adaptation, nlp, folder, n_workers)
         taggers = []
-        for size in _sizes(adaptation, len(material.train), log):
-            log(f"training a tagger on {size} trees of the parser and {len(material.treebank)} of treebanks")
+        for size in _sizes(adaptation, len(material.train)):
+            logger.info(f"training a tagger on {size} trees of the parser and {len(material.treebank)} of treebanks")
             sentences = [*material.treebank, *material.train[:size]]
             taggers.append(_train_tagger(adaptation, sentences, size, folder, n_workers, str(nlp.lang)))
-        log("measuring")
-        rows = _measure_taggers(material, taggers, folder, adaptation.tune, log)
+        logger.info("measuring")
+        rows = _measure_taggers(material, taggers, folder, adaptation.tune)
         found = report(rows[0], rows[1:])
         write_atomically(folder / TABLE, found.encode())
         if adaptation.tune:
@@ -153,9 +153,7 @@ def adapt(
     return found
 
 
-def _prepare_data(
-    adaptation: Adaptation, nlp: Language, folder: Path, n_workers: int, log: LineLogger
-) -> _AdaptationData:
+def _prepare_data(adaptation: Adaptation, nlp: Language, folder: Path, n_workers: int) -> _AdaptationData:
     """Prepare the data to train and measure on."""
     parser = get_component(nlp).configured_parser
     treebank, dev = read_files(adaptation.treebank), read_files(adaptation.dev)
@@ -178,7 +176,7 @@ def _prepare_data(
         betas = ANNOTATE if known and dev and isinstance(parser, PcfgParser) else ()
     spines = None
     if betas:
-        log(f"training a tagger on {len(known)} trees of treebanks")
+        logger.info(f"training a tagger on {len(known)} trees of treebanks")
         tagger = _train_tagger(adaptation, known, 0, folder, n_workers, str(nlp.lang))
         helps = bool(adaptation.annotate)
         if not helps:  # compare on the trees of dev, or every other one of them
@@ -186,7 +184,7 @@ def _prepare_data(
             found = measure(parser, dev[every], labels[every], [TaggerVariant(None, ()), TaggerVariant(tagger, betas)])
             unrestricted_f1, restricted_f1 = (one["f1"] for one in found)
             helps = restricted_f1 >= unrestricted_f1
-            log(
+            logger.info(
                 f"on {len(dev[every])} trees of dev the parser's F1 is {100 * unrestricted_f1:.2f} alone and "
                 f"{100 * restricted_f1:.2f} with that tagger: it parses the text {'with it' if helps else 'without it'}"
             )
@@ -196,7 +194,7 @@ def _prepare_data(
     parsing = SilverParsing(model, *text, n_workers, settings, allow_unknown_confidence=True, spines=spines)
     ours = [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in PARSER_FACTORIES]
     with nlp.select_pipes(disable=ours):
-        train, held = split_parses(parse_silver(parsing, nlp, log))
+        train, held = split_parses(parse_silver(parsing, nlp))
     return _AdaptationData(parser, file_digest(model), label(train), known, (held, label(held)), (dev, labels))
 
 
@@ -247,13 +245,13 @@ def label_sentences(
     return result
 
 
-def _sizes(adaptation: Adaptation, n_trees: int, log: LineLogger) -> list[int]:
+def _sizes(adaptation: Adaptation, n_trees: int) -> list[int]:
     """The numbers of the parser's trees to train taggers on."""
     if adaptation.sizes is None:
         return [n_trees]
     large = [size for size in adaptation.sizes if size > n_trees]
     if large:
-        log(f"the text has only {n_trees} training trees; they are used for {', '.join(map(str, large))}")
+        logger.info(f"the text has only {n_trees} training trees; they are used for {', '.join(map(str, large))}")
     return sorted({min(size, n_trees) for size in adaptation.sizes})
 
 
@@ -279,11 +277,7 @@ def _train_tagger(
 
 
 def _measure_taggers(
-    material: _AdaptationData,
-    taggers: Sequence[SequenceTagger],
-    folder: Path,
-    choices: Sequence[tuple[float, ...]],
-    log: LineLogger,
+    material: _AdaptationData, taggers: Sequence[SequenceTagger], folder: Path, choices: Sequence[tuple[float, ...]]
 ) -> list[dict[str, Any]]:
     """The results of the unrestricted parser and then with each tagger, measured unless they exist; `choices`: betas,
     chosen for each tagger on half of the dev sentences."""
@@ -297,15 +291,15 @@ def _measure_taggers(
     }
     if choices:
         conditions["tune"] = choices
-    conditions = json.loads(json.dumps(conditions))
-    path = folder / RESULT
-    result = read_result(path)
-    if result is None or result["facts"] != conditions:
+
+    def compute(_: dict[str, Any]) -> dict[str, Any]:
         variants, dev = [TaggerVariant(tagger, parser.settings.betas) for tagger in taggers], material.dev
         if choices:
             tuning, dev = ((dev[0][part::2], dev[1][part::2]) for part in (0, 1))
             variants = [TaggerVariant(tagger, best_betas(parser, *tuning, tagger, choices)) for tagger in taggers]
-            log(f"betas chosen on {len(tuning[0])} sentences of dev: {', '.join(str(o.betas) for o in variants)}")
+            logger.info(
+                f"betas chosen on {len(tuning[0])} sentences of dev: {', '.join(str(o.betas) for o in variants)}"
+            )
         text, scored = (
             measure(parser, *part, [TaggerVariant(None, ()), *variants], agreement)
             if part[0]
@@ -316,6 +310,6 @@ def _measure_taggers(
         betas = [None, *(list(variant.betas) for variant in variants)]
         names = ("size", "betas", "text", "dev")
         rows = [dict(zip(names, row, strict=True)) for row in zip(sizes, betas, text, scored, strict=True)]
-        result = {"facts": conditions, "rows": rows}
-        save_checkpoint(path, result)
-    return list(result["rows"])
+        return {"rows": rows}
+
+    return list(reuse_result(folder / RESULT, conditions, compute)[0]["rows"])

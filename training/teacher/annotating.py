@@ -2,6 +2,7 @@
 processes."""
 
 import json
+import logging
 import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,11 +19,12 @@ from ..data.shards import save_shard
 from ..data.text import TextFile
 from ..data.treebanks import TreebankFile
 from ..runs.files import file_digest, load_checkpoint, save_checkpoint, write_atomically
-from ..runs.lock import exclusive
-from ..runs.metrics_log import LineLogger
+from ..runs.lock import lock_dir
 from ..runs.processes import worker_pool
 from ..runs.resuming import claim_json
 from .span_teacher import SpanTeacher, span_parser_file
+
+logger = logging.getLogger(__name__)
 
 SHARD = 2000
 """Sentences per shard."""
@@ -156,18 +158,18 @@ def check_sources(teachers: Sequence[Path], sources: Sequence[str | None]) -> No
             raise ConfigError(f"{folder} has no source {', '.join(unknown)}; its sources are {', '.join(known)}")
 
 
-def annotate(annotation: Annotation, log_line: LineLogger = print) -> None:
+def annotate(annotation: Annotation) -> None:
     """Write `out`/NAME.00000.npz, … for each text, `facts.json` and `counts.json`. Existing shards are not annotated
     again.
 
     Raises TrainingDataError if the folder has shards of another teacher, text or options, or a text is unreadable.
     """
     check_sources(annotation.teachers, [annotation.source, *annotation.source_of.values()])
-    with exclusive(annotation.out):
-        _annotate(annotation, log_line)
+    _annotate(annotation)
 
 
-def _annotate(annotation: Annotation, log_line: LineLogger) -> None:
+@lock_dir("annotation.out")
+def _annotate(annotation: Annotation) -> None:
     claim_json(annotation.out / "facts.json", annotation.conditions())
     seen = {sentence_key(words) for path in annotation.exclude for words in _read_sentences(path)}
     counts: dict[str, Any] = {}
@@ -188,7 +190,7 @@ def _annotate(annotation: Annotation, log_line: LineLogger) -> None:
                 sentences = list(_new_sentences(chain.from_iterable(found), seen))
                 save_checkpoint(sentences_file, {"sentences": sentences})
             counts[file.name] = {"sentences": len(sentences), "words": sum(map(len, sentences)), "source": source}
-            log_line(f"{file.name}: {len(sentences)} sentences, {counts[file.name]['words']} words")
+            logger.info(f"{file.name}: {len(sentences)} sentences, {counts[file.name]['words']} words")
             paths = [annotation.out / f"{file.name}.{k:05d}.npz" for k in range(math.ceil(len(sentences) / SHARD))]
             tasks = [
                 pool.submit(annotate_shard, annotation.teachers, source, path, sentences[k * SHARD : (k + 1) * SHARD])
@@ -198,7 +200,9 @@ def _annotate(annotation: Annotation, log_line: LineLogger) -> None:
             for i, task in enumerate(tasks, 1):
                 done += task.result()
                 if i % 5 == 0 or i == len(tasks):
-                    log_line(f"  shard {i} of {len(tasks)}: {done / (time.perf_counter() - began):.0f} words/s in all")
+                    logger.info(
+                        f"  shard {i} of {len(tasks)}: {done / (time.perf_counter() - began):.0f} words/s in all"
+                    )
     write_atomically(annotation.out / "counts.json", json.dumps(counts, indent=1).encode())
 
 

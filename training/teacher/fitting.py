@@ -34,9 +34,9 @@ _SAVE_EVERY = 600.0
 
 
 @stored_as(
-    "encoder", "seed", "epochs", "batch", "encoder_rate", "head_rate", "layer_decay", "warm", "beta2", "decay",
-    "encoder_dropout", "head_dropout", "head_width", "any_source", "tag_share", "max_words", "judge_every", "threads",
-)  # fmt: skip
+    "encoder seed epochs batch encoder_rate head_rate layer_decay warm beta2 decay encoder_dropout head_dropout "
+    "head_width any_source tag_share max_words judge_every threads"
+)
 @dataclass(frozen=True)
 class TeacherOptions:
     """Training options of a teacher.

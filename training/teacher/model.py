@@ -2,6 +2,7 @@
 files, and its word vectors, each a mean over occurrences in annotated text: the initial word vectors of a student."""
 
 import json
+import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,10 +20,11 @@ from spacy_dtparse.trees import Tree
 from ..data.shards import MIN_PROB, LabelSets, SpanDistribution, read_shard
 from ..data.word_vectors import WordVectors
 from ..runs.files import write_atomically
-from ..runs.metrics_log import LineLogger
 from .encoder import encoder_config, safetensors, torch
 from .network import TeacherNetwork, TokenizedSentence, WordPieceTokenizer, batches
 from .trees import Interpolation, interpolate, most_probable_tree
+
+logger = logging.getLogger(__name__)
 
 _BATCH_PIECES = 1500
 """Word pieces per batch."""
@@ -164,11 +166,7 @@ def sample_sentences(
 
 
 def mean_vectors(
-    teacher: Teacher,
-    sentences: Sequence[tuple[str, ...]],
-    counts: Counter[str],
-    source: str | None,
-    log_line: LineLogger = print,
+    teacher: Teacher, sentences: Sequence[tuple[str, ...]], counts: Counter[str], source: str | None
 ) -> WordVectors:
     """The vector of each normal word of the sentences, with its count: the mean over the teacher's networks and the
     word's occurrences, float32 (words, encoder width)."""
@@ -185,7 +183,7 @@ def mean_vectors(
         np.add.at(times, at, 1)
         before, done = done, done + len(part)
         if before // 200_000 < done // 200_000:
-            log_line(f"{done} words")
+            logger.info(f"{done} words")
     n_occurrences = np.array([counts[word] for word in rows], dtype=np.int64)
     return WordVectors(tuple(rows), sums / np.maximum(times, 1)[:, None], n_occurrences)
 

@@ -200,9 +200,12 @@ def standard_marginals() -> Templates:
 
 
 TABLES = {
-    "baseline": baseline, "kitchen_sink": kitchen_sink, "standard": standard, "standard_clusters": standard_clusters,
+    "baseline": baseline,
+    "kitchen_sink": kitchen_sink,
+    "standard": standard,
+    "standard_clusters": standard_clusters,
     "standard_read": standard_marginals,
-}  # fmt: skip
+}
 
 
 def get_templates(name: str) -> Templates:

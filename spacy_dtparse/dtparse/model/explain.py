@@ -168,10 +168,13 @@ def search(parser: Any, tokens: np.ndarray) -> tuple[Nodes, int]:
         tokens, rows, np.ascontiguousarray(tokens[:n, TAG]), token_offsets, np.array([budget], dtype=OFFSET)
     )
     parses, workspace = search_all(
-        model, sentence, float(parser.settings.shift_threshold),
-        parser.model.window_filter.min_margin(parser.settings.window_filter), no_supertags(),
+        model,
+        sentence,
+        float(parser.settings.shift_threshold),
+        parser.model.window_filter.min_margin(parser.settings.window_filter),
+        no_supertags(),
         make_workspace(model, n, parser.compiled.scratch(n), budget > 0),
-    )  # fmt: skip
+    )
     return workspace.nodes, int(parses.statuses[0])
 
 

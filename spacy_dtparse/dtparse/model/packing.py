@@ -65,8 +65,11 @@ def declare_ensembles(prefix: str) -> dict[str, Array]:
 
 _LIMIT = 2**31
 _STEPS = {
-    "root_steps": "number of trees", "yes_step": "inner nodes", "no_step": "inner nodes", "units": "charged leaves",
-}  # fmt: skip
+    "root_steps": "number of trees",
+    "yes_step": "inner nodes",
+    "no_step": "inner nodes",
+    "units": "charged leaves",
+}
 _FREE_LEVELS, _FREE_LITERALS, _LITERALS = 2**15, 2**20, 8
 """Maximum number of levels in the trees of all labels; maximum number of conditions of all rules, plus that for each
 node. Trees of the trainer have 2 conditions for each node, and 60 levels for each label."""

@@ -315,12 +315,15 @@ def _declare_grammar(name: str) -> dict[str, Array]:
     """Declare the arrays of a PcfgGrammar in a file."""
     binary, unary = f"{name} binary rules", f"{name} unary rules"
     columns = {
-        "kind": Array("int8", (name,), PHRASE, TAG), "base": Array("int32", (name,), -1),
+        "kind": Array("int8", (name,), PHRASE, TAG),
+        "base": Array("int32", (name,), -1),
         "coarse": Array("int32", (name,), 0, below="coarse", order="level"),
-        "frequency": Array("float64", (name,), 0, 1 + 1e-9), "binary": Array("int32", (binary, 3), 0, below=name),
-        "binary_weight": Array("float64", (binary,), maximum=0), "unary": Array("int32", (unary, 2), 0, below=name),
+        "frequency": Array("float64", (name,), 0, 1 + 1e-9),
+        "binary": Array("int32", (binary, 3), 0, below=name),
+        "binary_weight": Array("float64", (binary,), maximum=0),
+        "unary": Array("int32", (unary, 2), 0, below=name),
         "unary_weight": Array("float64", (unary,), maximum=0),
-    }  # fmt: skip
+    }
     return {f"{name}.{column}": array for column, array in columns.items()} | declare_emissions(f"{name}.", name)
 
 

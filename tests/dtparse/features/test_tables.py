@@ -182,12 +182,23 @@ def test_bad_symbols_are_refused():
 
 def test_words_shapes_and_classes():
     assert [normal_word(w) for w in ("The", "1,234", "(", "\u201c", "don\u2019t")] == [
-        "the", "0,000", "-LRB-", "``", "don't",
-    ]  # fmt: skip
+        "the",
+        "0,000",
+        "-LRB-",
+        "``",
+        "don't",
+    ]
     shapes = {
-        "cat": "lower", "Cat": "Capital", "CAT": "UPPER", "iPod": "miXed", "42": "number",
-        "B12": "number-mix", "re-do": "hyphen", "%": "symbol", "I": "letter",
-    }  # fmt: skip
+        "cat": "lower",
+        "Cat": "Capital",
+        "CAT": "UPPER",
+        "iPod": "miXed",
+        "42": "number",
+        "B12": "number-mix",
+        "re-do": "hyphen",
+        "%": "symbol",
+        "I": "letter",
+    }
     assert {word: word_shape(word) for word in shapes} == shapes and set(shapes.values()) == set(SHAPES)
     assert tag_class("NNS") == "N" and tag_class("HYPH") == "HYPH" and len(TAG_CLASSES) == 17
     words = frequent_words([["The", "the", "cat"], ["the", "dog"], ["a", "cat"], [RARE]], 2)

@@ -88,10 +88,17 @@ def test_arrays_are_writable_contiguous_and_of_one_type(dense_fraction):
     rng = random.Random(3)
     trees = [random_list(rng, 40, 9, present=0.4) for _ in range(150)]
     expected = dict(
-        atom_map="int32", label_word="int32", bias="float64",
-        value="int32", fresh="uint64", layer="int32",
-        dense="uint64", kill_start="int32", kill_word="int32", kill_keep="uint64",
-    )  # fmt: skip
+        atom_map="int32",
+        label_word="int32",
+        bias="float64",
+        value="int32",
+        fresh="uint64",
+        layer="int32",
+        dense="uint64",
+        kill_start="int32",
+        kill_word="int32",
+        kill_keep="uint64",
+    )
     for ensembles in ([flatten(trees), flatten([]), flatten(trees[:3])], [flatten([])], []):
         rules = compile_rules(ensembles, 40, dense_fraction=dense_fraction)
         assert {name: array.dtype.name for name, array in rules._asdict().items()} == expected

@@ -109,8 +109,10 @@ def test_a_test_in_words(name, present, absent):
 def test_tests_joined_in_an_atom():
     tests = atom_tests('left terminal 0 word = "&" & first label = DT & some item of 2 left of head: tag = CC')
     assert [test.subject for test in tests] == [
-        "left terminal 0 word", "first label", "some item of 2 left of head: tag",
-    ]  # fmt: skip
+        "left terminal 0 word",
+        "first label",
+        "some item of 2 left of head: tag",
+    ]
     assert tests[0].value == '"&"' and tests[2].operator == "has"
     assert [group_of(test.subject) for test in tests] == ["to the left", "first and last child", "among the children"]
     assert group_of("start item 0 label") == "first and last child"

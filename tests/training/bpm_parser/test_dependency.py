@@ -94,7 +94,7 @@ def test_the_number_of_stages_is_the_best_on_dev(tmp_path: Path, monkeypatch: py
             evaluated_stages.append(number)
             return attachment_scores(whole, given) if number == better else AttachmentReport()
 
-        monkeypatch.setattr(training.dependency.fitting, "attachment_scores", fake_scores)
+        monkeypatch.setattr(training.bpm_parser.fitting, "attachment_scores", fake_scores)
         found = train_dependency_model(train, dev, FEW, tmp_path / "dev", {})
         assert evaluated_stages == [1, 2] and len(found.stages) == better
         assert all(np.array_equal(a.keys, b.keys) for a, b in zip(found.stages, whole.model.stages, strict=False))
@@ -127,7 +127,7 @@ def test_a_killed_run_resumes_to_the_same_bytes(at: int, tmp_path: Path, monkeyp
         learned.append(given[3])
         return learn(*given)
 
-    monkeypatch.setattr(training.dependency.learning, "learn", counted)
+    monkeypatch.setattr(training.bpm_parser.learning, "learn", counted)
     again = write_model(train_dependency_model(train, [], FEW, tmp_path / "cut", {"lang": "en"}))
     assert again == whole and len(learned) == len(every) - len(done), "what was finished is not learned again"
     assert all(path.read_bytes() == data for path, data in done.items())
@@ -219,8 +219,8 @@ def test_guides_come_from_learners_of_the_other_folds(tmp_path: Path, monkeypatc
         written_guides.append([example.guide for example in examples])
         return write_listing(examples, keys, folder)
 
-    monkeypatch.setattr(training.dependency.learning, "learn", noted)
-    monkeypatch.setattr(training.dependency.fitting, "write_listing", listed_guides)
+    monkeypatch.setattr(training.bpm_parser.learning, "learn", noted)
+    monkeypatch.setattr(training.bpm_parser.fitting, "write_listing", listed_guides)
     train = sentences()
     train_dependency_model(train, [], replace(FEW, guide_members=2), tmp_path, {})
     everything, folds = set(range(len(train))), short_block_folds(len(train), 2)

@@ -51,10 +51,7 @@ def noun_phrase(inner: str) -> str:
         ("(TOP (NP (NN Rain)) (. .))", "TOP must have one child, a constituent"),
         ("(TOP (UH Yes))", "TOP must have one child, a constituent"),
         ("(TOP (QP (CD two) (CD million)))", "QP cannot be the whole sentence"),
-        (
-            "(TOP (S (NP (PRP She)) (VP (VBD slept) (. .))))",
-            "the final stop is not a child of the node below TOP",
-        ),
+        ("(TOP (S (NP (PRP She)) (VP (VBD slept) (. .))))", "the final stop is not a child of the node below TOP"),
         (
             "(TOP (S (`` ``) (S (NP (PRP She)) (VP (VBD slept) (. .))) ('' '')))",
             "the final stop is not a child of the node below TOP",
@@ -96,7 +93,7 @@ def noun_phrase(inner: str) -> str:
         (sentence("(INTJ (UH Oh) (VP (VBP thank) (NP (PRP you)))) (NP (PRP it)) (VP (VBD was))"), "what is in INTJ?"),
         (noun_phrase("(QP (CD two)) (NNS dogs)"), "QP over one word"),
     ],
-)  # fmt: skip
+)
 def test_each_kind_of_problem_is_seen(text, problem):
     messages = found(text)
     assert [message for message in messages if message.endswith(problem)], messages

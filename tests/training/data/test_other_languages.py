@@ -19,7 +19,7 @@ from training.data.heads import learn_head_rules, rules_for
 from training.data.scheme import Scheme
 from training.data.splitting import split_files
 from training.data.tokens import blank_pipeline
-from training.dtparse.fit import build_lexicon
+from training.dtparse.training_set import build_lexicon
 from training.span_parser.fitting import SpanOptions, make_training_data
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -33,9 +33,11 @@ ICELANDIC = """
 
 def test_a_scheme_renames_takes_away_and_dissolves():
     scheme = Scheme(
-        {"S0": "", "NP-SUBJ": "SUBJ", "NP": "Thing", "VP": "Pred"}, {"grm": "mark"},
-        r"([^_]+)(?:\w*?_(nf|þf)(?![^_]))?", [("Pred", "Pred")],
-    )  # fmt: skip
+        {"S0": "", "NP-SUBJ": "SUBJ", "NP": "Thing", "VP": "Pred"},
+        {"grm": "mark"},
+        r"([^_]+)(?:\w*?_(nf|þf)(?![^_]))?",
+        [("Pred", "Pred")],
+    )
     tree = parse_tree("(TOP (S0 (S-MAIN (NP-SUBJ (no_et_nf_kk a)) (VP (VP (so_1_þf_fh b)) (NP (st c)))) (grm .)))")
     done = "(TOP (S-MAIN (SUBJ (no_nf a)) (Pred (so_þf b) (Thing (st c)))) (mark .))"
     assert write_tree(scheme.apply(tree)) == done

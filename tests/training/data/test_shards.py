@@ -177,18 +177,25 @@ def test_retagging_skips_finished_files(tmp_path: Path) -> None:
     trees.write_text("(TOP (NP (NN cat)))\n")
     tasks = retag_tasks([shards, trees], out, skip_every=2)
     assert [(task.source.name, task.out.name, task.copy) for task in tasks] == [
-        ("a.00000.npz", "a.00000.npz", True), ("a.00001.npz", "a.00001.npz", False),
-        ("a.00002.npz", "a.00002.npz", True), ("b.00000.npz", "b.00000.npz", True),
-        ("b.00001.npz", "b.00001.npz", False), ("b.00002.npz", "b.00002.npz", True),
+        ("a.00000.npz", "a.00000.npz", True),
+        ("a.00001.npz", "a.00001.npz", False),
+        ("a.00002.npz", "a.00002.npz", True),
+        ("b.00000.npz", "b.00000.npz", True),
+        ("b.00001.npz", "b.00001.npz", False),
+        ("b.00002.npz", "b.00002.npz", True),
         ("dev.mrg", "tiny.dev.tags", False),
-    ]  # fmt: skip
+    ]
     assert not any(task.copy for task in retag_tasks([shards], out))
     out.mkdir()
     for name in ("a.00001.npz", "tiny.dev.tags"):
         (out / name).write_bytes(b"")
     assert [task.out.name for task in retag_tasks([shards, trees], out)] == [
-        "a.00000.npz", "a.00002.npz", "b.00000.npz", "b.00001.npz", "b.00002.npz",
-    ]  # fmt: skip
+        "a.00000.npz",
+        "a.00002.npz",
+        "b.00000.npz",
+        "b.00001.npz",
+        "b.00002.npz",
+    ]
     with pytest.raises(TrainingDataError, match="has no shards"):
         retag_tasks([out.parent / "tiny", tmp_path], out)
 
@@ -248,8 +255,12 @@ def test_the_trees_of_shards(tmp_path: Path, capsys: pytest.CaptureFixture) -> N
     assert all(p == pytest.approx(0.9, abs=0.01) for _, p in shard_trees([tmp_path / "x.00000.npz"]))
 
     words, tags = ("a", "b", "c"), ("X", "Y", "Z")
-    distribution = (np.array([0, 0, 1, 0, 0]), np.array([3, 2, 3, 3, 1]), np.array([1, 2, 3, 4, 3]),
-                    np.array([0.6, 0.5, 0.4, 0.3, 0.3]))  # fmt: skip
+    distribution = (
+        np.array([0, 0, 1, 0, 0]),
+        np.array([3, 2, 3, 3, 1]),
+        np.array([1, 2, 3, 4, 3]),
+        np.array([0.6, 0.5, 0.4, 0.3, 0.3]),
+    )
     chains = ((), ("S",), ("NP",), ("VP",), ("S", "X"))
     found = most_probable_tree(words, tags, distribution, chains)
     assert found == (Tree(words, tags, ("TOP", "S", "NP"), (0, 0, 0), (3, 3, 2)), 0.5)
@@ -291,8 +302,9 @@ def test_the_trees_of_lowest_cost_to_another_parser(tmp_path: Path, capsys: pyte
     costs = [*range(1, 9), 9, 9, 1, 1, *[0.5] * 12]
     found = list(parse_shards(shards, CountingParser(costs)))
     assert [(text, cost) for text, _, cost in found] == [
-        *(("x", cost) for cost in [*range(1, 9), 1, 1]), *[("y", 0.5)] * 12
-    ]  # fmt: skip
+        *(("x", cost) for cost in [*range(1, 9), 1, 1]),
+        *[("y", 0.5)] * 12,
+    ]
     words = [sentence.tree.words for sentence in sentences]
     half = lowest_cost_trees(found, 0.5)
     assert sorted(tree.words for tree in half) == sorted(words[:3] + words[10:] + words), "five of ten and all equal"
@@ -304,8 +316,12 @@ def test_the_trees_of_lowest_cost_to_another_parser(tmp_path: Path, capsys: pyte
 
     out = tmp_path / "trees.mrg"
     command = ["teacher", "trees", str(tmp_path), "--out", str(out)]
-    for more in (["--top-fraction", "0.5"], ["--parser", "en_span", "--top-fraction", "2"], ["--parser", "en_bpm"],
-                 ["--parser", "en_span", "--min-confidence", "0.5"]):  # fmt: skip
+    for more in (
+        ["--top-fraction", "0.5"],
+        ["--parser", "en_span", "--top-fraction", "2"],
+        ["--parser", "en_bpm"],
+        ["--parser", "en_span", "--min-confidence", "0.5"],
+    ):
         assert main([*command, *more]) == 1 and not out.exists(), more
     assert "--top-fraction and --max-trees need --parser" in capsys.readouterr().err
 
@@ -329,16 +345,24 @@ def test_distributions_are_interpolated_with_those_of_another_parser() -> None:
     starts, ends = np.array([0, 0, 0, 1]), np.array([3, 2, 2, 3])
     distribution = starts, ends, np.array([1, 3, 0, 2]), np.array([0.9, 0.5, 0.4, 0.004])
     other = {
-        (0, 3, "TOP"): 1.0, (0, 3, "S"): 0.5, (0, 2, "NP"): 0.8, (0, 2, "QP"): 0.2, (0, 1, "VP"): 0.9,
+        (0, 3, "TOP"): 1.0,
+        (0, 3, "S"): 0.5,
+        (0, 2, "NP"): 0.8,
+        (0, 2, "QP"): 0.2,
+        (0, 1, "VP"): 0.9,
         (2, 3, "NP"): 0.6,
-    }  # fmt: skip
+    }
 
     def interpolated_probs(weight: float) -> dict[tuple[int, int, int], float]:
         rows = zip(*(part.tolist() for part in interpolate(distribution, chains, other, weight)), strict=True)
         return {(start, end, label): round(prob, 4) for start, end, label, prob in rows}
 
     assert interpolated_probs(0.25) == {
-        (0, 3, 1): 0.8, (0, 2, 3): 0.425, (0, 2, 0): 0.3, (0, 2, 2): 0.2, (2, 3, 2): 0.15,
-    }, "NP over QP counts as much as QP; no chain has VP; improbable spans are left out"  # fmt: skip
+        (0, 3, 1): 0.8,
+        (0, 2, 3): 0.425,
+        (0, 2, 0): 0.3,
+        (0, 2, 2): 0.2,
+        (2, 3, 2): 0.15,
+    }, "NP over QP counts as much as QP; no chain has VP; improbable spans are left out"
     assert interpolated_probs(0) == {(0, 3, 1): 0.9, (0, 2, 3): 0.5, (0, 2, 0): 0.4}
     assert interpolated_probs(1) == {(0, 3, 1): 0.5, (0, 2, 3): 0.2, (0, 2, 2): 0.8, (2, 3, 2): 0.6}

@@ -51,8 +51,12 @@ def inventory() -> Inventory:
 
 def test_tokens_have_the_category_of_the_training_tree():
     assert with_spines(TREES[1])[0] == [
-        ("the", "DT", "-"), ("run", "NN", "NP"), ("tried", "VBD", "VP+S"), ("to", "TO", "VP+S"), ("run", "VB", "VP"),
-    ]  # fmt: skip
+        ("the", "DT", "-"),
+        ("run", "NN", "NP"),
+        ("tried", "VBD", "VP+S"),
+        ("to", "TO", "VP+S"),
+        ("run", "VB", "VP"),
+    ]
     last = with_spines(TREES[0], tags="DT NN VBD .", recipe=Recipe.TM2006)[0]
     assert [token.word for token in last] == ["the", "cat", "slept"], "the recipe takes the full stop"
     other = with_spines(TREES[0], tags="DT JJ VBN .")[0]
@@ -69,8 +73,12 @@ def test_inventory(inventory):
     assert sum(row["tokens"] for row in found["tags"].values()) == 13
     assert list(found["tags"])[:2] == ["NN", "DT"], "the most frequent first"
     assert found["tags"]["NN"] == {
-        "tokens": 4, "categories": 2, "entropy": pytest.approx(2 - 0.75 * math.log2(3)), "guess": "NP", "right": 0.75,
-    }  # fmt: skip
+        "tokens": 4,
+        "categories": 2,
+        "entropy": pytest.approx(2 - 0.75 * math.log2(3)),
+        "guess": "NP",
+        "right": 0.75,
+    }
     assert found["tags"]["DT"]["entropy"] == 0 and found["tags"]["DT"]["guess"] == "-"
 
 
@@ -78,28 +86,39 @@ def test_ambiguity(inventory):
     found = inventory.describe()
     # tokens (categories): the 3 (1), cat 3 (2), run 2 (2), slept . tried to of 1 (1); NN 4 (2), DT 3, VBD 2, others 1
     assert found["by_word"] == {
-        "kinds": 8, "mean": pytest.approx(10 / 8), "mean_of_tokens": pytest.approx(18 / 13),
-        "entropy": pytest.approx((3 * entropy({"a": 2, "b": 1}) + 2 * 1) / 13), "right": pytest.approx(11 / 13),
-    }  # fmt: skip
+        "kinds": 8,
+        "mean": pytest.approx(10 / 8),
+        "mean_of_tokens": pytest.approx(18 / 13),
+        "entropy": pytest.approx((3 * entropy({"a": 2, "b": 1}) + 2 * 1) / 13),
+        "right": pytest.approx(11 / 13),
+    }
     assert found["by_tag"] == {
-        "kinds": 7, "mean": pytest.approx(8 / 7), "mean_of_tokens": pytest.approx(17 / 13),
-        "entropy": pytest.approx(4 * entropy({"a": 3, "b": 1}) / 13), "right": pytest.approx(12 / 13),
-    }  # fmt: skip
+        "kinds": 7,
+        "mean": pytest.approx(8 / 7),
+        "mean_of_tokens": pytest.approx(17 / 13),
+        "entropy": pytest.approx(4 * entropy({"a": 3, "b": 1}) / 13),
+        "right": pytest.approx(12 / 13),
+    }
 
 
 def test_coverage(inventory):
     seen = inventory.coverage(with_spines(*TREES))
-    assert seen == {
-        "sentences": 3, "tokens": 13, **dict.fromkeys(COVERAGE, 1.0), "guess": pytest.approx(12 / 13),
-    }  # fmt: skip
+    assert seen == {"sentences": 3, "tokens": 13, **dict.fromkeys(COVERAGE, 1.0), "guess": pytest.approx(12 / 13)}
     # "the" DT -, "dog" NN NP, "run" VBD VP+S, "now" RB ADVP: ADVP and RB are new, and run was no VP+S
     other = inventory.coverage(
         with_spines("(TOP (S (NP (DT the) (NN dog)) (VP (VBD run) (ADVP (RB now)))))", "(TOP (NP (NN cat)))")
     )
     assert other == {
-        "sentences": 2, "tokens": 5, "category": 4 / 5, "word": 3 / 5, "word_category": 2 / 5, "tag": 4 / 5,
-        "tag_category": 4 / 5, "guess": 4 / 5, "whole": 1 / 2,
-    }  # fmt: skip
+        "sentences": 2,
+        "tokens": 5,
+        "category": 4 / 5,
+        "word": 3 / 5,
+        "word_category": 2 / 5,
+        "tag": 4 / 5,
+        "tag_category": 4 / 5,
+        "guess": 4 / 5,
+        "whole": 1 / 2,
+    }
 
 
 def test_guesses(inventory):
@@ -231,8 +250,9 @@ def test_check(tmp_path, capsys):
     bad.write_text("\n".join([*TREES, *["(TOP (A+B (NN a)))"] * 3, "(TOP (- (NN a)))"]))
     assert check_round_trips(bad, COLLINS, max_problems=2)[:2] == (7, 4)
     assert [problem.partition(": ")[0] for problem in check_round_trips(bad, COLLINS, max_problems=2)[2]] == [
-        f"{bad}, tree 4", f"{bad}, tree 5",
-    ]  # fmt: skip
+        f"{bad}, tree 4",
+        f"{bad}, tree 5",
+    ]
     assert main(["spines", str(bad), train, "--check"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"{bad}: 3 of 7 trees rebuilt" and len(lines) == 6

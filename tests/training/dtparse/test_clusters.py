@@ -21,6 +21,7 @@ from training.data.clusters import read_clusters
 from training.data.treebanks import TreebankFile
 from training.dtparse.fit import BoostingRun
 from training.dtparse.recipe import FitRecipe
+from training.dtparse.training_set import Resources
 
 SAMPLE = Path(__file__).resolve().parents[3] / "assets" / "sample"
 NOUNS, VERBS = ["cat", "dog", "cow", "hen"], ["sees", "hears", "bites"]
@@ -99,7 +100,7 @@ def test_templates_and_clusters_must_fit(tmp_path: Path) -> None:
     with pytest.raises(TrainingDataError, match=r"test clusters of words; give some"):
         BoostingRun(FitRecipe.from_dict({"templates": "standard_clusters"}), trees, [], tmp_path / "a")
     with pytest.raises(TrainingDataError, match=r"test no clusters of words; set the recipe's templates"):
-        BoostingRun(FitRecipe(), trees, [], tmp_path / "b", clusters=["the a"])
+        BoostingRun(FitRecipe(), trees, [], tmp_path / "b", resources=Resources(clusters=["the a"]))
 
 
 @pytest.mark.skipif(SLOW, reason="minutes without the JIT")

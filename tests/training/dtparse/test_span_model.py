@@ -24,12 +24,18 @@ from training.data.marginals import read_marginals, save_marginals
 from training.data.treebanks import TreebankFile
 from training.dtparse.fit import BoostingRun, load_span_parser, train_boosted_parser
 from training.dtparse.recipe import FitRecipe
+from training.dtparse.training_set import Resources
 
 pytestmark = pytest.mark.skipif(SLOW, reason="minutes without the JIT")
 
 SAMPLE = Path(__file__).resolve().parents[3] / "assets" / "sample"
-RECIPE = {"templates": "standard_read", "filter_bits": 0, "min_atom_count": 3, "n_workers": 1,
-          "path": {"decay": 0.3, "lambda_start": 30.0, "lambda_floor": 0.3, "quiet": True}}  # fmt: skip
+RECIPE = {
+    "templates": "standard_read",
+    "filter_bits": 0,
+    "min_atom_count": 3,
+    "n_workers": 1,
+    "path": {"decay": 0.3, "lambda_start": 30.0, "lambda_floor": 0.3, "quiet": True},
+}
 TRAIN, DEV = f"{SAMPLE / 'train.mrg'},limit=400", f"{SAMPLE / 'dev.mrg'},limit=40"
 
 
@@ -43,7 +49,8 @@ def parser(span_parser, tmp_path_factory: pytest.TempPathFactory) -> DtreeParser
     folder = tmp_path_factory.mktemp("read")
     files = [TreebankFile.parse(text) for text in (TRAIN, DEV)]
     recipe = FitRecipe.from_dict(RECIPE)
-    train_boosted_parser(recipe, files[:1], files[1:], folder / "fit", folder / "model", span_parser=span_parser)
+    resources = Resources(span_parser)
+    train_boosted_parser(recipe, files[:1], files[1:], folder / "fit", folder / "model", resources=resources)
     return DtreeParser.from_disk(folder / "model")
 
 
@@ -113,7 +120,7 @@ def test_templates_must_fit_the_span_model(span_parser, tmp_path: Path) -> None:
         BoostingRun(FitRecipe.from_dict(RECIPE), sentences, [], tmp_path / "a")
     with pytest.raises(TrainingDataError, match="test no span marginals; set the recipe's templates=standard_read"):
         recipe = FitRecipe.from_dict({**RECIPE, "templates": "standard"})
-        BoostingRun(recipe, sentences, [], tmp_path / "b", span_parser=span_parser)
+        BoostingRun(recipe, sentences, [], tmp_path / "b", resources=Resources(span_parser))
 
 
 def test_explanations_name_span_marginals(parser: DtreeParser) -> None:
@@ -184,9 +191,18 @@ def test_repeated_labels_of_a_span_come_from_the_span_model(parser: DtreeParser)
 
 @pytest.mark.slow
 def test_jackknifed_marginals_are_of_networks_that_have_not_seen_the_trees(tmp_path: Path) -> None:
-    small = ["epochs=3", "batch_tokens=100", "warmup_steps=10", "ema_decay=0.9", "learning_rate=0.005",
-             "min_word_count=1", "shape.width=16", "shape.units=12", "shape.layers=1",
-             "shape.projection=12"]  # fmt: skip
+    small = [
+        "epochs=3",
+        "batch_tokens=100",
+        "warmup_steps=10",
+        "ema_decay=0.9",
+        "learning_rate=0.005",
+        "min_word_count=1",
+        "shape.width=16",
+        "shape.units=12",
+        "shape.layers=1",
+        "shape.projection=12",
+    ]
     command = ["jackknife-marginals", "--train", TRAIN, "--folds", "2", "--workers", "1", "--set", *small]
     command += ["--workdir", str(tmp_path / "work"), "--out", str(tmp_path / "out")]
     assert main(command) == 0

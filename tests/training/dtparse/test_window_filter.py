@@ -41,7 +41,7 @@ def model_of(strategy: str):
     from spacy_dtparse.trees import Recipe
     from spacy_dtparse.trees.heads import COLLINS
     from training.data.corpus import training_tree
-    from training.dtparse.fit import build_lexicon
+    from training.dtparse.training_set import build_lexicon
 
     steps = ("strip_empty", "drop_repeated_unary")
     trees = [training_tree(sentence, Recipe(steps)) for sentence in read_treebank(SAMPLE / "train.mrg")]
@@ -148,10 +148,14 @@ def test_a_changed_weight_is_noticed():
 def test_the_commands(tmp_path, capsys):
     """train-boosted trains a window filter unless the recipe has none; train-window-filter replaces that of a model."""
     recipe = {
-        "min_word_sentences": 2, "min_atom_count": 3, "atom_table_bits": 18, "filter_bits": 12, "n_workers": 1,
+        "min_word_sentences": 2,
+        "min_atom_count": 3,
+        "atom_table_bits": 18,
+        "filter_bits": 12,
+        "n_workers": 1,
         "learner": {"sample_size": 2000},
         "path": {"max_levels": 1, "max_trees_per_level": 1, "lambda_start": 20.0, "quiet": True},
-    }  # fmt: skip
+    }
     (tmp_path / "recipe.json").write_text(json.dumps(recipe), encoding="utf8")
     train = f"{SAMPLE / 'train.mrg'},limit=40"
     fit = ["train-boosted", "--recipe", str(tmp_path / "recipe.json"), "--train", train]
@@ -191,40 +195,49 @@ def test_the_recipe_of_2006_has_no_window_filter():
 @pytest.mark.parametrize("strategy", ["shift_reduce", pytest.param("r2l", marks=pytest.mark.slow)])
 def test_learning_only_from_windows_that_pass_the_filter(strategy, tmp_path):
     recipe = FitRecipe.from_dict(
-        {"strategy": strategy, "templates": "baseline", "min_word_sentences": 2, "min_atom_count": 3,
-         "atom_table_bits": 18, "filter_bits": 14, "n_workers": 1}
-    )  # fmt: skip
+        {
+            "strategy": strategy,
+            "templates": "baseline",
+            "min_word_sentences": 2,
+            "min_atom_count": 3,
+            "atom_table_bits": 18,
+            "filter_bits": 14,
+            "n_workers": 1,
+        }
+    )
     sentences = read_treebank(SAMPLE / "train.mrg")
     every = BoostingRun(recipe, sentences, [], tmp_path / "every")
     hard = BoostingRun(replace(recipe, filter_loss=0.02), sentences, [], tmp_path / "hard")
     for fit in (every, hard):
-        fit.prepare()
-    assert hard._example_filter().min_sum == hard.window_filter.min_margin(0.02) > EVERYTHING
+        fit.stores.prepare()
+    assert hard.stores.example_filter.min_sum == hard.stores.window_filter.min_margin(0.02) > EVERYTHING
     golds = {fit: np.load(fit.workdir / "stores" / "window" / "gold.npy") for fit in (every, hard)}
     assert len(golds[hard]) < 0.8 * len(golds[every])
     right = {fit: np.bincount(gold[gold >= 0]) for fit, gold in golds.items()}
     assert np.array_equal(right[hard], right[every])  # no gold row is left out
     # every state of the replays has the same rows, except some wrong ones
-    grammar, heads = every.grammar, every.head_table
-    table, n_direct = compile_templates(every.templates, every.lexicon.sizes)
+    grammar, heads = every.data.grammar, every.data.head_table
+    table, n_direct = compile_templates(every.data.templates, every.data.lexicon.sizes)
     atoms = AtomMap(
-        np.arange(n_direct, dtype=np.int32), np.zeros(2, dtype=np.uint64), np.full(2, -1, dtype=np.int32),
+        np.arange(n_direct, dtype=np.int32),
+        np.zeros(2, dtype=np.uint64),
+        np.full(2, -1, dtype=np.int32),
         np.array([n_direct, 0, 0], dtype=np.int64),
-    )  # fmt: skip
-    for derivation in every.derivations[:20]:
+    )
+    for derivation in every.data.derivations[:20]:
         rows = {}
-        for example_filter in (ExampleFilter(), hard._example_filter()):
+        for example_filter in (ExampleFilter(), hard.stores.example_filter):
             replayer = Replayer(grammar, heads, table, atoms, n_direct, example_filter=example_filter)
             indptr, flat, gold, state, flags = replayer.run(derivation)
             rows[example_filter.min_sum] = [
                 (int(state[k]), int(gold[k]), int(flags[k]), tuple(flat[indptr[k] : indptr[k + 1]].tolist()))
                 for k in range(len(gold))
             ]
-        whole, left = rows[0], rows[hard._example_filter().min_sum]
+        whole, left = rows[0], rows[hard.stores.example_filter.min_sum]
         rest = iter(whole)
         assert all(row in rest for row in left)  # in the same order
         gone = Counter(whole) - Counter(left)
-        n_labels = len(every.lexicon.labels)
+        n_labels = len(every.data.lexicon.labels)
         lost = {row[0] for row in whole} - {row[0] for row in left}
         assert all((gold < 0 and not flags) or (gold == n_labels and state in lost) for state, gold, flags, _ in gone)
 
@@ -243,4 +256,4 @@ def test_rows_that_do_not_fit_into_memory_cannot_be_filtered(tmp_path):
         trees = read_treebank(SAMPLE / "train.mrg", limit=40)
         fit = BoostingRun(replace(recipe, filter_loss=loss), trees, [], tmp_path, large=large)
         with pytest.raises(TrainingDataError, match=r"GiB and may take 0 \(recipe setting 'memory_gib'\); give more"):
-            fit.prepare()
+            fit.stores.prepare()

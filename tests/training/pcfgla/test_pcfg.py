@@ -61,9 +61,12 @@ def random_tree(rng: random.Random, n: int) -> Tree:
     order = sorted(range(len(spans)), key=lambda k: (spans[k][0], -spans[k][1], k))
     spans = [spans[k] for k in order]
     return Tree(
-        [f"w{i}" for i in range(n)], [rng.choice(("X", "Y", "A")) for _ in range(n)],
-        [s[2] for s in spans], [s[0] for s in spans], [s[1] for s in spans],
-    )  # fmt: skip
+        [f"w{i}" for i in range(n)],
+        [rng.choice(("X", "Y", "A")) for _ in range(n)],
+        [s[2] for s in spans],
+        [s[0] for s in spans],
+        [s[1] for s in spans],
+    )
 
 
 def check_shape(tree: BinaryTree) -> None:
@@ -142,9 +145,7 @@ def test_center_parts_have_the_head_lowest():
         "TOP", "VP", "RB", "@VBD|left<RB>", "RB", "@VBD|right<RB>", "@VBD|right<NP>", "VBD", "NP", "PRP", "RB",
     ]  # fmt: skip
     found = binarise(tree, Markov(2, 0, "center-head", 2))
-    assert [str(s) for s in found.symbols][:5] == [
-        "TOP", "VP^TOP", "RB^VP", "@VBD^VP^TOP|left<>", "RB^VP",
-    ]  # fmt: skip
+    assert [str(s) for s in found.symbols][:5] == ["TOP", "VP^TOP", "RB^VP", "@VBD^VP^TOP|left<>", "RB^VP"]
     found = binarise(tree, Markov(2, 0, "center-parent", 1))
     assert [str(s) for s in found.symbols][:4] == ["TOP", "VP^TOP", "RB", "@VP^TOP|left<>"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -227,25 +228,25 @@ def teacher(tmp_path_factory):
 
 
 def parse_text(teacher, nlp, text, workdir, n_workers=1, **changes):
-    lines: list[str] = []
     reading = SentenceSelection(keep_hyphens=True, **changes)
-    return parse_silver(
-        SilverParsing(teacher, (TextFile(text),), reading, workdir, n_workers), nlp, lines.append
-    ), lines
+    return parse_silver(SilverParsing(teacher, (TextFile(text),), reading, workdir, n_workers), nlp)
 
 
 @pytest.mark.slow
 @compiled
-def test_resuming_and_workers_change_nothing(teacher, nlp, text, tmp_path, monkeypatch):
+def test_resuming_and_workers_change_nothing(teacher, nlp, text, tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(silver, "CHUNK", 3)
-    one, lines = parse_text(teacher, nlp, text, tmp_path / "one")
-    two, _ = parse_text(teacher, nlp, text, tmp_path / "two", 2)
+    caplog.set_level(logging.INFO)
+    one = parse_text(teacher, nlp, text, tmp_path / "one")
+    lines = list(caplog.messages)
+    two = parse_text(teacher, nlp, text, tmp_path / "two", 2)
     assert one == two and len(lines) == 2 + math.ceil(len(one.trees) / 3) and "words/s" in lines[2]
     paths = sorted((tmp_path / "one" / "chunks").iterdir())
     first = [path.read_bytes() for path in paths]
     (tmp_path / "one" / "chunks" / "000001.json").unlink()
-    again, lines = parse_text(teacher, nlp, text, tmp_path / "one")
-    assert again == one and len(lines) == 2 and [path.read_bytes() for path in paths] == first
+    caplog.clear()
+    again = parse_text(teacher, nlp, text, tmp_path / "one")
+    assert again == one and len(caplog.messages) == 2 and [path.read_bytes() for path in paths] == first
     for sentence, made in zip(one.sentences, one.trees, strict=True):
         tree = parse_tree(made.tree)
         assert len(tree.words) == len(sentence.words) and made.confidence <= 0.0 and tree.tags == sentence.tags
@@ -278,9 +279,9 @@ def test_a_teacher_without_confidence(teacher, nlp, text, tmp_path):
         parse_text(tmp_path / "plain.model", nlp, text, tmp_path / "work")
     arguments = tmp_path / "plain.model", (TextFile(text),), SentenceSelection(), tmp_path / "work", 1
     parsing = SilverParsing(*arguments, allow_unknown_confidence=True)
-    silver_trees = parse_silver(parsing, nlp, lambda line: None)
+    silver_trees = parse_silver(parsing, nlp)
     assert silver_trees.trees and all(math.isnan(made.confidence) for made in silver_trees.trees)
-    again = [made.tree for made in parse_silver(parsing, nlp, lambda line: None).trees]
+    again = [made.tree for made in parse_silver(parsing, nlp).trees]
     assert again == [made.tree for made in silver_trees.trees], "read from the folder"
 
 

@@ -179,9 +179,15 @@ def test_words_are_counted(tmp_path: Path) -> None:
 
 
 FEW = SpanOptions(
-    shape=Shape(width=5, units=3, layers=2, projection=4), seeds=(0,), epochs=2.5, pretrain_epochs=1.5,
-    treebank_repeats=1, batch_tokens=60, warmup_steps=5, eval_every=0.4,
-)  # fmt: skip
+    shape=Shape(width=5, units=3, layers=2, projection=4),
+    seeds=(0,),
+    epochs=2.5,
+    pretrain_epochs=1.5,
+    treebank_repeats=1,
+    batch_tokens=60,
+    warmup_steps=5,
+    eval_every=0.4,
+)
 
 
 class Killed(Exception):

@@ -190,14 +190,12 @@ FEW = SpanOptions(shape=SMALL, seeds=(0,), epochs=2, batch_tokens=60, warmup_ste
 def test_an_interrupted_run_resumes_to_the_same_network(tmp_path: Path) -> None:
     sentences = sample("train").read()[:12]
     material = make_training_data(sentences, sentences[:3], FEW)
-    seen: list[dict] = []
+    seen, again = list[dict](), list[dict]()
     whole = train_network(material, FEW, 0, None, lambda **facts: seen.append(facts))
     assert any("dev_sample" in facts for facts in seen)
-    n_steps = seen[-1]["of"]
     train_network(material, FEW, 0, tmp_path)
-    again: list[dict] = []
     finished = train_network(material, FEW, 0, tmp_path, lambda **facts: again.append(facts))
-    assert again == [{"seed": 0, "resumed": n_steps}], "nothing is left to do"
+    assert again == [{"seed": 0, "resumed": seen[-1]["of"]}], "nothing is left to do"
     assert all(np.array_equal(whole.arrays[name], array) for name, array in finished.arrays.items())
 
 
@@ -210,7 +208,7 @@ def test_a_run_killed_within_a_pass_resumes_to_the_same_arrays(at: int, tmp_path
     sentences = sample("train").read()
     options = replace(FEW, pretrain_epochs=1.5, epochs=2.5, treebank_repeats=1, eval_every=0.4)
     material = make_training_data(sentences[:9], [], options, sentences[9:16])
-    seen: list[dict] = []
+    seen, logged = list[dict](), list[dict]()
 
     def killed(**facts) -> None:
         seen.append(facts)
@@ -221,7 +219,6 @@ def test_a_run_killed_within_a_pass_resumes_to_the_same_arrays(at: int, tmp_path
     with pytest.raises(Killed):
         train_network(material, options, 0, tmp_path / "cut", killed)
     assert seen[-1]["epoch"] % 1 and seen[-1]["step"] < seen[-1]["of"], "within a pass"
-    logged: list[dict] = []
     train_network(material, options, 0, tmp_path / "cut", lambda **facts: logged.append(facts))
     assert logged[0]["resumed"] == seen[-1]["step"], "what was told is kept"
     with np.load(tmp_path / "whole" / "network0.npz") as whole, np.load(tmp_path / "cut" / "network0.npz") as cut:
@@ -248,8 +245,7 @@ def test_a_workdir_of_another_run_is_refused(tmp_path: Path) -> None:
 def test_a_damaged_state_is_reported(tmp_path: Path) -> None:
     material = make_training_data(sample("train").read()[:6], [], FEW)
     train_network(material, replace(FEW, epochs=0.5), 0, tmp_path)
-    state = tmp_path / "network0.npz"
-    whole = state.read_bytes()
+    whole = (state := tmp_path / "network0.npz").read_bytes()
     middle = len(whole) // 2
     flipped = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
     for damaged in (b"", b"nothing", whole[:-30], whole[:middle], flipped):
@@ -308,20 +304,11 @@ def test_a_network_of_another_size_is_refused() -> None:
 
 
 def test_the_command_learns_the_sample(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    settings = ["--set", "shape.width=16", "--set", "shape.units=16", "--set", "shape.projection=16"]
-    settings += ["--set", "epochs=25", "--set", "batch_tokens=60", "--set", "warmup_steps=10", "--set", "eval_every=25"]
-    settings += [
-        "--set",
-        "ema_decay=0.9",
-        "--set",
-        "learning_rate=0.01",
-        "--set",
-        "min_word_count=1",
-        "--set",
-        "min_affix_count=1",
-    ]
+    settings = "shape.width=16 shape.units=16 shape.projection=16 epochs=25 batch_tokens=60 warmup_steps=10 "
+    settings += "eval_every=25 ema_decay=0.9 learning_rate=0.01 min_word_count=1 min_affix_count=1"
     train, dev = f"{SAMPLE / 'train.mrg'}", f"{SAMPLE / 'dev.mrg'}"
-    command = ["train-span", "--train", train, "--dev", dev, "--seeds", "3", "--workers", "1", *settings]
+    command = ["train-span", "--train", train, "--dev", dev, "--seeds", "3", "--workers", "1"]
+    command += ["--set", *settings.split()]
     assert main([*command, "--workdir", str(tmp_path / "work"), "--out", str(tmp_path / "a.model")]) == 0
     lines = (tmp_path / "work" / "network3.jsonl").read_text().splitlines()
     assert json.loads(lines[-1])["dev_sample"] > 60, "this was 73 when it was written"
@@ -366,7 +353,7 @@ def test_a_teachers_marginals_are_interpolated_with_the_trees(share: float) -> N
 
 
 def test_soft_targets_are_the_same_from_several_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(training.span.distillation, "SENTENCES_PER_TASK", 5)
+    monkeypatch.setattr(training.span_parser.distillation, "SENTENCES_PER_TASK", 5)
     sentences = sample("train").read()[:13]
     teacher, options = SpanParser(random_model(2)), replace(FEW, soft_target_weight=0.6)
     in_process = make_training_data(sentences, [], options, sentences, teacher)

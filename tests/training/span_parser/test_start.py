@@ -10,7 +10,7 @@ import pytest
 from spacy_dtparse.core import load_parser
 from spacy_dtparse.errors import ConfigError
 from training.data.treebanks import TreebankFile
-from training.span_parser.running import parse_settings, train_span_parser
+from training.span_parser.running import SpanSources, parse_settings, train_span_parser
 
 SAMPLE = Path(__file__).resolve().parents[3] / "assets" / "sample"
 SMALL = [
@@ -22,7 +22,7 @@ SMALL = [
 def trained(out: Path, settings: list[str], start: Path | None = None, seeds: tuple[int, ...] = (0, 1)):
     files = [TreebankFile(SAMPLE / "train.mrg", limit=40)]
     options = parse_settings([*SMALL, *settings], seeds)
-    train_span_parser(files, [], [], options, {"name": "x", "lang": "en"}, out, workers=1, start=start)
+    train_span_parser(SpanSources(files, start=start), options, {"name": "x", "lang": "en"}, out, workers=1)
     return load_parser(out).model
 
 

@@ -16,7 +16,7 @@ from tests.span_models import SENTENCES
 from training.data.treebanks import TreebankFile
 from training.data.word_vectors import WordVectors, read_vectors, save_vectors
 from training.span_parser.fitting import init_from_vectors, project_vectors
-from training.span_parser.running import parse_settings, train_span_parser
+from training.span_parser.running import SpanSources, parse_settings, train_span_parser
 
 SAMPLE = Path(__file__).resolve().parents[3] / "assets" / "sample"
 
@@ -91,7 +91,7 @@ def test_networks_are_initialised_with_vectors(tmp_path: Path) -> None:
 
     def table(vectors: Path | None, seed: int = 0) -> np.ndarray:
         options, out = parse_settings(small, (seed,)), tmp_path / "model"
-        train_span_parser([file], [], [], options, {"name": "x", "lang": "en"}, out, workers=1, vectors=vectors)
+        train_span_parser(SpanSources([file], vectors=vectors), options, {"name": "x", "lang": "en"}, out, workers=1)
         model = load_parser(out).model
         rows = model.words.encode(["the", "of"], ["DT", "IN"])[1:-1, WORD]
         return table_of(model.networks[0])[rows]
@@ -101,6 +101,6 @@ def test_networks_are_initialised_with_vectors(tmp_path: Path) -> None:
     again = table(tmp_path / "words.npz", seed=1)
     assert begun[0] @ begun[1] == pytest.approx(again[0] @ again[1], abs=0.02), "turned another way for each seed"
     options = parse_settings(small, (0,))
+    both = SpanSources([file], vectors=tmp_path / "words.npz", start=tmp_path / "model")
     with pytest.raises(ConfigError, match="--word-vectors initialise new networks"):
-        train_span_parser([file], [], [], options, {"name": "x", "lang": "en"}, tmp_path / "other", workers=1,
-                 vectors=tmp_path / "words.npz", start=tmp_path / "model")  # fmt: skip
+        train_span_parser(both, options, {"name": "x", "lang": "en"}, tmp_path / "other", workers=1)

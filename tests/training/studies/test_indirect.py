@@ -26,8 +26,8 @@ from training.dtparse.boosting.learner import LabelLearner
 from training.dtparse.boosting.store import DirectStore, Store, open_store
 from training.dtparse.boosting.tree import Tree, single_leaf
 from training.dtparse.examples import STORES, collect_atoms, write_stores
-from training.dtparse.fit import build_lexicon
 from training.dtparse.recipe import LearnerConfig
+from training.dtparse.training_set import build_lexicon
 from training.studies.turian2006.indirect import (
     UNKNOWN,
     IndirectStore,
@@ -243,8 +243,11 @@ def test_another_process_opens_the_same_store(built):
     )
     checksum = int((atoms * np.arange(len(atoms)) % 9973).sum())
     assert run.stdout.split() == [
-        "IndirectStore", str(open_store(str(path)).n_examples), str(int(indptr[-1])), str(checksum)
-    ]  # fmt: skip
+        "IndirectStore",
+        str(open_store(str(path)).n_examples),
+        str(int(indptr[-1])),
+        str(checksum),
+    ]
 
 
 def test_errors_name_the_value(built, tmp_path):

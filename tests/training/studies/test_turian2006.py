@@ -16,7 +16,8 @@ from training.dtparse.boosting.labels import open_label_data
 from training.dtparse.boosting.learner import LabelLearner
 from training.dtparse.boosting.path_log import seconds_used
 from training.runs.files import read_result
-from training.studies.plans import fill_blocks, load_results, markdown, select_runs
+from training.runs.tables import markdown
+from training.studies.plans import fill_blocks, load_results, select_runs
 from training.studies.sources import Sources, corpus_sources, every, section_files, treebank_sources
 from training.studies.turian2006.measuring import (
     count_splits_above,
@@ -34,9 +35,16 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[3]
 TREE = "( (S (NP-SBJ (DT The) (NN cat)) (VP (VBD slept)) (. .)) )"
 SETTINGS = (
-    "n_workers=1", "min_word_sentences=2", "min_atom_count=2", "path.decay=0.4", "path.lambda_start=30",
-    "path.lambda_floor=2", "path.quiet=true", "learner.sample_size=3000", "path.max_trees_per_level=20",
-)  # fmt: skip
+    "n_workers=1",
+    "min_word_sentences=2",
+    "min_atom_count=2",
+    "path.decay=0.4",
+    "path.lambda_start=30",
+    "path.lambda_floor=2",
+    "path.quiet=true",
+    "learner.sample_size=3000",
+    "path.max_trees_per_level=20",
+)
 RUNS = ("r2l", "l2r", "uniform", "profile", "pcfg", "pcfgla")
 
 
@@ -112,7 +120,7 @@ def test_finished_runs_are_not_done_again(done, capsys):
                 result[part].pop(key)
     assert now == held
     assert main(arguments(done, "--runs", "r2l", "--set", "min_atom_count=3")) == 1
-    assert "another recipe" in capsys.readouterr().err
+    assert "r2l holds a run with other recipe.min_atom_count (was 2, now 3); give" in capsys.readouterr().err
 
 
 def test_tables_and_plots(done, tmp_path, capsys):
@@ -130,9 +138,7 @@ def test_tables_and_plots(done, tmp_path, capsys):
     assert "half/half" in text and "uniform weights" in text and "stumps" not in text
     assert fill_blocks(page, "2006", TABLES, results) == filled and page.read_text() == text
     drawn = draw_plots(results, tmp_path / "img")
-    assert [path.name for path in drawn] == [
-        "2006_f1_parameters.svg", "2006_kitchen_sink.svg", "2006_weight_lost.svg",
-    ]  # fmt: skip
+    assert [path.name for path in drawn] == ["2006_f1_parameters.svg", "2006_kitchen_sink.svg", "2006_weight_lost.svg"]
     assert all(path.read_text().count("<path") > 10 for path in drawn)
     before = [path.read_bytes() for path in drawn]
     assert [path.read_bytes() for path in draw_plots(results, tmp_path / "img")] == before
@@ -177,9 +183,11 @@ def test_plan():
     for name, (runs, _) in TABLES.items():
         assert set(runs) <= set(names), name
     differing = {
-        "l2r": ("strategy", "l2r"), "bottom_up": ("strategy", "bottom_up"),
-        "kitchen_sink": ("templates", "kitchen_sink"), "uniform": ("example_weights", "uniform"),
-    }  # fmt: skip
+        "l2r": ("strategy", "l2r"),
+        "bottom_up": ("strategy", "bottom_up"),
+        "kitchen_sink": ("templates", "kitchen_sink"),
+        "uniform": ("example_weights", "uniform"),
+    }
     base = run_recipe(select_runs(PLAN, ["r2l"])[0])
     assert base.strategy == "r2l" and base.max_arity == 5 and base.learner.sample_size == 100_000
     for name, (setting, value) in differing.items():
@@ -262,7 +270,7 @@ BAD = [
     (["--corpus", "missing", "--names", "sample"], "no file"),
     (["--corpus", str(ROOT / "assets"), "--names", "sample", "--runs", "profile"], "do that one first"),
     (["--corpus", str(ROOT / "assets"), "--names", "sample", "--runs", "r2l", "--set", "x=1"], "no setting"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("extra", "message"), BAD, ids=lambda value: str(value)[-40:])
@@ -293,9 +301,7 @@ def test_evenly_spaced_fractions():
 
 def test_statistics_of_a_small_ensemble():
     """Tree 0: a ? (b ? 0 : 0.5) : -0.25; tree 1: a lone leaf of 0.5."""
-    columns = {
-        "atom": [3, 5, -1, -1, -1, -1], "yes": [1, 3, -1, -1, -1, -1], "no": [2, 4, -1, -1, -1, -1],
-    }  # fmt: skip
+    columns = {"atom": [3, 5, -1, -1, -1, -1], "yes": [1, 3, -1, -1, -1, -1], "no": [2, 4, -1, -1, -1, -1]}
     ensemble = LabelEnsemble(
         np.array([0, 5], np.int32),
         *(np.array(column, np.int32) for column in columns.values()),

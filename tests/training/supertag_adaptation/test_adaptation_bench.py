@@ -90,10 +90,17 @@ def test_betas_are_chosen_on_the_tuning_set(bench):
 
     many = range(20)
     runs = {
-        "unpruned": run(9.0, 1), "a-0 0.3": run(2.0, *many), "a-0 0.1": run(4.0, 1), "a-0 0.01": run(7.0, 1, 2),
-        "a-9 0.3": run(2.1, 3), "a-9 0.1": run(3.0), "a-9 0.01": run(2.5), "a-99 0.3": run(1.0, *many),
-        "a-99 0.1": run(3.0, *many[1:]), "a-99 0.01": run(4.0, *many),
-    }  # fmt: skip
+        "unpruned": run(9.0, 1),
+        "a-0 0.3": run(2.0, *many),
+        "a-0 0.1": run(4.0, 1),
+        "a-0 0.01": run(7.0, 1, 2),
+        "a-9 0.3": run(2.1, 3),
+        "a-9 0.1": run(3.0),
+        "a-9 0.01": run(2.5),
+        "a-99 0.3": run(1.0, *many),
+        "a-99 0.1": run(3.0, *many[1:]),
+        "a-99 0.01": run(4.0, *many),
+    }
     chosen = measures.operating_points(runs, ["a-0", "a-9", "a-99"])
     assert chosen == {"a-0": ("a-0 0.1", "a-0 0.1"), "a-9": ("a-9 0.1", "a-9 0.3"), "a-99": ("a-99 0.1", "a-99 0.1")}
 

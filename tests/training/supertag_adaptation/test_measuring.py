@@ -39,9 +39,13 @@ def test_breakdown_by_search_and_categories():
     }
     rows = {(r["search"], r["categories"]): (r["sentences"], r["seconds"]) for r in breakdown(first, other)}
     assert {place: row for place, row in rows.items() if row[0]} == {
-        ("same", "fewer"): (1, -0.25), ("same", "equal"): (2, 0.0), ("same", "more"): (1, 0.25),
-        ("earlier", "fewer"): (1, -0.25), ("earlier", "more"): (2, 0.75), ("later", "fewer"): (1, 0.5),
-    }  # fmt: skip
+        ("same", "fewer"): (1, -0.25),
+        ("same", "equal"): (2, 0.0),
+        ("same", "more"): (1, 0.25),
+        ("earlier", "fewer"): (1, -0.25),
+        ("earlier", "more"): (2, 0.75),
+        ("later", "fewer"): (1, 0.5),
+    }
     assert len(rows) == 9 and sum(row[0] for row in rows.values()) == 8
     shown = changes_table({"size": 0, "text": first}, {"size": 5000, "text": other})
     assert "with 5,000 trees of the parser against 0, on 8 held-out sentences" in shown

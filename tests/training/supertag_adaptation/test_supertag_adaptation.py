@@ -193,9 +193,11 @@ def test_grammars_replace_the_parser_of_a_pipeline(nlp, grammar, tmp_path, monke
     data = grammar.read_bytes()
     for source, given, factory in (
         (with_parser(nlp, tmp_path / "a", grammar, "pcfgla"), None, "pcfgla"),
-        (with_parser(nlp, tmp_path / "b", trees), grammar, "pcfgla"), (tmp_path / "a" / "tagging", grammar, "pcfgla"),
-        (tmp_path / "a" / "tagging", trees, "dtparse"), (tmp_path / "a" / "pipeline", trees, "dtparse"),
-    ):  # fmt: skip
+        (with_parser(nlp, tmp_path / "b", trees), grammar, "pcfgla"),
+        (tmp_path / "a" / "tagging", grammar, "pcfgla"),
+        (tmp_path / "a" / "tagging", trees, "dtparse"),
+        (tmp_path / "a" / "pipeline", trees, "dtparse"),
+    ):
         opened = open_pipeline(str(source), given)
         assert opened.pipe_names[-1] == factory and len(opened.pipe_names) == 3
         assert (get_component(opened).parser.to_bytes() == data) == (given != trees)
@@ -318,9 +320,7 @@ def test_the_command(trees, nlp, tmp_path, capsys):
     assert "--tune 0.5;0.05: give numbers separated by commas, such as 0.1,0.01" in capsys.readouterr().err
     assert main([*sized, "--sizes", "10", "--limit", "20"]) == 1
     assert "holds a run with other limit (was None, now 20)" in capsys.readouterr().err
-    for other, name in (
-        (["--set", "epochs=2"], "options.epochs (was 3, now 2)"), (["--treebank", dev], "treebank"),
-    ):  # fmt: skip
+    for other, name in ((["--set", "epochs=2"], "options.epochs (was 3, now 2)"), (["--treebank", dev], "treebank")):
         assert main([*sized, *other, "--sizes", "10"]) == 1
         assert f"holds a run with other {name}" in capsys.readouterr().err
     assert main([*command, "--categories", "spine", "--limit", "25"]) == 0, "without a treebank and a workdir"

@@ -4,6 +4,7 @@ test_teacher.py; none of this needs torch."""
 from __future__ import annotations
 
 import json
+import logging
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -67,52 +68,55 @@ def test_language_has_letters() -> None:
     assert not looks_like_language([]) and not looks_like_language(["..."])
 
 
-def test_each_sentence_is_annotated_once(written, tmp_path: Path) -> None:
+def test_each_sentence_is_annotated_once(written, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "dev.mrg").write_text("(TOP (S (NP (NN Rain)) (VP (VBD fell) (PP (IN on) (NP (DT the) (NN town))))))")
     texts = {"tiny": LINES, "more": ["We walked home .", "well", "tom saw it", "a b c d e f g h i"]}
-    chosen = annotation(tmp_path, texts, source="x", source_of={"more": "y"}, max_words=8,
-                        exclude=(tmp_path / "dev.mrg",))  # fmt: skip
-    lines: list[str] = []
-    annotate(chosen, lines.append)
+    chosen = annotation(
+        tmp_path, texts, source="x", source_of={"more": "y"}, max_words=8, exclude=(tmp_path / "dev.mrg",)
+    )
+    caplog.set_level(logging.INFO)
+    annotate(chosen)
+    lines = caplog.messages
     assert sentences_of(chosen.out, "tiny") == [LINES[0], LINES[2], LINES[4]], "nothing of dev, nothing twice"
     assert sentences_of(chosen.out, "more") == ["tom saw it"], "the first is in the other text"
     assert written == [("tiny.00000.npz", "x"), ("tiny.00001.npz", "x"), ("more.00000.npz", "y")]
     counts = json.loads((chosen.out / "counts.json").read_text())
     assert counts == {
-        "tiny": {"sentences": 3, "words": 13, "source": "x"}, "more": {"sentences": 1, "words": 3, "source": "y"},
-    }  # fmt: skip
+        "tiny": {"sentences": 3, "words": 13, "source": "x"},
+        "more": {"sentences": 1, "words": 3, "source": "y"},
+    }
     assert lines[0] == "tiny: 3 sentences, 13 words" and "shard 2 of 2" in lines[1]
 
 
 def test_sentences_of_other_shards_are_left_out(written, tmp_path: Path) -> None:
-    annotate(annotation(tmp_path, {"few": LINES[:2]}), print)
+    annotate(annotation(tmp_path, {"few": LINES[:2]}))
     first = tmp_path / "first"
     (tmp_path / "out").rename(first)
-    annotate(annotation(tmp_path, {"all": LINES}, exclude=(first,)), print)
+    annotate(annotation(tmp_path, {"all": LINES}, exclude=(first,)))
     assert sentences_of(tmp_path / "out", "all") == LINES[2:3] + LINES[4:], "the fourth is the first in capitals"
     (tmp_path / "empty").mkdir()
     other = annotation(tmp_path, {"all": LINES}, exclude=(tmp_path / "empty",))
     with pytest.raises(TrainingDataError, match="empty has no annotated text; give files of trees, or folders"):
-        annotate(replace(other, out=tmp_path / "more"), print)
+        annotate(replace(other, out=tmp_path / "more"))
 
 
 def test_finished_shards_are_not_written_again(written, tmp_path: Path) -> None:
     chosen = annotation(tmp_path, {"tiny": LINES, "more": [LINES[4], "we sang"]})
-    annotate(chosen, lambda line: None)
+    annotate(chosen)
     before = {path.name: path.read_bytes() for path in chosen.out.iterdir()}
     written.clear()
-    annotate(chosen, lambda line: None)
+    annotate(chosen)
     assert not written
     for name in ("tiny.00001.npz", "more.sentences.json", "counts.json"):
         (chosen.out / name).unlink()
-    annotate(chosen, lambda line: None)
+    annotate(chosen)
     assert written == [("tiny.00001.npz", None)]
     assert {path.name: path.read_bytes() for path in chosen.out.iterdir()} == before
 
 
 def test_a_folder_of_another_run_is_refused(written, tmp_path: Path) -> None:
     chosen = annotation(tmp_path, {"tiny": LINES})
-    annotate(chosen, lambda line: None)
+    annotate(chosen)
     for changes, message in (
         ({"max_words": 9}, r"max_words \(was 60, now 9\)"),
         ({"source": "x"}, r"source \(was None, now 'x'\)"),
@@ -121,19 +125,19 @@ def test_a_folder_of_another_run_is_refused(written, tmp_path: Path) -> None:
         ({"max_text_words": 5}, r"most_words \(was None, now 5\)"),
     ):
         with pytest.raises(TrainingDataError, match=f"out holds a run with other {message}; give the same ones"):
-            annotate(replace(chosen, **changes), lambda line: None)
-    annotate(replace(chosen, workers=2), lambda line: None)
+            annotate(replace(chosen, **changes))
+    annotate(replace(chosen, workers=2))
     (tmp_path / "teacher" / "network0.safetensors").write_bytes(b"others")
     with pytest.raises(TrainingDataError, match="a run with other teachers;"):
-        annotate(chosen, lambda line: None)
+        annotate(chosen)
     with pytest.raises(TrainingDataError, match="a run with other texts;"):
-        annotate(annotation(tmp_path, {"tiny": LINES[1:]}), lambda line: None)
+        annotate(annotation(tmp_path, {"tiny": LINES[1:]}))
 
 
 def test_a_part_of_a_text_is_evenly_spread(written, tmp_path: Path) -> None:
     lines = [f"line number {number} is here" for number in range(200)]
     chosen = annotation(tmp_path, {"long": lines}, max_text_words=250)
-    annotate(chosen, lambda line: None)
+    annotate(chosen)
     numbers = [int(line.split()[2]) for line in sentences_of(chosen.out, "long")]
     assert len(numbers) == 50, "a quarter"
     stretches = [numbers[at : at + 10] for at in range(0, 50, 10)]
@@ -165,7 +169,7 @@ def test_text_is_split_as_the_embedded_pipeline_does() -> None:
 def test_a_span_parser_annotates(tmp_path: Path) -> None:
     (tmp_path / "tiny.txt").write_text("The old ferry left. Nobody saw it.\nRain fell on the town.", encoding="utf8")
     chosen = Annotation((Path("en_span"),), (TextFile(tmp_path / "tiny.txt"),), tmp_path / "out", workers=1)
-    annotate(chosen, lambda line: None)
+    annotate(chosen)
     assert sentences_of(chosen.out, "tiny") == ["The old ferry left .", "Nobody saw it .", "Rain fell on the town ."]
     parser = load_parser(embedded_model("en_span"))
     shard = read_shard(chosen.out / "tiny.00000.npz")
@@ -181,11 +185,11 @@ def test_a_span_parser_annotates(tmp_path: Path) -> None:
         )
     assert shard.sentences[2].tags == ("NN", "VBD", "IN", "DT", "NN", ".")
     with pytest.raises(ConfigError, match="en_span is a span parser, without sources"):
-        annotate(replace(chosen, source="gum"), print)
+        annotate(replace(chosen, source="gum"))
     with pytest.raises(ConfigError, match="a span parser cannot be combined with other teachers"):
-        annotate(replace(chosen, teachers=(Path("en_span"), tmp_path)), print)
+        annotate(replace(chosen, teachers=(Path("en_span"), tmp_path)))
     with pytest.raises(ModelFormatError, match=r"en_trees.*a teacher must be a folder of `teacher fit` or a"):
-        annotate(replace(chosen, teachers=(Path("en_trees"),), out=tmp_path / "other"), print)
+        annotate(replace(chosen, teachers=(Path("en_trees"),), out=tmp_path / "other"))
 
 
 def test_unknown_sources_are_refused_before_anything_is_written(tmp_path: Path) -> None:

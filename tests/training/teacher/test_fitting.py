@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import shutil
 from collections import Counter
 from collections.abc import Iterator
@@ -229,13 +230,16 @@ The kettle whistles! Nobody had seen the captain, who was asleep in his cabin.
 
 
 @pytest.mark.embedded
-def test_text_is_annotated(fitted: Fitted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_is_annotated(
+    fitted: Fitted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr(annotating, "SHARD", 2)
     (tmp_path / "tiny.txt").write_text(TEXT, encoding="utf8")
     text = (TextFile(tmp_path / "tiny.txt"),)
     annotation = Annotation((fitted.folder,), text, tmp_path / "out", "everyday", workers=1)
-    lines: list[str] = []
-    annotate(annotation, lines.append)
+    caplog.set_level(logging.INFO)
+    annotate(annotation)
+    lines = caplog.messages
     assert "3 sentences" in lines[0] and "shard 2 of 2" in lines[-1]
     parts = [read_shard(path).sentences for path in shard_files(annotation.out)["tiny"]]
     sentences = [sentence for part in parts for sentence in part]
@@ -253,14 +257,14 @@ def test_text_is_annotated(fitted: Fitted, tmp_path: Path, monkeypatch: pytest.M
             SpanDistribution(spans, labels, probs, distribution.tags, distribution.tag_probs), distribution, 1e-2
         )
     written = {path.name: path.stat().st_mtime_ns for path in annotation.out.iterdir()}
-    lines.clear()
-    annotate(annotation, lines.append)
-    assert len(lines) == 1, "nothing is redone"
+    caplog.clear()
+    annotate(annotation)
+    assert len(caplog.messages) == 1, "nothing is redone"
     kept = {path.name: path.stat().st_mtime_ns for path in annotation.out.iterdir()}
     always = {"counts.json": 0, ".lock": 0}
     assert kept | always == written | always
     with pytest.raises(TrainingDataError, match=r"a run with other source \(was 'everyday', now None\)"):
-        annotate(replace(annotation, source=None), lines.append)
+        annotate(replace(annotation, source=None))
 
 
 def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -139,8 +139,13 @@ def test_sentences_as_they_are_read() -> None:
     read = tokenizer.tokenize(["Dogs", "quxblorfing", "1/2"])
     size = len(pieces.ids_of("quxblorfing"))
     assert read.n == 3 and read.word_of.tolist() == [0, 1, *[2] * size, 3, 3, 3, 4]
-    assert read.pieces.tolist() == [pieces.begin, *pieces.ids_of("dogs"), *pieces.ids_of("quxblorfing"),
-                                    *pieces.ids_of("1/2"), pieces.end]  # fmt: skip
+    assert read.pieces.tolist() == [
+        pieces.begin,
+        *pieces.ids_of("dogs"),
+        *pieces.ids_of("quxblorfing"),
+        *pieces.ids_of("1/2"),
+        pieces.end,
+    ]
     assert read.shapes[0] == read.shapes[-1] == 0 and read.shapes[1] != read.shapes[2] > 0
     short = tokenizer.tokenize(["Dogs", "quxblorfing"], max_pieces=2)
     assert short.word_of.tolist() == [0, 1, 2, 3] and short.pieces[2] == read.pieces[2]
@@ -265,14 +270,17 @@ def test_passes_show_sentences_by_weight() -> None:
     assert one_pass([(1.0, example(300))], 100, rng) == [[0]], "a long sentence is a batch of its own"
 
 
-@pytest.mark.parametrize("change, message", [
-    ({"epochs": 0}, "epochs is 0; it must be a number above 0"),
-    ({"batch_tokens": -1}, "batch_tokens is -1"),
-    ({"threads": 0}, "threads is 0"),
-    ({"encoder_learning_rate": math.nan}, "encoder_learning_rate is nan"),
-    ({"encoder_dropout": 1.0}, r"encoder_dropout is 1\.0; it must be a number from 0 to below 1"),
-    ({"head_dropout": -0.1}, r"head_dropout is -0\.1"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"epochs": 0}, "epochs is 0; it must be a number above 0"),
+        ({"batch_tokens": -1}, "batch_tokens is -1"),
+        ({"threads": 0}, "threads is 0"),
+        ({"encoder_learning_rate": math.nan}, "encoder_learning_rate is nan"),
+        ({"encoder_dropout": 1.0}, r"encoder_dropout is 1\.0; it must be a number from 0 to below 1"),
+        ({"head_dropout": -0.1}, r"head_dropout is -0\.1"),
+    ],
+)
 def test_options_out_of_range(change: dict, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         TeacherOptions(**change)
@@ -304,8 +312,9 @@ def test_the_tree_of_a_distribution_has_the_highest_expected_number_of_right_lab
     probable = (0, 3, 3, 0.75), (0, 2, 1, 0.9), (2, 3, 0, 1.0)
     assert tree(*probable) == ("(TOP (S (VP (NP (DT the) (NN cat)) (VB go))))", 0.75)
     assert tree((0, 3, 3, 0.4), (0, 3, 0, 0.6), (1, 3, 2, 0.5), (0, 2, 1, 0.48)) == (
-        "(TOP (DT the) (VP (NN cat) (VB go)))", 0.5,
-    )  # fmt: skip
+        "(TOP (DT the) (VP (NN cat) (VB go)))",
+        0.5,
+    )
     assert tree((0, 2, 1, 0.25), (0, 2, 4, 0.3)) == ("(TOP (PP (DT the) (NN cat)) (VB go))", 0.3), "of two"
     assert tree((0, 2, 1, 0.4), (1, 3, 0, 1.0)) == ("(TOP (DT the) (NN cat) (VB go))", 1.0)
     assert tree() == ("(TOP (DT the) (NN cat) (VB go))", 1.0)

@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tqdm import tqdm  # a dependency of spaCy
-
 from spacy_dtparse.dtparse.model.ensemble import LabelEnsemble
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.stored_names import from_stored, to_stored
 
 from ...runs.files import append_line, load_checkpoint, read_lines, save_checkpoint
 from ...runs.lock import lock_dir
+from ...runs.progress import progress_bar
 from ...runs.resuming import check_conditions
 from ..recipe import LearnerConfig, PathConfig
 from .labels import Label, survey_data
@@ -114,14 +113,16 @@ class _Path:
             logger.warning(note)
         self.levels_done = {name: len(load_state(workdir, name).counts) for name in self.labels}
         self.start = math.nan
-        self.start = self._start({
-            "labels": {label.name: [label.label_id, label.store] for label in labels},
-            "data": digests,
-            "learner": to_stored(config.learner),
-            "decay": config.decay,
-            "lambda_start": config.lambda_start,
-            "max_trees_per_level": config.max_trees_per_level,
-        })  # fmt: skip
+        self.start = self._start(
+            {
+                "labels": {label.name: [label.label_id, label.store] for label in labels},
+                "data": digests,
+                "learner": to_stored(config.learner),
+                "decay": config.decay,
+                "lambda_start": config.lambda_start,
+                "max_trees_per_level": config.max_trees_per_level,
+            }
+        )
         self.rows = read_lines(workdir / LOG_FILE)
         reports = read_lines(workdir / REPORTS_FILE)
         self.reports = [
@@ -169,7 +170,7 @@ class _Path:
         """Train until the path ends."""
         try:
             disabled = True if self.config.quiet else None  # None: off if there is no terminal
-            with tqdm(unit=" trees", desc="boosting", dynamic_ncols=True, disable=disabled) as self.bar:
+            with progress_bar(" trees", "boosting", dynamic_ncols=True, disable=disabled) as self.bar:
                 stopped = self._loop()
         except BaseException:
             (self.workdir / STOP_FILE).touch()  # running tasks end after their tree

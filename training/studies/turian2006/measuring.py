@@ -117,13 +117,13 @@ def measure_scale(recipe: FitRecipe, sentences: Sequence[Sentence], folder: Path
     process. `minutes` limits the growing, not the building. Stores of a killed run are reused."""
     started = time.perf_counter()
     fit = BoostingRun(recipe, sentences, [], folder, large=IndirectStore.build_all)
-    fit.prepare()
+    fit.stores.prepare()
     prepared = time.perf_counter() - started
     store, data = open_window(folder)
-    names = list(fit.lexicon.labels)
+    names = list(fit.data.lexicon.labels)
     found: dict[str, Any] = {
-        "corpus": fit.report,
-        "examples": example_counts(folder, fit.report["sentences"], names),
+        "corpus": fit.data.report,
+        "examples": example_counts(folder, fit.data.report["sentences"], names),
         "direct": stores_record(folder)["direct"],
         "prepare_seconds": round(prepared, 1),
     }

@@ -19,11 +19,11 @@ from ...data.corpus import Sentence
 from ...data.treebanks import provenance
 from ...dtparse.boosting.learner import LabelLearner, ensemble_scores
 from ...dtparse.boosting.path_log import LOG_FILE, best_row, seconds_used
-from ...dtparse.fit import BoostingRun
+from ...dtparse.fit import BoostingRun, limit_minutes
 from ...dtparse.recipe import FitRecipe
 from ...pcfgla import PcfgOptions, train_pcfg
 from ...pcfgla.latent_training import LatentOptions, train_latent
-from ...runs.files import read_lines, read_result, save_checkpoint, write_atomically
+from ...runs.files import read_lines, read_result, reuse_result, write_atomically
 from ...runs.processes import worker_pool
 from ...runs.settings import apply_settings
 from ..plans import RESULT, PlanItem, origin
@@ -66,11 +66,16 @@ PLAN = (  # in the order of execution; the minutes add up to less than 6 hours
     Run("uniform", "fit", "every example weighs 1", 25, {"example_weights": "uniform"}),
     Run("profile", "profile", "NP trees on the run r2l's", 10, base_run="r2l"),
     Run("profile_kitchen_sink", "profile", "NP trees on the run kitchen_sink's", 15, base_run="kitchen_sink"),
-    Run("full_length", "scale", "sentences of any length, indirect storage", 40,
-        {"max_words": None, "memory_gib": 0, "atom_sentences": 4000}),
+    Run(
+        "full_length",
+        "scale",
+        "sentences of any length, indirect storage",
+        40,
+        {"max_words": None, "memory_gib": 0, "atom_sentences": 4000},
+    ),
     Run("pcfg", "pcfg", "PCFG with parent annotation, same sentences", 5),
     Run("pcfgla", "pcfgla", "PCFG with latent annotations, same sentences", 10),
-)  # fmt: skip
+)
 
 
 def run_recipe(run: Run, settings: Sequence[str] = ()) -> FitRecipe:
@@ -113,47 +118,42 @@ def execute(run: Run, job: Job) -> tuple[dict[str, Any], bool]:
     repeated. Raises TrainingDataError and ConfigError for unusable input, such as the folder of another run."""
     recipe = run_recipe(run, job.settings)
     trained = {
-        "run": run.name, "recipe": recipe.conditions(), "minutes": job.minutes or run.minutes,
+        "run": run.name,
+        "recipe": recipe.conditions(),
+        "minutes": job.minutes or run.minutes,
         "data": job.sources.describe(),
-    }  # fmt: skip
+    }
     conditions = {**trained, "budget": job.budget, "dev_words": DEV_WORDS, "of": run.base_run}
     if run.kind in ("pcfg", "pcfgla"):
         del conditions["recipe"], conditions["minutes"]
         conditions["baseline"] = job.baseline.name if run.kind == "pcfg" and job.baseline else None
-    conditions = json.loads(json.dumps(conditions))
-    path = job.out / run.name / RESULT
-    stored = read_result(path)
-    if stored is not None and stored["facts"] == conditions:
-        return stored, False
-    path.parent.mkdir(parents=True, exist_ok=True)
-    started = time.perf_counter()
-    found = MAKERS[run.kind](run, job, recipe, json.loads(json.dumps(trained)))
-    info = {"about": run.about, "seed": recipe.seed, "seconds_now": round(time.perf_counter() - started, 1)}
-    result = {"facts": conditions, **info, **origin(job.command), **found}
-    save_checkpoint(path, result)
-    return result, True
+
+    def compute(_: dict[str, Any]) -> dict[str, Any]:
+        started = time.perf_counter()
+        found = MAKERS[run.kind](run, job, recipe, trained)
+        info = {"about": run.about, "seed": recipe.seed, "seconds_now": round(time.perf_counter() - started, 1)}
+        return {**info, **origin(job.command), **found}
+
+    return reuse_result(job.out / run.name / RESULT, conditions, compute)
 
 
 def _fit(run: Run, job: Job, recipe: FitRecipe, conditions: dict[str, Any]) -> dict[str, Any]:
     folder, model_file = job.out / run.name, job.out / f"{run.name}.model"
-    dev, done, log = job.short_sentences("dev"), folder / "trained.json", folder / "path" / LOG_FILE
-    trained = read_result(done) if model_file.is_file() else None
-    if trained is None or trained["facts"] != conditions:
-        left, limit = (
-            max(1.0, 60 * (job.minutes or run.minutes) - seconds_used(read_lines(log))),
-            recipe.path.budget_seconds,
-        )
-        timed = replace(recipe, path=replace(recipe.path, budget_seconds=left if limit is None else min(left, limit)))
+    dev = job.short_sentences("dev")
+
+    def train(_: dict[str, Any]) -> dict[str, Any]:
+        timed = limit_minutes(recipe, job.minutes or run.minutes, folder)
         names = [sentence.source for sentence in job.sources.train]
         meta = {"name": f"2006-{run.name}", "lang": "en", "version": __version__, **provenance(names)}
         meta.pop("notices")
         fit = BoostingRun(timed, job.sources.train, dev, folder, meta=meta, large=IndirectStore.build_all)
         model, result = fit.run()
         write_atomically(model_file, DtreeParser(model).to_bytes())
-        trained = {"facts": conditions, "stopped": result.stopped, "corpus": fit.report, "notes": result.notes}
-        save_checkpoint(done, trained)
+        return {"stopped": result.stopped, "corpus": fit.data.report, "notes": result.notes}
+
+    trained, _ = reuse_result(folder / "trained.json", conditions, train, outputs=[model_file])
     parser = load_parser(model_file)
-    rows = read_lines(log)
+    rows = read_lines(folder / "path" / LOG_FILE)
     best = best_row(rows)
     if best is None:
         raise TrainingDataError(f"{folder}: no λ level was trained; allow more time or a smaller path.lambda_floor")

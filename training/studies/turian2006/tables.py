@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ...dtparse.boosting.path_log import plot_path
-from ..plans import NO, Results, Tables, markdown, percent
+from ...runs.tables import NO, markdown, percent
+from ..plans import Results, Tables
 
 PAPER: dict[str, Any] = {
     # 2006a, Table 2: λ, active features, recall, precision, F1; section 4.1: % greedy optimal, % cut short
@@ -29,10 +30,14 @@ PAPER: dict[str, Any] = {
     ),
     # 2006b, Table 2: mean and standard deviation in ms
     "profile": {
-        "sample": "1,500 ± 70", "extract": "38,200 ± 130", "build": "127,600 ± 27,600", "percolate": "31,400 ± 4,910",
-        "leaves": "6,200 ± 1,750", "total": "204,900 ± 32,600",
+        "sample": "1,500 ± 70",
+        "extract": "38,200 ± 130",
+        "build": "127,600 ± 27,600",
+        "percolate": "31,400 ± 4,910",
+        "leaves": "6,200 ± 1,750",
+        "total": "204,900 ± 32,600",
     },
-}  # fmt: skip
+}
 
 NAMES = {"l2r": "l2r", "bottom_up": "b.u.", "r2l": "r2l"}
 ATOMS = {"r2l": "baseline", "kitchen_sink": "kitchen sink"}
@@ -126,9 +131,11 @@ def parsers(results: Results) -> str:
     rows = []
     part = "test" if all("test" in found for name, found in results.items() if "dev" in found) else "dev"
     titles = {
-        "pcfg": "PCFG, parent annotation", "pcfgla": "PCFG, latent annotations", "r2l": "r2l, baseline atoms",
+        "pcfg": "PCFG, parent annotation",
+        "pcfgla": "PCFG, latent annotations",
+        "r2l": "r2l, baseline atoms",
         "kitchen_sink": "r2l, kitchen sink",
-    }  # fmt: skip
+    }
     for name, title in titles.items():
         if name in results:
             record = results[name][part]
@@ -169,11 +176,16 @@ def ensemble(results: Results) -> str:
         if stored is not None:
             lost = [row["NP"]["weight_lost"] for row in results[name]["rows"] if row["NP"]["weight_lost"] is not None]
             columns[title] = (
-                *(f"{stored[count]:,}" for count in ("trees", "leaves", "nonzero_leaves")), pair(stored["splits"]),
-                pair(stored["splits_above"]), percent(stored["negated"], 1), percent(stored["all_negated"], 1),
-                pair(stored["confidence"], 3), pair(stored["margins"]["correct"]), pair(stored["margins"]["incorrect"]),
+                *(f"{stored[count]:,}" for count in ("trees", "leaves", "nonzero_leaves")),
+                pair(stored["splits"]),
+                pair(stored["splits_above"]),
+                percent(stored["negated"], 1),
+                percent(stored["all_negated"], 1),
+                pair(stored["confidence"], 3),
+                pair(stored["margins"]["correct"]),
+                pair(stored["margins"]["incorrect"]),
                 percent(min(lost, default=None)),
-            )  # fmt: skip
+            )
     rows = list(zip(paper, *columns.values(), paper.values(), strict=True))
     return markdown(("NP classifier", *columns, "paper"), rows)
 
@@ -181,9 +193,11 @@ def ensemble(results: Results) -> str:
 def choices(results: Results) -> str:
     """Claims of the papers without a table: weights, trees, threshold, and λ chosen on dev against a fixed λ."""
     titles = {
-        "r2l": "half/half, trees, soft threshold", "uniform": "uniform weights", "stumps": "stumps",
+        "r2l": "half/half, trees, soft threshold",
+        "uniform": "uniform weights",
+        "stumps": "stumps",
         "hard": "hard threshold",
-    }  # fmt: skip
+    }
     fixed = results["r2l"]["best"]["lambda"] if "r2l" in results else None
     rows = []
     for name, title in titles.items():

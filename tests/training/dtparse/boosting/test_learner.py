@@ -203,10 +203,19 @@ def test_bad_biases_are_named():
 
 @pytest.mark.parametrize(
     "settings",
-    [{"sample_size": 0}, {"gain": "medium"}, {"split_ratio": 0.9}, {"max_splits": 0}, {"sweeps": 0},
-     {"shrinkage": 0},
-     {"seed": -1}, {"solver": "lbfgs"}, {"root_slack": -1}, {"max_empty": 0}],
-)  # fmt: skip
+    [
+        {"sample_size": 0},
+        {"gain": "medium"},
+        {"split_ratio": 0.9},
+        {"max_splits": 0},
+        {"sweeps": 0},
+        {"shrinkage": 0},
+        {"seed": -1},
+        {"solver": "lbfgs"},
+        {"root_slack": -1},
+        {"max_empty": 0},
+    ],
+)
 def test_bad_learner_settings_are_named(settings):
     with pytest.raises(ConfigError, match=f"{next(iter(settings))} is .*it must be"):
         LearnerConfig(**settings)
