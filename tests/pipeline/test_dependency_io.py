@@ -12,10 +12,11 @@ import spacy
 from spacy.attrs import DEP, HEAD
 from spacy.tokens import Doc, Span, SpanGroup
 
+from spacy_dtparse.bpm_parser import component
 from spacy_dtparse.bpm_parser.component import DEADLINE_EXCEEDED, BpmParser, DependencyInput, read_guide
 from spacy_dtparse.bpm_parser.parser import DependencyResult
 from spacy_dtparse.errors import NonConstituentError, NotParsedError, TreeError
-from spacy_dtparse.pipeline import constituents, dependencies
+from spacy_dtparse.pipeline import constituents
 from spacy_dtparse.pipeline.constituents import read_constituents, read_spans
 from spacy_dtparse.pipeline.sentences import read_words
 from spacy_dtparse.trees import COLLINS, HeadRules, Tree
@@ -118,7 +119,7 @@ def vocab():
 @pytest.fixture
 def no_single_trees(monkeypatch):
     """Remove the function that makes trees of single sentences, so that nothing can use it."""
-    monkeypatch.delattr(dependencies, "tree_of")
+    monkeypatch.delattr(component, "tree_of")
 
 
 @pytest.mark.filterwarnings("ignore:.*have no token.tag_")

@@ -10,12 +10,12 @@ import pytest
 from spacy.tokens import Doc
 
 import spacy_dtparse
+from spacy_dtparse.bpm_parser import component
 from spacy_dtparse.bpm_parser.features import TextRules, TokenColumns
 from spacy_dtparse.bpm_parser.parser import DependencyParser
 from spacy_dtparse.core import load_dependency_parser, load_parser
 from spacy_dtparse.errors import ConfigError, DtparseError, MissingAnnotationError
 from spacy_dtparse.models import embedded_model
-from spacy_dtparse.pipeline import dependencies
 from spacy_dtparse.pipeline.attributes import to_tree
 from spacy_dtparse.trees.heads import COLLINS, tree_guide
 from training.bpm_parser.fitting import attachment_scores, train_dependency_model
@@ -104,7 +104,7 @@ def test_words_tags_and_constituents_of_a_doc_are_read_once(nlp, monkeypatch):
         return real(*given)
 
     for name in ("read_words", "attribute_texts", "read_spans"):
-        monkeypatch.setattr(dependencies, name, partial(counted, name, getattr(dependencies, name)))
+        monkeypatch.setattr(component, name, partial(counted, name, getattr(component, name)))
     nlp(TEXT)
     assert counts == {"read_words": 1, "attribute_texts": 1, "read_spans": 1}
 

@@ -101,7 +101,7 @@ def explanation():
 
 
 def test_an_explanation(explanation):
-    assert repr(explanation) == "<Explanation: NP “<b>x</b>”: probability 0.500, rules +1.25 (next label <VP> -0.75)>"
+    assert repr(explanation) == "<Explanation: NP “<b>x</b>”: probability 0.50, rules +1.25 (next label <VP> -0.75)>"
     assert len(str(explanation).splitlines()) > 2
     html = explanation._repr_html_()
     root = _elements(html)
@@ -112,7 +112,7 @@ def test_an_explanation(explanation):
         "VP",
         "<b>x</b>",
         "same span",
-        "0.250",
+        "0.25",
         "words & tags",
         "+1.25",
         "+1.50",

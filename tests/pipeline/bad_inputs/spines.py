@@ -60,7 +60,10 @@ SPINE_TAGGERS = [
     case("right-to-left script", lambda: make_doc("הכלב רץ الكلب"), Returns(SPINES, has_spines)),
     case("token of 50,000 characters", lambda: make_doc("a" * 50_000 + " is long"), Returns(SPINES, has_spines)),
     case("one sentence of 3,000 tokens", lambda: make_doc("cat sat " * 1499 + "cat ."), Returns(SPINES, has_spines)),
-    case("tags never seen", lambda: make_doc("The cat sat", "FOO BAR BAZ"), Returns(SPINES, has_spines)),
+    case(
+        "tags never seen", lambda: make_doc("The cat sat", "FOO BAR BAZ"),
+        Returns(SPINES, has_spines, "tags (token.tag_) that its model does not have"),
+    ),
     case(
         "no tags",
         lambda: Doc(blank().vocab, words=["The", "cat"]),
