@@ -54,11 +54,7 @@ def synthetic(
             column = first[slot] + np.minimum(rank, sizes[slot] - 1)
             table[start:end, slot] = column
             score += effect[column]
-        fit = (
-            score @ mix
-            + 2 * np.abs(score) @ np.roll(mix, 1, axis=0)
-            + rng.normal(0, 1, (end - start, n_labels))
-        )
+        fit = score @ mix + 2 * np.abs(score) @ np.roll(mix, 1, axis=0) + rng.normal(0, 1, (end - start, n_labels))
         best = fit.max(axis=1)
         for state in range(0, end - start, 12):
             winner = state + int(best[state : state + 12].argmax())
@@ -80,9 +76,7 @@ def synthetic(
 
 def main() -> None:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--examples", type=lambda text: int(float(text)), default=2_000_000)
     parser.add_argument("--slots", type=int, default=75, help="active atoms per example")
     parser.add_argument("--atoms", type=int, default=150_000)
@@ -108,11 +102,7 @@ def main() -> None:
         learner = LabelLearner(store, data, 0, "NP", config)
         penalty = learner.root_gradient()
         learner.step(penalty * 0.5)  # compile
-        print(
-            "ms per tree:  "
-            + "".join(f"{step:>11}" for step in STEPS)
-            + f"{'total':>9}   splits, leaves, loss"
-        )
+        print("ms per tree:  " + "".join(f"{step:>11}" for step in STEPS) + f"{'total':>9}   splits, leaves, loss")
         for _ in range(args.levels):
             penalty *= args.decay
             learner.seconds = dict.fromkeys(STEPS, 0.0)
@@ -126,9 +116,7 @@ def main() -> None:
             count = max(1, learner.n_grown - grown)
             each = [learner.seconds[step] / count * 1e3 for step in STEPS]
             splits = (
-                (len(learner.ensemble.atom) - nodes - (learner.n_trees - trees))
-                / 2
-                / max(1, learner.n_trees - trees)
+                (len(learner.ensemble.atom) - nodes - (learner.n_trees - trees)) / 2 / max(1, learner.n_trees - trees)
             )
             margin = learner.score * CONFIDENCE_GRID * np.sign(learner.bias)
             loss = float(np.sum(np.abs(learner.bias) * np.logaddexp(0.0, -margin)))

@@ -74,9 +74,7 @@ def plot(found: dict[str, Any], out: Path) -> None:
     figure = Figure(figsize=(8, 4 * len(found)), layout="constrained")
     axes = figure.subplots(len(found), 2, squeeze=False)
     for row, (name, facts) in zip(axes, found.items(), strict=True):
-        for axis, curve, when in zip(
-            row, ("curve_raw", "curve"), ("uncalibrated", "calibrated"), strict=True
-        ):
+        for axis, curve, when in zip(row, ("curve_raw", "curve"), ("uncalibrated", "calibrated"), strict=True):
             axis.plot([0, 1], [0, 1], color="0.7", linewidth=1)
             for record in facts["treebanks"]:
                 points = [one for one in record["constituents"][curve] if one["count"] >= 30]

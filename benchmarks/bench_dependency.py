@@ -77,10 +77,7 @@ def relations(options: argparse.Namespace) -> dict[str, Any]:
             epochs=options.epochs,
         )  # fmt: skip
         runs = {f"{DECODERS[lang]} {seed}": replace(base, seed=seed) for seed in range(options.seeds)}
-        runs |= {
-            f"mira {seed}": replace(base, seed=seed, method="mira", members=1)
-            for seed in range(options.seeds)
-        }
+        runs |= {f"mira {seed}": replace(base, seed=seed, method="mira", members=1) for seed in range(options.seeds)}
         if lang in ("cs", "ar"):
             other = "projective" if DECODERS[lang] == "spanning" else "spanning"
             runs |= {f"{other} {seed}": replace(base, seed=seed, decoder=other) for seed in range(options.seeds)}

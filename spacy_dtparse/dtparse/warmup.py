@@ -26,7 +26,7 @@ def arguments() -> dict[Any, tuple[Any, ...]]:
     sentences = Sentences(tokens, ends, np.zeros(1, dtype=INDEX), ends, ends)
     workspace = make_workspace(compiled.search, 1, compiled.scratch(1), queue_states=True)
     return {
-        search_from: (compiled.search, sentences, 0, 1.0, 0, no_supertags(), *workspace, parses),
+        search_from: (compiled.search, sentences, 0, 1.0, 0, no_supertags(), workspace, parses),
         write_marginals_batch: (
             tokens, ends, pairs, floats, pairs, np.zeros((1, 2)), ends, 0.5, 0.9, np.zeros((2, COLUMNS), dtype=INDEX),
             ends, floats,

@@ -10,7 +10,7 @@ from . import agenda as at
 from .agenda import END, Agenda, enlarge, make_agenda, reset
 from .features import Nodes
 from .score import ScoreCache, SearchModel, SearchScratch, make_cache
-from .search import OUT_OF_SPACE, advance, build_parse, status_of
+from .search import OUT_OF_SPACE, Search, advance, build_parse, status_of
 from .spines import SupertagArrays
 from .state import BOTTOM_UP, make_nodes
 
@@ -94,11 +94,10 @@ def _write_items(nodes, n_tokens, node_costs, next_row, parses, first):
 
 
 @noalloc_kernel
-def search_from(
-    model, sentences, sentence, shift_threshold, min_sum, supertags, nodes, scratch, agenda, cache, node_costs, parses
-):  # fmt: skip
+def search_from(model, sentences, sentence, shift_threshold, min_sum, supertags, workspace, parses):
     """Parse all sentences, starting with index `sentence`. Return the index of the sentence for which an array is too
     short, or the number of sentences. For the arguments see `search_all`."""
+    nodes, scratch, agenda, cache, node_costs = workspace
     mark, k = agenda.mark, len(agenda.ends)
     while sentence < len(sentences.budgets):
         yield_cpu()
@@ -112,12 +111,22 @@ def search_from(
             if scratch.features.mark[0] > _LAST_STAMP:
                 scratch.features.mark[0] = 0
                 scratch.features.stamp[:] = 0
-        tags, counts = sentences.tags[first:last], parses.counts[sentence]
-        ended = advance(
-            model, tokens, tags, n, sentences.budgets[sentence], shift_threshold, min_sum, supertags,
-            sentence_nodes, scratch, agenda, cache, node_costs,
-        )  # fmt: skip
-        if ended == OUT_OF_SPACE:
+        counts = parses.counts[sentence]
+        search = Search(
+            model,
+            tokens,
+            sentences.tags[first:last],
+            n,
+            supertags,
+            sentence_nodes,
+            scratch,
+            agenda,
+            cache,
+            node_costs,
+            shift_threshold,
+            min_sum,
+        )
+        if advance(search, sentences.budgets[sentence]) == OUT_OF_SPACE:
             break
         mark[at.STARTED] = 0
         counts[0], counts[1], counts[3] = mark[at.EXPANDED], mark[at.SCORED], mark[at.N_STATES]
@@ -126,7 +135,7 @@ def search_from(
             parse = k * sentence + rank
             parses.offsets[parse + 1] = parses.offsets[parse]
             if rank < mark[at.N_ENDS]:
-                build_parse(model, tokens, tags, n, supertags, sentence_nodes, scratch, agenda, rank, node_costs)
+                build_parse(search, rank)
                 parses.offsets[parse + 1] = _write_items(
                     sentence_nodes, n, node_costs, scratch.frontier, parses, parses.offsets[parse]
                 )
@@ -181,7 +190,7 @@ def search_all(
     workspace.agenda.mark[at.STARTED] = 0
     done = 0
     while True:
-        done = search_from(model, sentences, done, shift_threshold, min_sum, supertags, *workspace, parses)
+        done = search_from(model, sentences, done, shift_threshold, min_sum, supertags, workspace, parses)
         if done == n:
             found = int(parses.offsets[-1])
             return parses._replace(items=parses.items[:found], item_costs=parses.item_costs[:found]), workspace
