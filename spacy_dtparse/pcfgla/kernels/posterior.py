@@ -9,6 +9,7 @@ Cells are indexed as in `cky`. Rules have probabilities here, not log probabilit
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,6 +24,68 @@ FEW = 8
 
 PAIR = np.dtype([("value", np.float64), ("right", np.int64)])
 """The outside value that a right child gets from a rule with some left child, for all splits of a cell."""
+
+
+class SmallGrammar(NamedTuple):
+    """A grammar of S symbols.
+
+    `rules` RULE (R,) with probabilities as weights, `ranges` int32 (S, 4), `pair_from` int32 (S, S + 1): the rules of
+    the children b and c are [pair_from[b, c], pair_from[b, c + 1]), `joins` uint8 (S, S): whether there are any.
+    `closure` float64 (2, S, S): closure[0, a, b] is the sum over all unary chains from a down to b, closure[1] its
+    transpose. `frequency` float64 (S,): relative frequency of each symbol.
+    """
+
+    rules: np.ndarray
+    ranges: np.ndarray
+    pair_from: np.ndarray
+    joins: np.ndarray
+    closure: np.ndarray
+    frequency: np.ndarray
+
+
+class InsideChart(NamedTuple):
+    """Inside probabilities. `live` int32 (cells, S): the first `n_live` int32 (cells,) elements of a row are the
+    symbols of a cell, ascending; for cells that have some, `values` float64 (2, cells, S): [0] for these symbols by
+    words and binary rules alone, [1] for all symbols with unary chains on top; the true value of both is times 2 **
+    `scale` int64 (cells,)."""
+
+    values: np.ndarray
+    scale: np.ndarray
+    live: np.ndarray
+    n_live: np.ndarray
+
+
+class InsideScratch(NamedTuple):
+    """Scratch: `pairs` float64 (S, S), `row_sizes` int32 (S,), `rights` int32 (S, S): see `add_pairs`; `symbols` int32
+    (S,)."""
+
+    pairs: np.ndarray
+    row_sizes: np.ndarray
+    rights: np.ndarray
+    symbols: np.ndarray
+
+
+class OutsideChart(NamedTuple):
+    """Outside probabilities: `values` float64 (2, cells, S), the true value times 2 ** `scale` int64 (cells,): [1] for
+    a symbol on top of its unary chain, [0] anywhere in a chain (both only for the symbols in the inside chart);
+    `allowed` uint8 (cells, S): marks the symbols whose posterior reaches the threshold. Scratch: `active` PAIR (R,),
+    the part of left child b is [`active_from[b]`, `active_from[b + 1]`), int32 (S + 1,)."""
+
+    values: np.ndarray
+    scale: np.ndarray
+    allowed: np.ndarray
+    active: np.ndarray
+    active_from: np.ndarray
+
+
+class ChildCell(NamedTuple):
+    """The left or right cell below another: its `symbols`, their inside values, their outside values, and the `factor`
+    of what the cell above adds to the latter."""
+
+    symbols: np.ndarray
+    inside: np.ndarray
+    outside: np.ndarray
+    factor: float
 
 
 @inner_kernel
@@ -66,9 +129,10 @@ def _above_zero(row, symbols):
 
 
 @inner_kernel
-def add_rules(rules, pair_from, joins, left, right, of_left, of_right, factor, given, base):
+def add_rules(grammar, left, right, of_left, of_right, factor, given, base):
     """Add the values of rules over two cells to `base`, for the parents marked in `given`; for the arguments see
     `add_pairs`."""
+    rules, pair_from, joins = grammar.rules, grammar.pair_from, grammar.joins
     for b in of_left:
         value = left[b] * factor
         for c in of_right:
@@ -82,7 +146,7 @@ def add_rules(rules, pair_from, joins, left, right, of_left, of_right, factor, g
 
 
 @inner_kernel
-def add_pairs(left, right, of_left, of_right, factor, joins, pairs, row_sizes, rights):
+def add_pairs(joins, left, right, of_left, of_right, factor, scratch):
     """Add factor * left[b] * right[c] to pairs[b, c] for the symbols b of `of_left`, c of `of_right` (all symbols with
     values above 0); a row b is cleared when it is first used.
 
@@ -90,6 +154,7 @@ def add_pairs(left, right, of_left, of_right, factor, joins, pairs, row_sizes, r
     not needed, k + 1 for rows with k symbols c, listed in `rights`[b]; above S + 1 for rows with too many of them to
     list.
     """
+    pairs, row_sizes, rights = scratch.pairs, scratch.row_sizes, scratch.rights
     n_symbols = len(right)
     is_sparse = len(of_right) * FEW < n_symbols
     for b in of_left:
@@ -105,7 +170,7 @@ def add_pairs(left, right, of_left, of_right, factor, joins, pairs, row_sizes, r
                     continue
                 before = pairs[b, c]
                 pairs[b, c] = before + value * right[c]
-                if before == 0.0 and pairs[b, c] > 0.0:
+                if before == 0.0 and pairs[b, c] > 0.0:  # so no symbol is listed twice, and the list fits
                     rights[b, row_sizes[b] - 1] = c
                     row_sizes[b] += 1
         else:
@@ -124,8 +189,10 @@ def best_scale(scale, i, j):
 
 
 @inner_kernel
-def _add_rules_of_pairs(rules, ranges, pair_from, pairs, row_sizes, rights, base):
+def _add_rules_of_pairs(grammar, scratch, base):
     """Add the values of rules over the pairs of children that `add_pairs` has summed over all splits."""
+    rules, ranges, pair_from = grammar.rules, grammar.ranges, grammar.pair_from
+    pairs, row_sizes, rights = scratch.pairs, scratch.row_sizes, scratch.rights
     n_symbols = len(base)
     for b in range(n_symbols):
         if 0 < row_sizes[b] <= n_symbols + 1:
@@ -185,41 +252,33 @@ def _apply_mask(row, given):
 
 
 @noalloc_kernel
-def inside(
-    rules, ranges, pair_from, joins, closure, frequency, beam, leaves, leaf_from, given, chart, scale, live, n_live,
-    pairs, row_sizes, rights, symbol_scratch,
-):  # fmt: skip
-    """Compute the inside probabilities of all symbols over all cells.
+def inside(grammar, beam, leaves, leaf_from, given, chart, scratch):
+    """Fill a chart with the inside probabilities of all symbols over all cells.
 
-    `rules` RULE (R,) with probabilities as weights, `ranges` int32 (S, 4), `pair_from` int32 (S, S + 1): the rules of
-    the children b and c are [pair_from[b, c], pair_from[b, c + 1]), `joins` uint8 (S, S): whether there are any.
-    `closure` float64 (2, S, S): closure[0, a, b] is the sum over all unary chains from a down to b, closure[1] its
-    transpose. `frequency` float64 (S,): relative frequency of each symbol; a symbol is pruned if its inside probability
-    times its frequency is below `beam` times the best of its cell, none with a beam of 0. `leaves` ITEM, `leaf_from`
-    int32 (n + 1,): tags of each word with their probability. `given` uint8 (cells, S): the symbols allowed over a cell;
-    without rows all are. A unary chain between two of them may pass through others, which only adds to the sum.
-    Filled: `live` int32 (cells, S): the first `n_live` int32 (cells,) elements of a row are the symbols of a cell,
-    ascending; for cells that have some, `chart` float64 (2, cells, S): [0] for these symbols by words and binary rules
-    alone, [1] for all symbols with unary chains on top; the true value of both is times 2 ** `scale` int64 (cells,).
-    Scratch: `pairs` float64 (S, S), `row_sizes` int32 (S,), `rights` int32 (S, S), `symbol_scratch` int32 (S,).
+    A symbol is pruned if its inside probability times its frequency is below `beam` times the best of its cell, none
+    with a beam of 0. `leaves` ITEM, `leaf_from` int32 (n + 1,): tags of each word with their probability. `given` uint8
+    (cells, S): the symbols allowed over a cell; without rows all are. A unary chain between two of them may pass
+    through others, which only adds to the sum.
     """
+    ranges, closure, row_sizes = grammar.ranges, grammar.closure, scratch.row_sizes
+    values, scale, live, n_live = chart
     n, n_symbols = len(leaf_from) - 1, len(ranges)
     masked = len(given) > 0
     for j in range(1, n + 1):
-        for i in range(j - 1, -1, -1):
+        for i in range(j - 1, -1, -1):  # all cells within [i, j) are complete: they end before j, or start after i
             cell = cell_number(i, j)
             n_live[cell] = 0
             scale[cell] = EMPTY
-            present, is_sparse = symbol_scratch[:0], False
+            present, is_sparse = scratch.symbols[:0], False
             if masked:
-                present = symbol_scratch[: _above_zero(given[cell], symbol_scratch)]
+                present = scratch.symbols[: _above_zero(given[cell], scratch.symbols)]
                 if len(present) == 0:
                     continue
                 is_sparse = len(present) * 2 < n_symbols
             top = 0 if i == j - 1 else best_scale(scale, i, j)
             if is_empty(top):
                 continue
-            base, whole = chart[0, cell], chart[1, cell]
+            base, whole = values[0, cell], values[1, cell]
             whole[:] = 0.0
             base[:] = 0.0
             if i == j - 1:
@@ -228,7 +287,7 @@ def inside(
             elif not is_sparse:
                 for b in range(n_symbols):  # a symbol that is not the left child of any rule needs no row
                     row_sizes[b] = 0 if ranges[b, BINARY_FROM] < ranges[b, BINARY_TO] else -1
-            of = chart[1]
+            of = values[1]
             for split in range(i + 1, j):
                 left, right = cell_number(i, split), cell_number(split, j)
                 if n_live[left] == 0 or n_live[right] == 0:
@@ -238,13 +297,11 @@ def inside(
                 if factor <= 0.0:
                     continue
                 if is_sparse:
-                    add_rules(
-                        rules, pair_from, joins, of[left], of[right], of_left, of_right, factor, given[cell], base
-                    )  # fmt: skip
+                    add_rules(grammar, of[left], of[right], of_left, of_right, factor, given[cell], base)
                 else:
-                    add_pairs(of[left], of[right], of_left, of_right, factor, joins, pairs, row_sizes, rights)
+                    add_pairs(grammar.joins, of[left], of[right], of_left, of_right, factor, scratch)
             if i < j - 1 and not is_sparse:
-                _add_rules_of_pairs(rules, ranges, pair_from, pairs, row_sizes, rights, base)
+                _add_rules_of_pairs(grammar, scratch, base)
             if masked and not is_sparse:
                 _apply_mask(base, given[cell])
             scale[cell] = normalise(base, present, top) if is_sparse else normalise(base, range(n_symbols), top)
@@ -254,8 +311,8 @@ def inside(
             if not is_sparse:
                 if masked:
                     _apply_mask(whole, given[cell])
-                present = symbol_scratch[: _above_zero(whole, symbol_scratch)]
-            n_live[cell] = _prune(whole, frequency, beam, present, live[cell])
+                present = scratch.symbols[: _above_zero(whole, scratch.symbols)]
+            n_live[cell] = _prune(whole, grammar.frequency, beam, present, live[cell])
 
 
 @inner_kernel
@@ -318,53 +375,50 @@ def _list_active(rules, ranges, anywhere, allowed, active, active_from):
 
 
 @inner_kernel
-def _outside_by_pairs(
-    rules, pair_from, joins, anywhere, allowed, lefts, rights, of_left, of_right, to_left, to_right, out_left, out_right
-):  # fmt: skip
+def _outside_by_pairs(grammar, anywhere, allowed, left, right):
     """Add a parent cell's contributions to the outside probabilities of two cells, by pairs of children."""
-    for b in lefts:
-        for c in rights:
+    rules, pair_from, joins = grammar.rules, grammar.pair_from, grammar.joins
+    for b in left.symbols:
+        for c in right.symbols:
             if joins[b, c] == 0:
                 continue
             for rule_id in range(pair_from[b, c], pair_from[b, c + 1]):
                 parent = rules[rule_id]["parent"]
                 if allowed[parent] != 0:
                     value = anywhere[parent] * rules[rule_id]["weight"]
-                    out_left[b] += to_left * value * of_right[c]
-                    out_right[c] += to_right * value * of_left[b]
+                    left.outside[b] += left.factor * value * right.inside[c]
+                    right.outside[c] += right.factor * value * left.inside[b]
 
 
 @inner_kernel
-def _outside_by_active(active, active_from, lefts, of_left, of_right, to_left, to_right, out_left, out_right):
+def _outside_by_active(active, active_from, left, right):
     """Do the same as `_outside_by_pairs` with the list of `_list_active`, for cells with many symbols."""
-    for b in lefts:
+    for b in left.symbols:
         for at in range(active_from[b], active_from[b + 1]):
             c = active[at]["right"]
-            if of_right[c] > 0.0:
+            if right.inside[c] > 0.0:
                 value = active[at]["value"]
-                out_left[b] += to_left * value * of_right[c]
-                out_right[c] += to_right * value * of_left[b]
+                left.outside[b] += left.factor * value * right.inside[c]
+                right.outside[c] += right.factor * value * left.inside[b]
 
 
 @noalloc_kernel
-def outside(
-    rules, ranges, pair_from, joins, closure, root, n, threshold, chart, scale, live, n_live, out, out_scale, allowed,
-    active, active_from,
-):  # fmt: skip
+def outside(grammar, root, n, threshold, chart, outer):
     """Compute outside probabilities from the root down, and mark the symbols of a cell with a posterior of at least
     `threshold`.
 
-    Call it after `inside`. Filled: `out` float64 (2, cells, S), the true value times 2 ** `out_scale` int64 (cells,):
-    [1] for a symbol on top of its unary chain, [0] anywhere in a chain (both only for the symbols in `chart`);
-    `allowed` uint8 (cells, S). The posterior of a symbol is its expected number over the cell in a tree of the
-    sentence, out[0] * chart[1] / probability of the sentence. A symbol below the threshold is not expanded, so the
-    posteriors below it are smaller by its contribution; with a threshold of 0 all symbols are expanded. Scratch:
-    `active` PAIR (R,), the part of left child b is [`active_from[b]`, `active_from[b + 1]`), int32 (S + 1,). Return the
+    Call it after `inside`, which filled `chart` for n words; `outer` is filled. The posterior of a symbol is its
+    expected number over the cell in a tree of the sentence: its outside value anywhere in a chain times its inside
+    value with unary chains on top, by the probability of the sentence. A symbol below the threshold is not expanded, so
+    the posteriors below it are smaller by its contribution; with a threshold of 0 all symbols are expanded. Return the
     log of the sentence's probability, -inf if there is no tree (then nothing is filled).
     """
+    ranges, closure = grammar.ranges, grammar.closure
+    values, scale, live, n_live = chart
+    out, out_scale, allowed, active, active_from = outer
     n_symbols = len(ranges)
     top = cell_number(0, n)
-    total = chart[1, top, root]
+    total = values[1, top, root]
     if is_empty(scale[top]) or total <= 0.0:
         return -np.inf
     for cell in range(cell_number(0, n + 1)):
@@ -392,31 +446,28 @@ def outside(
             factor = power(out_scale[cell] + scale[cell] - scale[top]) / total
             outside_sum = 0.0
             for a in present:
-                outside_sum += seen[a] * chart[1, cell, a]
+                outside_sum += seen[a] * values[1, cell, a]
             if outside_sum * factor * max_visits < threshold:  # no symbol here can reach it
                 continue
             _within_chains(closure, seen, present, anywhere)
-            if not _allow(present, anywhere, chart[1, cell], factor, threshold, allowed[cell]) or width == 1:
+            if not _allow(present, anywhere, values[1, cell], factor, threshold, allowed[cell]) or width == 1:
                 continue
             is_listed = False
             for split in range(i + 1, j):
                 left, right = cell_number(i, split), cell_number(split, j)
                 if n_live[left] == 0 or n_live[right] == 0:
                     continue
-                of_left, of_right, out_left, out_right = chart[1, left], chart[1, right], out[1, left], out[1, right]
+                of_left, of_right, out_left, out_right = values[1, left], values[1, right], out[1, left], out[1, right]
                 lefts, rights = live[left, : n_live[left]], live[right, : n_live[right]]
                 to_left = raise_scale(out_left, lefts, out_scale, left, out_scale[cell] + scale[right])
                 to_right = raise_scale(out_right, rights, out_scale, right, out_scale[cell] + scale[left])
+                left_cell = ChildCell(lefts, of_left, out_left, to_left)
+                right_cell = ChildCell(rights, of_right, out_right, to_right)
                 if len(rights) * FEW < n_symbols:
-                    _outside_by_pairs(
-                        rules, pair_from, joins, anywhere, allowed[cell], lefts, rights, of_left, of_right, to_left,
-                        to_right, out_left, out_right,
-                    )  # fmt: skip
+                    _outside_by_pairs(grammar, anywhere, allowed[cell], left_cell, right_cell)
                     continue
                 if not is_listed:
-                    _list_active(rules, ranges, anywhere, allowed[cell], active, active_from)
+                    _list_active(grammar.rules, ranges, anywhere, allowed[cell], active, active_from)
                     is_listed = True
-                _outside_by_active(
-                    active, active_from, lefts, of_left, of_right, to_left, to_right, out_left, out_right
-                )
+                _outside_by_active(active, active_from, left_cell, right_cell)
     return math.log(total) + scale[top] * math.log(2.0)
