@@ -1,5 +1,7 @@
 """Gradients of the recurrent units, and optimiser steps."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from spacy_dtparse.dtypes import REAL
@@ -72,9 +74,20 @@ def add_rows(table, ids, rows):
                 into[j] += row[j]
 
 
+class AdamFactors(NamedTuple):
+    """Numbers of a step of Adam, float32; `correction`, `correction_square`: 1 / (1 - beta ** step) for each beta."""
+
+    learning_rate: np.float32
+    beta1: np.float32
+    beta2: np.float32
+    correction: np.float32
+    correction_square: np.float32
+
+
 @noalloc_kernel(fastmath=True)
-def adam(values, gradients, means, squares, learning_rate, beta1, beta2, correction, correction_square):
+def adam(values, gradients, means, squares, factors):
     """One step of Adam (Kingma & Ba 2015) on flat float32 arrays; `gradients` is set to 0."""
+    learning_rate, beta1, beta2, correction, correction_square = factors
     for i in range(len(values)):
         g = gradients[i]
         means[i] = beta1 * means[i] + (REAL(1) - beta1) * g
@@ -84,20 +97,10 @@ def adam(values, gradients, means, squares, learning_rate, beta1, beta2, correct
 
 
 @noalloc_kernel(fastmath=True)
-def adam_rows(table, gradients, means, squares, rows, learning_rate, beta1, beta2, correction, correction_square):
+def adam_rows(table, gradients, means, squares, rows, factors):
     """`adam` on the rows of a table that occur in a batch; the others stay unchanged."""
     for row in rows:
-        adam(
-            table[row],
-            gradients[row],
-            means[row],
-            squares[row],
-            learning_rate,
-            beta1,
-            beta2,
-            correction,
-            correction_square,
-        )
+        adam(table[row], gradients[row], means[row], squares[row], factors)
 
 
 @noalloc_kernel(fastmath=True)
