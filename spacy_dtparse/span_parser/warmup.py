@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.marginals import SpanMarginals
 from ..dtypes import INDEX, OFFSET, REAL, SCORE, STORED_TABLE
 from .kernels.attach import find_unattached
 from .kernels.batch import Batch, Chart, parse_from
@@ -31,8 +32,8 @@ def arguments() -> dict[Any, tuple[Any, ...]]:
             ), 256, 0, Chart(np.zeros(2, dtype=INDEX), tags, 0.0, 0.0, 0.02, 50), never, False, 3,
         ),
         compute_marginals: (
-            network, zeros(1, 1, 1), zeros(1, 1), token_ids, rows, 256, 0.1, 0, pairs, np.zeros(1), pairs,
-            np.zeros((1, 2)), ends,
+            network, zeros(1, 1, 1), zeros(1, 1), token_ids, rows, 256, 0.1, 0,
+            SpanMarginals(pairs, np.zeros(1), pairs, np.zeros((1, 2))), ends,
         ),
         find_unattached: (items, ends, tags, ends, never, tags, np.zeros(1, dtype=np.bool_)),
     }  # fmt: skip
