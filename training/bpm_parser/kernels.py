@@ -57,7 +57,7 @@ def _mira_step(features, ends, heads, found, loss, margin, max_step, change):
                 first, end = _feature_range(ends, n, h, d)
                 for k in range(first, end):
                     squares += change[features[k]] * change[features[k]]
-                    change[features[k]] = 0.0
+                    change[features[k]] = 0.0  # so a feature of two links counts once, and all are 0 at the end
     return min(max_step, (loss - margin) / squares) if squares > 0.0 else 0.0
 
 

@@ -76,7 +76,7 @@ def prune_by_marginals(grammar, labels, state, windows, n_windows):
     window are written too. The matrix must have marginals."""
     tokens, item, frontier = state.tokens, state.nodes.item, state.frontier
     top = np.int64(grammar.options[4])
-    top_bit = _ONE << np.uint64(top)
+    top_bit = _ONE << np.uint64(top)  # a model with a span model has at most LABEL_BITS labels
     n_kept, likely = np.int64(0), False
     for w in range(n_windows):
         i, j = np.int64(windows.i[w]), np.int64(windows.j[w])
@@ -100,6 +100,7 @@ def prune_by_marginals(grammar, labels, state, windows, n_windows):
             elif j - i > 1:
                 found &= ~top_bit
         if found:
+            # n_kept <= w: nothing that is still to be read is overwritten
             windows.i[n_kept], windows.j[n_kept], windows.labels[n_kept] = i, j, found
             n_kept += 1
             if row >= 0 and tokens[row, SPAN_PROB] >= LIKELY and (j - i > 1 or not is_item):

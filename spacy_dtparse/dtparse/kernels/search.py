@@ -166,7 +166,7 @@ def _list_inferences(search, state):
         can_shift = may_shift(supertags, nodes, frontier, state.cursor, state.size)
     constrained, may_shift_now = len(supertags.constraints) > 0, can_shift
     n_windows, windows_first = np.int64(0), False
-    if nodes.used[0] < len(nodes.item) - 1:  # room for one more item, and for TOP over the pieces
+    if nodes.used[0] < len(nodes.item) - 1:  # there is space for one more item, and for TOP over pieces
         n_windows = np.int64(list_windows(grammar, state, windows))
         if constrained:
             n_windows = constrain_windows(supertags.constraints, nodes, frontier, windows, n_windows)

@@ -74,6 +74,7 @@ def parse_from(network, weights, bias, batch, max_rows, sentence, chart, never, 
         n = batch.offsets[sentence + 1] - row - 2
         if at + items_per_token * (n + 1) > len(batch.items):
             return sentence, OUT_OF_SPACE
+        # A sentence of n tokens has n + 2 rows and n + 1 gaps: one gap fewer than rows for each sentence before it.
         gap = row - batch.offsets[batch.encoded[0]] - (sentence - batch.encoded[0])
         gaps = batch.gaps[4 * m * gap : 4 * m * (gap + n + 1)].reshape((1, 4, n + 1, m))
         left_scores = batch.left_scores[gap : gap + n + 1].reshape((1, n + 1))

@@ -109,7 +109,7 @@ def _reserve_slot(reserved):
 def _tagged_rows(tag_of, tag, found):
     """Write the rows of a tag to `found`, ascending; returns their number."""
     n_found = np.int64(0)
-    for row in range(len(tag_of)):  # without branches: `found` has one more entry, for rows of other tags at the end
+    for row in range(len(tag_of)):  # without branches: each row overwrites one of another tag before it
         found[np.uint64(n_found)] = row
         n_found += np.int64(tag_of[row] == tag)
     return n_found
