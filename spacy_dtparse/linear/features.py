@@ -48,9 +48,13 @@ def pack_labels(keys: np.ndarray, weights: np.ndarray, max_weights: int | None =
 
 
 def pack_pairs(
-    keys: np.ndarray, features: np.ndarray, labels: np.ndarray, weights: np.ndarray, max_weights: int | None = None,
+    keys: np.ndarray,
+    features: np.ndarray,
+    labels: np.ndarray,
+    weights: np.ndarray,
+    max_weights: int | None = None,
     levels: int = LEVELS,
-) -> LabelStage:  # fmt: skip
+) -> LabelStage:
     """Build a stage from sorted pairs of a feature (its index in `keys`) and a label, with float weights, (P,) each:
     the `max_weights` largest that do not round to 0. Features without weights are removed. `levels`: see `on_grid`."""
     packed, grid = on_grid(weights, levels)
@@ -101,9 +105,11 @@ GRIDS = integer(-20, 20)
 def label_arrays(stage: LabelStage) -> dict[str, np.ndarray]:
     """Convert a stage to arrays of a container, without its grid."""
     return {
-        "labels.keys": steps(stage.keys), "labels.counts": np.diff(stage.starts),
-        "labels.labels": stage.labels, "labels.weights": stage.weights,
-    }  # fmt: skip
+        "labels.keys": steps(stage.keys),
+        "labels.counts": np.diff(stage.starts),
+        "labels.labels": stage.labels,
+        "labels.weights": stage.weights,
+    }
 
 
 def read_labels(arrays: Mapping[str, np.ndarray], grid: int) -> LabelStage:

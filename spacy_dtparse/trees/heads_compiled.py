@@ -91,9 +91,15 @@ class TextGuide:
         return symbol, -1 if name == CANDIDATE else symbol
 
     def links(
-        self, starts: np.ndarray, ends: np.ndarray, labels: np.ndarray, names: Sequence[str], tags: Sequence[str],
-        bounds: Sequence[tuple[int, int]], visible: np.ndarray,
-    ) -> tuple[list[int], list[str]] | None:  # fmt: skip
+        self,
+        starts: np.ndarray,
+        ends: np.ndarray,
+        labels: np.ndarray,
+        names: Sequence[str],
+        tags: Sequence[str],
+        bounds: Sequence[tuple[int, int]],
+        visible: np.ndarray,
+    ) -> tuple[list[int], list[str]] | None:
         """Return the heads and labels of `tree_guide` for each of N tokens; 0 and "" for tokens that are not visible.
         Heads are indices into the visible tokens of the sentence.
 

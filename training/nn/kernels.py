@@ -16,13 +16,20 @@ def run_sentences(gates, inputs, bounds, recurrent, bias, states, outputs):
         run_units(gates, inputs, bounds[s], bounds[s + 1], recurrent, bias, states, outputs)
 
 
-@noalloc_kernel(fastmath=True)
-def units_backward(d_outputs, gates, inputs, bounds, recurrent, states, d_gates, d_inputs, d_recurrent, d_bias, carry):
-    """Backward pass of `run_sentences`, which leaves the gates in `gates`.
+class UnitGradients(NamedTuple):
+    """Gradients of a layer of units. Written: `gates`, of the shape of the gates, and, if the highway has no rows
+    there, `inputs` (tokens, 2 d). Added to: `recurrent`, `bias` (2, 2, d)."""
 
-    Written: `d_gates`, of the shape of `gates`, and, if the highway has no rows there, `d_inputs` (tokens, 2 d).
-    Added to: `d_recurrent`, `d_bias` (2, 2, d). `carry` (d,) is scratch.
-    """
+    gates: np.ndarray
+    inputs: np.ndarray
+    recurrent: np.ndarray
+    bias: np.ndarray
+
+
+@noalloc_kernel(fastmath=True)
+def units_backward(d_outputs, gates, inputs, bounds, recurrent, states, gradients, carry):
+    """Backward pass of `run_sentences`, which leaves the gates in `gates`. `carry` (d,) is scratch."""
+    d_gates, d_inputs, d_recurrent, d_bias = gradients
     d = recurrent.shape[2]
     rows = gates.shape[1] // (2 * d)
     one = REAL(1)

@@ -11,7 +11,7 @@ from spacy_dtparse.nn.kernels.units import sum_rows
 from spacy_dtparse.nn.packing import table_of
 from spacy_dtparse.stored_names import stored_fields, to_stored
 
-from .kernels import AdamFactors, adam, adam_rows, add_rows, run_sentences, units_backward, update_mean
+from .kernels import AdamFactors, UnitGradients, adam, adam_rows, add_rows, run_sentences, units_backward, update_mean
 
 Arrays = dict[str, np.ndarray]
 N = TypeVar("N", bound=Any)
@@ -117,10 +117,9 @@ class NetworkTrainer:
         d = values["recurrent"].shape[3]
         for layer, (masked, mask, units, states) in reversed(list(enumerate(activations))):
             d_units, d_carried = np.empty_like(units), np.zeros((n, 2 * d), dtype=REAL)
-            units_backward(
-                d_x, units, masked, bounds, values["recurrent"][layer], states, d_units, d_carried,
-                gradients["recurrent"][layer], gradients["bias"][layer], np.empty(d, dtype=REAL),
-            )  # fmt: skip
+            added = UnitGradients(d_units, d_carried, gradients["recurrent"][layer], gradients["bias"][layer])
+            recurrent, carry = values["recurrent"][layer], np.empty(d, dtype=REAL)
+            units_backward(d_x, units, masked, bounds, recurrent, states, added, carry)
             gradients[f"weights{layer}"] += masked.T @ d_units
             d_x = d_units @ values[f"weights{layer}"].T
             if units.shape[1] == 6 * d:

@@ -150,12 +150,9 @@ def make_workspace(model: SearchModel, n_tokens: int, scratch: SearchScratch, qu
     options = model.grammar.options
     capacity = _ITEMS * n_tokens + _MORE
     nodes = make_nodes(capacity, _POOL * capacity)
-    return Workspace(
-        nodes, scratch,
-        make_agenda(n_tokens, len(nodes.item), queue_states, queue_states and int(options[0]) == BOTTOM_UP),
-        make_cache(2048 if queue_states and options[6] >= 0 else 2, scratch.scores.shape[1]),
-        np.zeros(len(nodes.item) + 1),
-    )  # fmt: skip
+    agenda = make_agenda(n_tokens, capacity, queue_states, queue_states and int(options[0]) == BOTTOM_UP)
+    cache = make_cache(2048 if queue_states and options[6] >= 0 else 2, scratch.scores.shape[1])
+    return Workspace(nodes, scratch, agenda, cache, np.zeros(capacity + 1))
 
 
 def search_all(
@@ -182,9 +179,13 @@ def search_all(
     n = len(sentences.budgets)
     max_items = k * (_ITEMS * int(sentences.offsets[-1]) + _MORE * n)
     parses = Parses(
-        np.empty((max_items, 3), dtype=INDEX), np.empty(max_items, dtype=SCORE), np.zeros(k * n + 1, dtype=OFFSET),
-        np.empty(k * n, dtype=SCORE), np.empty(k * n, dtype=OFFSET), np.zeros((n, 4), dtype=OFFSET),
-    )  # fmt: skip
+        items=np.empty((max_items, 3), dtype=INDEX),
+        item_costs=np.empty(max_items, dtype=SCORE),
+        offsets=np.zeros(k * n + 1, dtype=OFFSET),
+        costs=np.empty(k * n, dtype=SCORE),
+        statuses=np.empty(k * n, dtype=OFFSET),
+        counts=np.zeros((n, 4), dtype=OFFSET),
+    )
     if k != len(workspace.agenda.ends):
         workspace = workspace._replace(agenda=workspace.agenda._replace(ends=np.zeros(k, dtype=END)))
     workspace.agenda.mark[at.STARTED] = 0

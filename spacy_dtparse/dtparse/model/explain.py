@@ -167,11 +167,10 @@ def search(parser: Any, tokens: np.ndarray) -> tuple[Nodes, int]:
     sentence = Sentences(
         tokens, rows, np.ascontiguousarray(tokens[:n, TAG]), token_offsets, np.array([budget], dtype=OFFSET)
     )
-    parses, workspace = search_all(
-        model, sentence, float(parser.settings.shift_threshold),
-        parser.model.window_filter.min_margin(parser.settings.window_filter), no_supertags(),
-        make_workspace(model, n, parser.compiled.scratch(n), budget > 0),
-    )  # fmt: skip
+    threshold = float(parser.settings.shift_threshold)
+    min_sum = parser.model.window_filter.min_margin(parser.settings.window_filter)
+    workspace = make_workspace(model, n, parser.compiled.scratch(n), budget > 0)
+    parses, workspace = search_all(model, sentence, threshold, min_sum, no_supertags(), workspace)
     return workspace.nodes, int(parses.statuses[0])
 
 

@@ -31,11 +31,9 @@ STEP = np.dtype([(name, np.int32) for name in ("symbol", "rule", "start", "end")
 """A step of a derivation in pre-order: symbol, the rule that expands it (LEXICAL: a word), its span [start, end)."""
 
 EDGE = np.dtype(
-    [
-        ("weight", np.float64), ("total", np.float64), ("rule", np.int32), ("split", np.int32), ("left", np.int32),
-        ("right", np.int32),
-    ]
-)  # fmt: skip
+    [(name, np.float64) for name in ("weight", "total")]
+    + [(name, np.int32) for name in ("rule", "split", "left", "right")]
+)
 """A rule that builds an item, its log probability and that of the best derivation with it on top. `split` -1: none;
 `left`, `right`: the children's symbols, -1 for none; `rule`: LEXICAL for a word."""
 

@@ -166,9 +166,19 @@ def _stage_table(stages, s):
     t = stages.table
     low, high = stages.grouped_at[s], stages.grouped_at[s + 1]
     return TemplateTable(
-        t.positions, t.slots, t.unary, t.unary_base, t.ordered, t.ordered_base, t.tuples, t.groups,
-        t.grouped[low:high], t.grouped_base[low:high], stages.sequence[s], stages.bounds[s],
-    )  # fmt: skip
+        t.positions,
+        t.slots,
+        t.unary,
+        t.unary_base,
+        t.ordered,
+        t.ordered_base,
+        t.tuples,
+        t.groups,
+        t.grouped[low:high],
+        t.grouped_base[low:high],
+        stages.sequence[s],
+        stages.bounds[s],
+    )
 
 
 class StagedTree(NamedTuple):
