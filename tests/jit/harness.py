@@ -132,9 +132,14 @@ class KernelState:
         grammar = make_grammar(rules.strategy, rules.max_arity, rules.edge_punctuation, len(lexicon.labels), reach)
         tokens, n = lexicon.encode(words, tags), len(words)
         state = cls(
-            grammar, compile_head_rules(rules.heads, lexicon.symbols), lexicon, tokens,
-            make_nodes(8 * n + 8, 16 * n + 16), np.zeros(n + 1, dtype=np.int32), size=n,
-        )  # fmt: skip
+            grammar,
+            compile_head_rules(rules.heads, lexicon.symbols),
+            lexicon,
+            tokens,
+            make_nodes(8 * n + 8, 16 * n + 16),
+            np.zeros(n + 1, dtype=np.int32),
+            size=n,
+        )
         state.cursor = n if rules.strategy == "shift_reduce" else 0
         start_sentence(tokens, n, np.ascontiguousarray(tokens[:, k.TAG]), state.nodes, state.frontier)
         return state
@@ -183,16 +188,17 @@ class KernelState:
             at, arity = int(item["child_at"]), int(item["arity"])
             below = nodes.pool[at : at + arity].tolist()
             seen = (
-                self.lexicon.symbols[item["label"]], int(item["start"]), int(item["end"]), int(item["head"]),
+                self.lexicon.symbols[item["label"]],
+                int(item["start"]),
+                int(item["end"]),
+                int(item["head"]),
                 len(below),
-            )  # fmt: skip
+            )
             if seen != (node.label, node.start, node.end, node.head, len(node.children)):
                 return False
             if below:
                 middle = node.children.index(node.middle)
-                if [item["first"], item["last"], item["middle"]] != [
-                    below[0], below[-1], below[middle]
-                ]:  # fmt: skip
+                if [item["first"], item["last"], item["middle"]] != [below[0], below[-1], below[middle]]:
                     return False
                 pairs += zip(below, node.children, strict=True)
             elif (item["first"], item["last"], item["middle"]) != (-1, -1, -1):
@@ -234,9 +240,11 @@ def collecting(table: Templates, lexicon: Lexicon, bits: int = 14) -> tuple[Atom
     """An AtomMap that assigns an id to every atom looked up, and the parts to name them."""
     _, n_direct = compile_templates(table, lexicon.sizes)
     atoms = AtomMap(
-        np.arange(n_direct, dtype=np.int32), np.zeros(1 << bits, dtype=np.uint64),
-        np.full(1 << bits, -1, dtype=np.int32), np.array([n_direct, 0, 1], dtype=np.int64),
-    )  # fmt: skip
+        np.arange(n_direct, dtype=np.int32),
+        np.zeros(1 << bits, dtype=np.uint64),
+        np.full(1 << bits, -1, dtype=np.int32),
+        np.array([n_direct, 0, 1], dtype=np.int64),
+    )
     return atoms, np.zeros((n_direct + (1 << bits), k.PARTS_WIDTH), dtype=np.int32)
 
 
@@ -283,9 +291,14 @@ class HandMade:
 
 @cache
 def hand_made(
-    strategy: str, labels: tuple[str, ...] = ("NP", "VP", "TOP"), seed: int = 0, table: str = "every_kind",
-    n_trees: int = 6, edge_punctuation: bool = True, max_arity: int = 3,
-) -> HandMade:  # fmt: skip
+    strategy: str,
+    labels: tuple[str, ...] = ("NP", "VP", "TOP"),
+    seed: int = 0,
+    table: str = "every_kind",
+    n_trees: int = 6,
+    edge_punctuation: bool = True,
+    max_arity: int = 3,
+) -> HandMade:
     """A model of random trees over atoms that occur in random sentences."""
     rng = random.Random(seed)
     lexicon, used_table = small_lexicon(labels), templates(table)
@@ -310,9 +323,18 @@ def hand_made(
     kept = parts[[atom for atom in range(len(parts)) if chosen[atom] >= 0]]
     order = np.argsort(chosen[chosen >= 0])
     model = DtreeModel(
-        lexicon, used_table, COLLINS, strategy, max_arity, edge_punctuation, ("drop_repeated_unary",),
-        compose(atoms, chosen), kept[order], tuple(renumber(e, numbers) for e in ensembles), {"seed": seed},
-    )  # fmt: skip
+        lexicon,
+        used_table,
+        COLLINS,
+        strategy,
+        max_arity,
+        edge_punctuation,
+        ("drop_repeated_unary",),
+        compose(atoms, chosen),
+        kept[order],
+        tuple(renumber(e, numbers) for e in ensembles),
+        {"seed": seed},
+    )
     renumbered = {name: [_renumber(tree, numbers) for tree in trees[name]] for name in trees}
     return HandMade(model, rules, renumbered, {name: at for at, name in enumerate(atom_names(model))})
 
@@ -346,4 +368,4 @@ __all__ = [
     "small_lexicon",
     "spans",
     "templates",
-]  # fmt: skip
+]

@@ -88,10 +88,17 @@ def test_a_filtered_search_takes_the_steps_of_the_plain_agenda_over_the_windows_
             words, tags = sentence(rng, n)
             least = rng.choice(list(SHARES))
             rules = reference.FilteredRules(
-                strategy, LABELS, made.rules.heads, made.rules.max_arity, made.rules.edge_punctuation,
-                tuple(used.weights.tolist()), round(least * window_filter.UNIT), model.lexicon, tuple(words),
+                strategy,
+                LABELS,
+                made.rules.heads,
+                made.rules.max_arity,
+                made.rules.edge_punctuation,
+                tuple(used.weights.tolist()),
+                round(least * window_filter.UNIT),
+                model.lexicon,
+                tuple(words),
                 tuple(tags),
-            )  # fmt: skip
+            )
             found = agenda(rules, tags, made.scorer(words, tags), budget)
             settings = SearchSettings(budget=budget, shift_threshold=math.inf, window_filter=SHARES[least])
             result = DtreeParser(model, settings).parse(words, tags)

@@ -45,9 +45,18 @@ def run(items, costs, tags, never, one_root: bool, candidates):
         for chain, log in probs.items():
             logs[row, NUMBERS.index(chain)] = log
     count = attach_unattached(
-        rows, values, len(items), np.array(tags, dtype=np.int32), never, one_root, spans, posteriors, logs,
-        CHAIN_FROM, CHAIN_LABELS,
-    )  # fmt: skip
+        rows,
+        values,
+        len(items),
+        np.array(tags, dtype=np.int32),
+        never,
+        one_root,
+        spans,
+        posteriors,
+        logs,
+        CHAIN_FROM,
+        CHAIN_LABELS,
+    )
     return [tuple(row) for row in rows[:count].tolist()], values[:count].tolist()
 
 
@@ -251,9 +260,7 @@ def test_tokens_next_to_a_new_constituent_are_checked_again() -> None:
 
 def test_a_unary_chain_has_no_label_twice() -> None:
     probs = {"0 2 NP": 0.5, "0 2 S NP": 0.4, "0 2 S": 0.3, "0 2 VP": 0.2}
-    assert attached("(TOP (NP (VBZ runs) (NN dog)))", table("NP VBZ"), probs) == (
-        "(TOP (NP (S (VBZ runs) (NN dog))))"
-    )
+    assert attached("(TOP (NP (VBZ runs) (NN dog)))", table("NP VBZ"), probs) == ("(TOP (NP (S (VBZ runs) (NN dog))))")
     assert attached("(TOP (S (NP (VBZ runs) (NN dog))))", table("NP VBZ"), probs) == (
         "(TOP (S (NP (VP (VBZ runs) (NN dog)))))"
     ), "nor one that is further up in it"
