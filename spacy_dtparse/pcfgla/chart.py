@@ -18,7 +18,8 @@ from .kernels.cky import (
     find_item,
     read_derivation,
 )
-from .kernels.posterior import PAIR, InsideChart, InsideScratch, OutsideChart, SmallGrammar, inside, outside
+from .kernels.inside import InsideChart, InsideScratch, SmallGrammar, inside
+from .kernels.outside import PAIR, OutsideChart, outside
 from .model.model import KernelGrammar, PcfgGrammar
 
 EVERYTHING = np.zeros((0, 1), dtype=np.uint8)

@@ -9,8 +9,9 @@ from ...jit.decorator import inner_kernel, noalloc_kernel, yield_cpu
 from . import agenda as at
 from .agenda import END, Agenda, enlarge, make_agenda, reset
 from .features import Nodes
+from .inferences import Search
 from .score import ScoreCache, SearchModel, SearchScratch, make_cache
-from .search import OUT_OF_SPACE, Search, advance, build_parse, status_of
+from .search import OUT_OF_SPACE, advance, build_parse, status_of
 from .spines import SupertagArrays
 from .state import BOTTOM_UP, make_nodes
 

@@ -7,85 +7,38 @@ kernel allocates nothing: if an array is full it saves its progress and returns,
 (see `batch`).
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ...jit.decorator import inner_kernel
 from . import agenda as at
-from .agenda import Agenda, add_parse, heap_pop, heap_push, item_hash, put_state, tree_key, visit
-from .constraints import constrain_labels, constrain_windows, is_label_allowed, must_wait
-from .features import Nodes, ParseState
-from .marginals import has_marginals
-from .pruning import build_cost, label_cost, prune_by_marginals, skip_cost
-from .score import (
-    SHIFT_SEED,
-    WINDOW_SEED,
-    ScoreCache,
-    Scorer,
-    SearchModel,
-    SearchScratch,
-    inference_cost,
-    score_windows,
+from .agenda import add_parse, heap_pop, heap_push, item_hash, put_state, tree_key, visit
+from .inferences import (
+    apply_inference,
+    current_state,
+    has_supertags,
+    is_allowed,
+    is_forced,
+    list_inferences,
+    score_inferences,
+    skip_cost_of,
 )
-from .spines import SupertagArrays, follow_chain, may_shift, prune_windows, start_chains
-from .state import BOTTOM_UP, SHIFT_REDUCE, add_item, infer, is_complete, is_label_legal, list_windows, start_sentence
-from .window_filter import filter_windows
+from .marginals import has_marginals
+from .pruning import build_cost, label_cost
+from .score import inference_cost
+from .spines import start_chains
+from .state import BOTTOM_UP, SHIFT_REDUCE, add_item, is_complete, start_sentence
 
 OPTIMAL, COMPLETE, GREEDY, FALLBACK = 0, 1, 2, 3
 STATUSES = ("optimal", "complete", "greedy", "fallback")
 OUT_OF_SPACE = -1
 _PARSED, _STUCK, _TOO_COSTLY = 0, 1, 2
 """Outcomes of a greedy completion: a parse, no inference left, or a cost of at least that of the best parse."""
-_BIT = np.uint64(1)
 
 _TRIES = 4
 """For k parses, this many times k are tried, beyond the budget if necessary: some may have the same tree or be joined
 pieces."""
 GLUE_COST = 1000.0
 """Cost per frontier item if no inference is left and the pieces are joined under TOP: any real parse is cheaper."""
-
-
-class Search(NamedTuple):
-    """The search of one sentence.
-
-    `tokens` int32 (rows, columns), `tag_symbols` int32 (n_tokens,): see `batch.Sentences`. `node_costs` float64: see
-    `batch.Workspace`; its last entry is the cost that a parse must stay below to be one of the k best.
-    `shift_threshold`, `min_sum`: see `batch.search_all`.
-    """
-
-    model: SearchModel
-    tokens: np.ndarray
-    tag_symbols: np.ndarray
-    n_tokens: int
-    supertags: SupertagArrays
-    nodes: Nodes
-    scratch: SearchScratch
-    agenda: Agenda
-    cache: ScoreCache
-    node_costs: np.ndarray
-    shift_threshold: float
-    min_sum: int
-
-
-# Functions that are called often, or in several places, take the arrays that they use instead of the whole `Search`:
-# every array of an argument costs compile time, and a copy per call.
-
-
-@inner_kernel
-def _current(tokens, n_tokens, nodes, frontier, mark):
-    """The current state."""
-    return ParseState(tokens, n_tokens, nodes, frontier, mark[at.LOW], mark[at.CURSOR], mark[at.SIZE])
-
-
-@inner_kernel
-def _infer(grammar, heads, supertags, state, children, agenda, slot):
-    """Apply to the current state the inference that created the state in `slot`."""
-    mark, created = agenda.mark, agenda.states[slot]
-    i, j, label = np.int64(created["i"]), np.int64(created["j"]), np.int64(created["label"])
-    mark[at.LOW], mark[at.CURSOR], mark[at.SIZE] = infer(grammar, heads, state, i, j, label, children)
-    if label != grammar.options[3]:
-        follow_chain(supertags, state.nodes)
 
 
 @inner_kernel
@@ -108,91 +61,8 @@ def _rebuild(search, number):
     for k in range(length - 1, -1, -1):
         s = np.int64(path[k])
         search.node_costs[nodes.used[0]] = states[s]["cost"] - states[states[s]["parent"]]["cost"]
-        state = _current(search.tokens, n_tokens, nodes, frontier, mark)
-        _infer(model.grammar, model.heads, search.supertags, state, children, agenda, s)
-
-
-@inner_kernel
-def _has_supertags(supertags):
-    """Whether there are supertags, which prune the search."""
-    return supertags.levels.shape[2] > 1
-
-
-@inner_kernel
-def _is_pruned(supertags, tokens):
-    """Whether the windows are pruned, so that their `labels` are the allowed ones."""
-    return _has_supertags(supertags) or has_marginals(tokens)
-
-
-@inner_kernel
-def _is_allowed(grammar, supertags, state, windows, w, label):
-    """Whether a label is allowed over window w."""
-    top = grammar.options[4]
-    if label == top and state.size - state.low != 1:
-        return False
-    if _is_pruned(supertags, state.tokens):
-        return windows.labels[w] & (_BIT << np.uint64(label)) != 0
-    i, j = np.int64(windows.i[w]), np.int64(windows.j[w])
-    if len(supertags.constraints) > 0:
-        if not is_label_allowed(supertags.constraints, state.nodes, state.frontier, i, j, label, top):
-            return False
-    if j - i > 1 and label != top:
-        return True
-    return is_label_legal(grammar, state, i, j, label)
-
-
-@inner_kernel
-def _drop_unlabelled(grammar, supertags, state, windows, n_windows):
-    """Keep the windows that have an allowed label, in their order; return their number. Only for windows that are not
-    pruned."""
-    n_kept = np.int64(0)
-    for w in range(n_windows):
-        for label in range(grammar.options[3]):
-            if _is_allowed(grammar, supertags, state, windows, w, label):
-                windows.i[n_kept], windows.j[n_kept] = windows.i[w], windows.j[w]
-                n_kept += 1
-                break
-    return n_kept
-
-
-@inner_kernel
-def _list_inferences(search, state):
-    """List the inferences that are possible in the current state: (number of windows that pass the window filter,
-    whether a shift is allowed, whether the windows are more likely than the shift)."""
-    model, supertags, nodes, scratch = search.model, search.supertags, search.nodes, search.scratch
-    grammar, frontier, windows = model.grammar, scratch.frontier, scratch.windows
-    can_shift = grammar.options[0] == SHIFT_REDUCE and state.cursor > state.low
-    if can_shift and _has_supertags(supertags):
-        can_shift = may_shift(supertags, nodes, frontier, state.cursor, state.size)
-    constrained, may_shift_now = len(supertags.constraints) > 0, can_shift
-    n_windows, windows_first = np.int64(0), False
-    if nodes.used[0] < len(nodes.item) - 1:  # there is space for one more item, and for TOP over pieces
-        n_windows = np.int64(list_windows(grammar, state, windows))
-        if constrained:
-            n_windows = constrain_windows(supertags.constraints, nodes, frontier, windows, n_windows)
-        if _has_supertags(supertags):
-            children = scratch.features.children
-            n_windows = prune_windows(supertags, grammar, model.heads, state, children, windows, n_windows)
-        elif has_marginals(state.tokens):
-            n_windows, windows_first, is_certain = prune_by_marginals(grammar, model.labels, state, windows, n_windows)
-            can_shift = can_shift and not is_certain
-    if constrained:
-        if _is_pruned(supertags, state.tokens):
-            top = np.int64(grammar.options[4])
-            n_windows = constrain_labels(supertags.constraints, nodes, frontier, windows, n_windows, top)
-        else:
-            n_windows = _drop_unlabelled(grammar, supertags, state, windows, n_windows)
-        if n_windows == 0:
-            can_shift = may_shift_now
-        elif can_shift:
-            can_shift = not must_wait(supertags.constraints, nodes, frontier, state.cursor, state.size)
-    elif len(model.window_filter) > 1 and n_windows > 0:
-        n_kept, max_sum = filter_windows(
-            model.window_filter, search.min_sum, state, windows, n_windows, scratch.window_keys
-        )
-        if n_kept > 0 or can_shift:  # if there is no other inference, all windows are kept
-            n_windows, windows_first = n_kept, max_sum > 0
-    return n_windows, can_shift, windows_first
+        state = current_state(search.tokens, n_tokens, nodes, frontier, mark)
+        apply_inference(model.grammar, model.heads, search.supertags, state, children, agenda, s)
 
 
 @inner_kernel
@@ -215,66 +85,6 @@ def _fits(grammar, agenda, cache, n_windows):
 def _finds_duplicates(grammar, agenda):
     """Whether duplicate states are detected, because several paths can lead to the same items."""
     return grammar.options[0] == BOTTOM_UP and len(agenda.heap) > 1
-
-
-@inner_kernel
-def _is_forced(supertags, tokens, windows, n_windows, can_shift):
-    """Whether supertags or marginals leave a single inference; it costs nothing and is not scored."""
-    if not _is_pruned(supertags, tokens) or n_windows != 1 or can_shift:
-        return False
-    labels = windows.labels[0]
-    return not labels & (labels - _BIT)  # a single bit
-
-
-@inner_kernel
-def _score_inferences(search, state, n_windows, can_shift, windows_first):
-    """Score the windows and, as one more window, the shift, starting with the one that the window filter considers more
-    likely. If its score is above `shift_threshold`, the other is skipped: return (number of windows, whether to shift)
-    that remain."""
-    model, scratch, windows = search.model, search.scratch, search.scratch.windows
-    if can_shift:  # the arrays have one more entry than a state can have windows
-        windows.i[n_windows] = state.cursor - 1
-        windows.j[n_windows] = state.cursor
-    for turn in range(2 if can_shift else 1):
-        # One call for both, because every call of the scorer is compiled separately.
-        if can_shift and windows_first == (turn == 1):
-            atoms, rules, bits = model.shift_atoms, model.shift_rules, scratch.shifts
-            seed, scores, first, last = SHIFT_SEED, scratch.shift, n_windows, n_windows + 1
-        else:
-            atoms, rules, bits = model.window_atoms, model.window_rules, scratch.window
-            seed, scores, first, last = WINDOW_SEED, scratch.scores, np.int64(0), n_windows
-        scorer = Scorer(model.grammar, model.heads, model.table, model.labels, atoms, rules, bits, seed, scores)
-        score_windows(scorer, state, windows, first, last, scratch.features, search.cache)
-        if turn == 0 and can_shift:
-            if not windows_first:
-                if scratch.shift[0, 0] > search.shift_threshold and _skip_cost(state) == 0.0:
-                    return np.int64(0), can_shift
-            elif (
-                _best_score(model.grammar, search.supertags, state, windows, scratch.scores, n_windows)
-                > search.shift_threshold
-            ):
-                return n_windows, False
-    return n_windows, can_shift
-
-
-@inner_kernel
-def _skip_cost(state):
-    """Cost of a shift, or of TOP, in a state by the marginals; 0 without marginals."""
-    if not has_marginals(state.tokens) or state.cursor >= state.size:
-        return 0.0
-    return skip_cost(state.tokens, state.nodes, np.int64(state.frontier[state.cursor]))
-
-
-@inner_kernel
-def _best_score(grammar, supertags, state, windows, scores, n_windows):
-    """The highest score of any allowed label except TOP over the windows of several items."""
-    pruned, best = _is_pruned(supertags, state.tokens), -np.inf
-    for w in range(n_windows):
-        if windows.j[w] - windows.i[w] > 1:
-            for label in range(grammar.options[4]):
-                if not pruned or windows.labels[w] & (_BIT << np.uint64(label)):
-                    best = max(best, scores[w, label])
-    return best
 
 
 @inner_kernel
@@ -301,12 +111,12 @@ def _make_successors(search, state, n_windows, can_shift, forced):
     queues_states, finds_duplicates = len(agenda.heap) > 1, _finds_duplicates(model.grammar, agenda)
     current, cost = mark[at.CURRENT], states[mark[at.CURRENT]]["cost"]
     cheapest, lowest_cost, n_legal = np.int64(-1), np.inf, 0
-    skipped = _skip_cost(state)
+    skipped = skip_cost_of(state)
     for w in range(n_windows):
         i, j = np.int64(windows.i[w]), np.int64(windows.j[w])
         span_cost = build_cost(tokens, nodes, frontier, i, j) if has_marginals(tokens) else 0.0
         for label in range(n_labels):
-            if not _is_allowed(model.grammar, search.supertags, state, windows, w, label):
+            if not is_allowed(model.grammar, search.supertags, state, windows, w, label):
                 continue
             n_legal += 1
             step_cost = skipped
@@ -347,7 +157,7 @@ def _make_shift(grammar, agenda, state):
     states, mark = agenda.states, agenda.mark
     current, cursor, slot = mark[at.CURRENT], mark[at.CURSOR], mark[at.N_STATES]
     label = np.int64(grammar.options[3])
-    cost = states[current]["cost"] + _skip_cost(state)
+    cost = states[current]["cost"] + skip_cost_of(state)
     put_state(states, slot, current, cursor - 1, cursor, label, cost, states[current]["hash"])
     mark[at.N_STATES] += 1
     return slot
@@ -357,28 +167,28 @@ def _make_shift(grammar, agenda, state):
 def _complete_greedily(search):
     """Apply the cheapest inference repeatedly from the current state, and create states for the others; return the
     outcome."""
-    model, agenda, windows = search.model, search.agenda, search.scratch.windows
-    grammar = model.grammar
+    agenda, windows, children = search.agenda, search.scratch.windows, search.scratch.features.children
+    grammar, heads = search.model.grammar, search.model.heads
     while True:
-        state = _current(search.tokens, search.n_tokens, search.nodes, search.scratch.frontier, agenda.mark)
+        state = current_state(search.tokens, search.n_tokens, search.nodes, search.scratch.frontier, agenda.mark)
         if is_complete(grammar, state):
             return _PARSED
-        n_windows, can_shift, windows_first = _list_inferences(search, state)
+        n_windows, can_shift, windows_first = list_inferences(search, state)
         if not _fits(grammar, agenda, search.cache, n_windows):
             return OUT_OF_SPACE
         agenda.mark[at.EXPANDED] += 1
         if n_windows == 0 and can_shift:
             cheapest = _make_shift(grammar, agenda, state)
         else:
-            forced = _is_forced(search.supertags, state.tokens, windows, n_windows, can_shift)
+            forced = is_forced(search.supertags, state.tokens, windows, n_windows, can_shift)
             if n_windows > 0 and not forced:
-                n_windows, can_shift = _score_inferences(search, state, n_windows, can_shift, windows_first)
+                n_windows, can_shift = score_inferences(search, state, n_windows, can_shift, windows_first)
             cheapest, n_legal = _make_successors(search, state, n_windows, can_shift, forced)
             if cheapest < 0:  # all cost at least as much as the best parse, or were visited before; or there is none
                 return _STUCK if n_legal == 0 and not can_shift else _TOO_COSTLY
         if len(agenda.heap) > 1:  # its parent is stored as a negative value, so that it is not queued
             agenda.states[cheapest]["parent"] = -2 - agenda.states[cheapest]["parent"]
-        _infer(grammar, model.heads, search.supertags, state, search.scratch.features.children, agenda, cheapest)
+        apply_inference(grammar, heads, search.supertags, state, children, agenda, cheapest)
         agenda.mark[at.CURRENT] = cheapest
 
 
@@ -418,7 +228,7 @@ def advance(search, budget):
     agenda's `ends`, from which `build_parse` builds trees."""
     agenda, out_cost = search.agenda, search.node_costs
     states, heap, mark, k = agenda.states, agenda.heap, agenda.mark, len(agenda.ends)
-    per_state = np.int64(search.model.grammar.options[3]) if _has_supertags(search.supertags) else 0
+    per_state = np.int64(search.model.grammar.options[3]) if has_supertags(search.supertags) else 0
     while True:
         if mark[at.RESUMED] == 0:
             _rebuild(search, mark[at.CURRENT])

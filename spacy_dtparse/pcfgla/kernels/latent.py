@@ -20,7 +20,7 @@ import numpy as np
 
 from ...jit.decorator import inner_kernel, noalloc_kernel
 from .cky import BINARY_FROM, BINARY_TO, UNARY_FROM, UNARY_TO, cell_number
-from .posterior import EMPTY, best_scale, is_empty, normalise, power
+from .inside import EMPTY, best_scale, is_empty, normalise, power
 
 ROUNDS = 6
 """Maximum number of steps of a chain of unary rules."""

@@ -9,8 +9,8 @@ import pytest
 
 from spacy_dtparse.jit.decorator import callable_from_python
 from spacy_dtparse.pcfgla.chart import EVERYTHING
-from spacy_dtparse.pcfgla.kernels import posterior as kernels
-from spacy_dtparse.pcfgla.kernels.posterior import EMPTY, FEW, InsideChart, InsideScratch, SmallGrammar, inside
+from spacy_dtparse.pcfgla.kernels import inside as kernels
+from spacy_dtparse.pcfgla.kernels.inside import EMPTY, FEW, InsideChart, InsideScratch, SmallGrammar, inside
 from tests.jit.harness import KERNEL_MARKS, SLOW
 from tests.pcfgla.kernels.test_cky import SEEDS, Toy, derivations, tables
 
