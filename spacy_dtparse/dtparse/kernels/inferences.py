@@ -5,15 +5,16 @@ from typing import NamedTuple
 import numpy as np
 
 from ...jit.decorator import inner_kernel
+from ...trees.kernels import HeadTable
 from . import agenda as at
 from .agenda import Agenda
 from .constraints import constrain_labels, constrain_windows, is_label_allowed, must_wait
-from .features import Nodes, ParseState
+from .features import Nodes, ParseState, Windows
 from .marginals import has_marginals
 from .pruning import prune_by_marginals, skip_cost
 from .score import SHIFT_SEED, WINDOW_SEED, ScoreCache, Scorer, SearchModel, SearchScratch, score_windows
 from .spines import SupertagArrays, follow_chain, may_shift, prune_windows
-from .state import SHIFT_REDUCE, infer, is_label_legal, list_windows
+from .state import SHIFT_REDUCE, Grammar, infer, is_label_legal, list_windows
 from .window_filter import filter_windows
 
 _BIT = np.uint64(1)
@@ -41,8 +42,34 @@ class Search(NamedTuple):
     min_sum: int
 
 
-# Functions that are called often, or in several places, take the arrays that they use instead of the whole `Search`:
-# every array of an argument costs compile time, and a copy per call.
+class WindowSelector(NamedTuple):
+    """All that selects the windows of a state: the parts of `SearchModel` and `SearchScratch` with these names."""
+
+    grammar: Grammar
+    heads: HeadTable
+    labels: np.ndarray
+    window_filter: np.ndarray
+    min_sum: int
+    supertags: SupertagArrays
+    windows: Windows
+    children: np.ndarray
+    window_keys: np.ndarray
+
+
+class Candidates(NamedTuple):
+    """The inferences of a state: the first `n_windows` of `windows` with their `scores`, and, if `can_shift`, a shift
+    with the score `shift[0, 0]`. `forced`: it is the only one, which costs nothing and is not scored."""
+
+    windows: Windows
+    scores: np.ndarray
+    shift: np.ndarray
+    n_windows: int
+    can_shift: bool
+    forced: bool
+
+
+# Functions take the arrays that they use instead of the whole `Search` where they can: every array of an argument costs
+# compile time (more than in proportion, in one bundle), and a copy per call.
 
 
 @inner_kernel
@@ -105,11 +132,11 @@ def _drop_unlabelled(grammar, supertags, state, windows, n_windows):
 
 
 @inner_kernel
-def list_inferences(search, state):
+def list_inferences(selector, state):
     """List the inferences that are possible in the current state: (number of windows that pass the window filter,
     whether a shift is allowed, whether the windows are more likely than the shift)."""
-    model, supertags, nodes, scratch = search.model, search.supertags, search.nodes, search.scratch
-    grammar, frontier, windows = model.grammar, scratch.frontier, scratch.windows
+    grammar, supertags, windows = selector.grammar, selector.supertags, selector.windows
+    nodes, frontier = state.nodes, state.frontier
     can_shift = grammar.options[0] == SHIFT_REDUCE and state.cursor > state.low
     if can_shift and has_supertags(supertags):
         can_shift = may_shift(supertags, nodes, frontier, state.cursor, state.size)
@@ -120,10 +147,12 @@ def list_inferences(search, state):
         if constrained:
             n_windows = constrain_windows(supertags.constraints, nodes, frontier, windows, n_windows)
         if has_supertags(supertags):
-            children = scratch.features.children
-            n_windows = prune_windows(supertags, grammar, model.heads, state, children, windows, n_windows)
+            heads, children = selector.heads, selector.children
+            n_windows = prune_windows(supertags, grammar, heads, state, children, windows, n_windows)
         elif has_marginals(state.tokens):
-            n_windows, windows_first, is_certain = prune_by_marginals(grammar, model.labels, state, windows, n_windows)
+            n_windows, windows_first, is_certain = prune_by_marginals(
+                grammar, selector.labels, state, windows, n_windows
+            )
             can_shift = can_shift and not is_certain
     if constrained:
         if _is_pruned(supertags, state.tokens):
@@ -135,9 +164,9 @@ def list_inferences(search, state):
             can_shift = may_shift_now
         elif can_shift:
             can_shift = not must_wait(supertags.constraints, nodes, frontier, state.cursor, state.size)
-    elif len(model.window_filter) > 1 and n_windows > 0:
+    elif len(selector.window_filter) > 1 and n_windows > 0:
         n_kept, max_sum = filter_windows(
-            model.window_filter, search.min_sum, state, windows, n_windows, scratch.window_keys
+            selector.window_filter, selector.min_sum, state, windows, n_windows, selector.window_keys
         )
         if n_kept > 0 or can_shift:  # if there is no other inference, all windows are kept
             n_windows, windows_first = n_kept, max_sum > 0
@@ -154,11 +183,11 @@ def is_forced(supertags, tokens, windows, n_windows, can_shift):
 
 
 @inner_kernel
-def score_inferences(search, state, n_windows, can_shift, windows_first):
+def score_inferences(model, scratch, cache, supertags, shift_threshold, state, n_windows, can_shift, windows_first):
     """Score the windows and, as one more window, the shift, starting with the one that the window filter considers more
     likely. If its score is above `shift_threshold`, the other is skipped: return (number of windows, whether to shift)
     that remain."""
-    model, scratch, windows = search.model, search.scratch, search.scratch.windows
+    windows = scratch.windows
     if can_shift:  # the arrays have one more entry than a state can have windows
         windows.i[n_windows] = state.cursor - 1
         windows.j[n_windows] = state.cursor
@@ -171,15 +200,12 @@ def score_inferences(search, state, n_windows, can_shift, windows_first):
             atoms, rules, bits = model.window_atoms, model.window_rules, scratch.window
             seed, scores, first, last = WINDOW_SEED, scratch.scores, np.int64(0), n_windows
         scorer = Scorer(model.grammar, model.heads, model.table, model.labels, atoms, rules, bits, seed, scores)
-        score_windows(scorer, state, windows, first, last, scratch.features, search.cache)
+        score_windows(scorer, state, windows, first, last, scratch.features, cache)
         if turn == 0 and can_shift:
             if not windows_first:
-                if scratch.shift[0, 0] > search.shift_threshold and skip_cost_of(state) == 0.0:
+                if scratch.shift[0, 0] > shift_threshold and skip_cost_of(state) == 0.0:
                     return np.int64(0), can_shift
-            elif (
-                _best_score(model.grammar, search.supertags, state, windows, scratch.scores, n_windows)
-                > search.shift_threshold
-            ):
+            elif _best_score(model.grammar, supertags, state, windows, scratch.scores, n_windows) > shift_threshold:
                 return n_windows, False
     return n_windows, can_shift
 

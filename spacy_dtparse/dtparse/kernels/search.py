@@ -13,6 +13,8 @@ from ...jit.decorator import inner_kernel
 from . import agenda as at
 from .agenda import add_parse, heap_pop, heap_push, item_hash, put_state, tree_key, visit
 from .inferences import (
+    Candidates,
+    WindowSelector,
     apply_inference,
     current_state,
     has_supertags,
@@ -101,14 +103,14 @@ def _visit_successor(agenda, nodes, frontier, i, j, label, total):
 
 
 @inner_kernel
-def _make_successors(search, state, n_windows, can_shift, forced):
+def _make_successors(grammar, labels, supertags, state, candidates, agenda, best_cost):
     """Create the state after each inference if it is cheaper than the best parses; in greedy parsing only that after
     the cheapest one. Return (index of the cheapest state, or -1; number of legal labels of windows)."""
-    model, scratch, agenda, windows = search.model, search.scratch, search.agenda, search.scratch.windows
+    windows, scores, shift, n_windows, can_shift, forced = candidates
     tokens, nodes, frontier = state.tokens, state.nodes, state.frontier
-    states, mark, best_cost = agenda.states, agenda.mark, search.node_costs[-1]
-    n_labels = np.int64(model.grammar.options[3])
-    queues_states, finds_duplicates = len(agenda.heap) > 1, _finds_duplicates(model.grammar, agenda)
+    states, mark = agenda.states, agenda.mark
+    n_labels = np.int64(grammar.options[3])
+    queues_states, finds_duplicates = len(agenda.heap) > 1, _finds_duplicates(grammar, agenda)
     current, cost = mark[at.CURRENT], states[mark[at.CURRENT]]["cost"]
     cheapest, lowest_cost, n_legal = np.int64(-1), np.inf, 0
     skipped = skip_cost_of(state)
@@ -116,17 +118,17 @@ def _make_successors(search, state, n_windows, can_shift, forced):
         i, j = np.int64(windows.i[w]), np.int64(windows.j[w])
         span_cost = build_cost(tokens, nodes, frontier, i, j) if has_marginals(tokens) else 0.0
         for label in range(n_labels):
-            if not is_allowed(model.grammar, search.supertags, state, windows, w, label):
+            if not is_allowed(grammar, supertags, state, windows, w, label):
                 continue
             n_legal += 1
             step_cost = skipped
-            if label != model.grammar.options[4]:
+            if label != grammar.options[4]:
                 step_cost = span_cost
                 if has_marginals(tokens):
-                    step_cost += label_cost(model.labels, tokens, nodes, frontier, i, j, label)
+                    step_cost += label_cost(labels, tokens, nodes, frontier, i, j, label)
             if not forced:
                 mark[at.SCORED] += 1
-                step_cost += inference_cost(scratch.scores[w, label])
+                step_cost += inference_cost(scores[w, label])
             total, key, is_known = cost + step_cost, at.EMPTY, False
             if total >= best_cost:
                 continue
@@ -141,7 +143,7 @@ def _make_successors(search, state, n_windows, can_shift, forced):
     if can_shift:
         cursor = mark[at.CURSOR]
         mark[at.SCORED] += 1
-        step_cost = skipped + inference_cost(scratch.shift[0, 0])
+        step_cost = skipped + inference_cost(shift[0, 0])
         if cost + step_cost < best_cost and (queues_states or step_cost < lowest_cost):
             put_state(states, mark[at.N_STATES], current, cursor - 1, cursor, n_labels, cost + step_cost, at.EMPTY)
             if step_cost < lowest_cost:
@@ -167,28 +169,44 @@ def _make_shift(grammar, agenda, state):
 def _complete_greedily(search):
     """Apply the cheapest inference repeatedly from the current state, and create states for the others; return the
     outcome."""
-    agenda, windows, children = search.agenda, search.scratch.windows, search.scratch.features.children
-    grammar, heads = search.model.grammar, search.model.heads
+    model, scratch, agenda, supertags = search.model, search.scratch, search.agenda, search.supertags
+    grammar, heads, labels = model.grammar, model.heads, model.labels
+    windows, children = scratch.windows, scratch.features.children
+    selector = WindowSelector(
+        grammar, heads, labels, model.window_filter, search.min_sum, supertags, windows, children, scratch.window_keys
+    )
     while True:
-        state = current_state(search.tokens, search.n_tokens, search.nodes, search.scratch.frontier, agenda.mark)
+        state = current_state(search.tokens, search.n_tokens, search.nodes, scratch.frontier, agenda.mark)
         if is_complete(grammar, state):
             return _PARSED
-        n_windows, can_shift, windows_first = list_inferences(search, state)
+        n_windows, can_shift, windows_first = list_inferences(selector, state)
         if not _fits(grammar, agenda, search.cache, n_windows):
             return OUT_OF_SPACE
         agenda.mark[at.EXPANDED] += 1
         if n_windows == 0 and can_shift:
             cheapest = _make_shift(grammar, agenda, state)
         else:
-            forced = is_forced(search.supertags, state.tokens, windows, n_windows, can_shift)
+            forced = is_forced(supertags, state.tokens, windows, n_windows, can_shift)
             if n_windows > 0 and not forced:
-                n_windows, can_shift = score_inferences(search, state, n_windows, can_shift, windows_first)
-            cheapest, n_legal = _make_successors(search, state, n_windows, can_shift, forced)
+                n_windows, can_shift = score_inferences(
+                    model,
+                    scratch,
+                    search.cache,
+                    supertags,
+                    search.shift_threshold,
+                    state,
+                    n_windows,
+                    can_shift,
+                    windows_first,
+                )
+            candidates = Candidates(windows, scratch.scores, scratch.shift, n_windows, can_shift, forced)
+            best_cost = search.node_costs[-1]
+            cheapest, n_legal = _make_successors(grammar, labels, supertags, state, candidates, agenda, best_cost)
             if cheapest < 0:  # all cost at least as much as the best parse, or were visited before; or there is none
                 return _STUCK if n_legal == 0 and not can_shift else _TOO_COSTLY
         if len(agenda.heap) > 1:  # its parent is stored as a negative value, so that it is not queued
             agenda.states[cheapest]["parent"] = -2 - agenda.states[cheapest]["parent"]
-        apply_inference(grammar, heads, search.supertags, state, children, agenda, cheapest)
+        apply_inference(grammar, heads, supertags, state, children, agenda, cheapest)
         agenda.mark[at.CURRENT] = cheapest
 
 
