@@ -110,12 +110,12 @@ class ParseState(NamedTuple):
     """
 
     tokens: np.ndarray
-    n_tokens: int
+    n_tokens: int | np.int64
     nodes: Nodes
     frontier: np.ndarray
-    low: int
-    cursor: int
-    size: int
+    low: int | np.int64
+    cursor: int | np.int64
+    size: int | np.int64
 
 
 class Windows(NamedTuple):
