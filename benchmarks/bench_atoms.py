@@ -44,9 +44,7 @@ def without(group: str) -> Templates:
     if group == "old":  # also drop the tuples of a marginal with the words around it
         return replace(select(table, is_marginal), grouped=(), sequence=False)
     if group == "mixed":
-        return replace(
-            table, tuples=tuple(t for t in table.tuples if t in standard.tuples or all(map(is_marginal, t)))
-        )
+        return replace(table, tuples=tuple(t for t in table.tuples if t in standard.tuples or all(map(is_marginal, t))))
     if group == "neighbours":
         return select(table, lambda pair: not is_marginal(pair, "with left", "with right", "of right"))
     if group == "labels":

@@ -102,10 +102,12 @@ def dask(texts: Path, workers: int, pipeline: str) -> Iterator[Job]:
         return rows.to_pandas(types_mapper=pandas.ArrowDtype)
 
     with LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster):
-        yield lambda out: (
-            frames.read_parquet(texts)
-            .map_partitions(parse, meta=empty)
-            .to_parquet(out, schema=schema, write_index=False, compression="zstd")
+        yield (
+            lambda out: (
+                frames.read_parquet(texts)
+                .map_partitions(parse, meta=empty)
+                .to_parquet(out, schema=schema, write_index=False, compression="zstd")
+            )
         )
 
 
@@ -117,11 +119,13 @@ def ray(texts: Path, workers: int, pipeline: str) -> Iterator[Job]:
     context = engine.data.DataContext.get_current()
     context.enable_progress_bars = False
     try:
-        yield lambda out: (
-            engine.data.read_parquet(str(texts))
-            .repartition(FILES)
-            .map_batches(work, fn_kwargs={"pipeline": pipeline}, batch_format="pyarrow", batch_size=1000)
-            .write_parquet(str(out))
+        yield (
+            lambda out: (
+                engine.data.read_parquet(str(texts))
+                .repartition(FILES)
+                .map_batches(work, fn_kwargs={"pipeline": pipeline}, batch_format="pyarrow", batch_size=1000)
+                .write_parquet(str(out))
+            )
         )
     finally:
         engine.shutdown()
@@ -143,13 +147,15 @@ def spark(texts: Path, workers: int, pipeline: str) -> Iterator[Job]:
     builder = SparkSession.builder.master(f"local[{workers}]").config("spark.ui.enabled", "false")
     session = builder.config("spark.sql.execution.arrow.maxRecordsPerBatch", "1000").getOrCreate()
     try:
-        yield lambda out: (
-            session.read.parquet(str(texts))
-            .repartition(FILES)
-            .mapInArrow(parse, rows)
-            .write.mode("overwrite")
-            .option("compression", "zstd")
-            .parquet(str(out))
+        yield (
+            lambda out: (
+                session.read.parquet(str(texts))
+                .repartition(FILES)
+                .mapInArrow(parse, rows)
+                .write.mode("overwrite")
+                .option("compression", "zstd")
+                .parquet(str(out))
+            )
         )
     finally:
         session.stop()

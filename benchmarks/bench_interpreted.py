@@ -1,6 +1,6 @@
 """Time per sentence with interpreted and with compiled kernels: microseconds of wall time per token.
 
-    python benchmarks/bench_interpreted.py
+python benchmarks/bench_interpreted.py
 """
 
 from __future__ import annotations

@@ -59,9 +59,7 @@ print(time.perf_counter() - t, len(set(sys.modules) - before))
 
 def child(script: str, *extra: str) -> str:
     """Return the output of a new Python process."""
-    done = subprocess.run(
-        [sys.executable, "-c", script, *extra], capture_output=True, text=True, check=True, cwd=ROOT
-    )
+    done = subprocess.run([sys.executable, "-c", script, *extra], capture_output=True, text=True, check=True, cwd=ROOT)
     return done.stdout.strip().splitlines()[-1]
 
 
@@ -79,9 +77,7 @@ def measured(name: str, repeats: int) -> dict[str, Any]:
     child(CHILD, name)
     runs = [json.loads(child(CHILD, name)) for _ in range(repeats)]
     flag = "numba_loaded_by_import"
-    facts: dict[str, Any] = {
-        fact: statistics.median(run[fact] for run in runs) for fact in runs[0] if fact != flag
-    }
+    facts: dict[str, Any] = {fact: statistics.median(run[fact] for run in runs) for fact in runs[0] if fact != flag}
     facts[flag] = any(run[flag] for run in runs)
     folders = {*SHARED, name}
     facts["bytes"] = sum(

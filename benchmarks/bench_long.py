@@ -162,9 +162,7 @@ def measured(
             for k, counter in enumerate((gold & own, gold, own)):
                 sums[inner][k] += counter.total()
     matched, gold_n, own_n = sums[False]
-    return facts | {
-        "within": f1(*sums[True]), "precision": ratio(matched, own_n), "recall": ratio(matched, gold_n)
-    }
+    return facts | {"within": f1(*sums[True]), "precision": ratio(matched, own_n), "recall": ratio(matched, gold_n)}
 
 
 def with_chart(parser: ConstituentParser, max_tokens: int) -> ConstituentParser:

@@ -107,9 +107,7 @@ def best_of(call, times: int = 7) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rules", type=int, default=30_000)
     parser.add_argument("--labels", type=int, default=30)
     parser.add_argument("--candidates", type=int, default=2000)

@@ -15,6 +15,7 @@ import numpy as np
 from common import arguments, save
 
 from spacy_dtparse.dtparse.kernels import score, state
+from spacy_dtparse.dtparse.kernels.features import ParseState
 from spacy_dtparse.dtparse.kernels.state import make_nodes
 from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.jit.decorator import callable_from_python, noalloc_kernel
@@ -34,20 +35,19 @@ BUDGETS = (0, 4000, 8000, None)  # None: the default
 
 
 @noalloc_kernel
-def score_state(model, tokens, n_tokens, nodes, frontier, low, size, cursor, n_windows, scratch, cache):
+def score_state(model, current, n_windows, scratch, cache):
     """Score the windows of a state, and its shift as an additional window."""
-    score.score_windows(
-        model.grammar, model.heads, model.table, model.window_atoms, model.window_rules, scratch.window,
-        score.WINDOW_SEED, tokens, n_tokens, nodes, frontier, low, size, scratch.windows_i, scratch.windows_j, 0,
-        n_windows, scratch.features, scratch.scores, cache, model.labels,
-    )  # fmt: skip
-    scratch.windows_i[n_windows] = cursor - 1
-    scratch.windows_j[n_windows] = cursor
-    score.score_windows(
-        model.grammar, model.heads, model.table, model.shift_atoms, model.shift_rules, scratch.shifts,
-        score.SHIFT_SEED, tokens, n_tokens, nodes, frontier, low, size, scratch.windows_i, scratch.windows_j,
-        n_windows, n_windows + 1, scratch.features, scratch.shift, cache, model.labels,
-    )  # fmt: skip
+    windows, grammar, heads, table = scratch.windows, model.grammar, model.heads, model.table
+    windows.i[n_windows] = current.cursor - 1
+    windows.j[n_windows] = current.cursor
+    for is_shift in range(2):
+        atoms, rules, bits, seed = model.window_atoms, model.window_rules, scratch.window, score.WINDOW_SEED
+        scores, first, last = scratch.scores, 0, n_windows
+        if is_shift == 1:
+            atoms, rules, bits, seed = model.shift_atoms, model.shift_rules, scratch.shifts, score.SHIFT_SEED
+            scores, first, last = scratch.shift, n_windows, n_windows + 1
+        scorer = score.Scorer(grammar, heads, table, model.labels, atoms, rules, bits, seed, scores)
+        score.score_windows(scorer, current, windows, first, last, scratch.features, cache)
 
 
 def confident_shifts(parser: DtreeParser, sentences: list[Sentence]) -> list[dict[str, float]]:
@@ -69,18 +69,13 @@ def confident_shifts(parser: DtreeParser, sentences: list[Sentence]) -> list[dic
         start_sentence(tokens, n, np.ascontiguousarray(tokens[:, 1]), nodes, frontier)
         low, cursor, size = 0, n, n
         for i, j, label in derivation(tree, model.lexicon.labels, model.strategy).tolist():
-            windows = list_windows(
-                grammar, nodes, tokens, frontier, cursor, size, scratch.windows_i, scratch.windows_j
-            )
+            current = ParseState(tokens, n, nodes, frontier, low, cursor, size)
+            windows = list_windows(grammar, current, scratch.windows)
             if windows and cursor > low:
-                score_state(
-                    compiled.search, tokens, n, nodes, frontier, low, size, cursor, windows, scratch, cache
-                )
+                score_state(compiled.search, current, windows, scratch, cache)
                 best = float(scratch.scores[:windows, : n_labels - 1].max())
                 seen.append((float(scratch.shift[0, 0]), best, label == n_labels))
-            low, cursor, size = infer(
-                grammar, heads, nodes, frontier, low, cursor, size, i, j, label, scratch.features.children
-            )
+            low, cursor, size = infer(grammar, heads, current, i, j, label, scratch.features.children)
     shift, best_window, right = (np.array(column) for column in zip(*seen, strict=True))
     rows = []
     for threshold in (4.0, 5.0, 6.0, 8.0):

@@ -65,7 +65,7 @@ def candidates(model: DtreeModel, sentences: list[Sentence], count: int) -> list
         example = Derivation(lexicon.encode(tree.words, tree.tags), actions)
         for store, chosen, _ in labelled_rows(replayer, example, len(lexicon.labels)):
             if store == "window":
-                indptr, atoms = replayer._buffers["indptr"], replayer._buffers["atoms"]
+                indptr, atoms = replayer.rows.indptr, replayer.rows.atoms
                 rows += [atoms[indptr[r] : indptr[r + 1]].copy() for r in chosen]
         if len(rows) >= count:
             break

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.marginals import SpanMarginals
 from ..dtypes import INDEX, OFFSET
 from ..trees.heads import COLLINS
 from .features.lexicon import Lexicon
@@ -22,16 +23,14 @@ def kernel_arguments() -> dict[Any, tuple[Any, ...]]:
     tokens, ends = lexicon.encode(["a"], ["NN"]), np.array([0, 1], dtype=OFFSET)
     items, floats = np.zeros((1, 3), dtype=INDEX), np.zeros(1)
     pairs = np.zeros((1, 2), dtype=INDEX)
+    marginals, rows = SpanMarginals(pairs, floats, pairs, np.zeros((1, 2))), np.zeros((2, COLUMNS), dtype=INDEX)
     parses = Parses(items, floats, ends, floats, ends, np.zeros((1, 4), dtype=OFFSET))
     sentences = Sentences(tokens, ends, np.zeros(1, dtype=INDEX), ends, ends)
     workspace = make_workspace(compiled.search, 1, compiled.scratch(1), queue_states=True)
     return {
-        search_from: (compiled.search, sentences, 0, 1.0, 0, no_supertags(), *workspace, parses),
-        write_marginals_batch: (
-            tokens, ends, pairs, floats, pairs, np.zeros((1, 2)), ends, 0.5, 0.9, np.zeros((2, COLUMNS), dtype=INDEX),
-            ends, floats,
-        ),
-    }  # fmt: skip
+        search_from: (compiled.search, sentences, 0, 1.0, 0, no_supertags(), workspace, parses),
+        write_marginals_batch: (tokens, ends, marginals, ends, 0.5, 0.9, rows, ends, floats),
+    }
 
 
 SEARCH = (search_from,)

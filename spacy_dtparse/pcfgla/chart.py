@@ -6,8 +6,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dtypes import INDEX, OFFSET, SCORE
-from .kernels.cky import ITEM, MARKS, OUT_OF_SPACE, STEP, TRIED, USED, fill_chart, find_item, read_derivation
-from .kernels.posterior import PAIR, inside, outside
+from .kernels.cky import (
+    ITEM,
+    MARKS,
+    OUT_OF_SPACE,
+    STEP,
+    TRIED,
+    USED,
+    ChartScratch,
+    fill_chart,
+    find_item,
+    read_derivation,
+)
+from .kernels.inside import InsideChart, InsideScratch, SmallGrammar, inside
+from .kernels.outside import PAIR, OutsideChart, outside
 from .model.model import KernelGrammar, PcfgGrammar
 
 EVERYTHING = np.zeros((0, 1), dtype=np.uint8)
@@ -34,8 +46,7 @@ class Chart(NamedTuple):
         length = 8 * (end - start) + 64
         while True:
             steps, stack = np.zeros(length, dtype=STEP), np.zeros((length, 3), dtype=OFFSET)
-            rules, _, left = self.grammar
-            count = read_derivation(rules, left, self.items, self.cells, start, end, symbol, steps, stack)
+            count = read_derivation(self.grammar, self.items, self.cells, start, end, symbol, steps, stack)
             if count >= 0:
                 return steps[:count]
             length *= 2
@@ -70,42 +81,50 @@ class Buffers:
         ranks = np.zeros((max(allowed.shape[1], 1) + 1, 2), dtype=INDEX)
         marks = np.zeros(MARKS, dtype=OFFSET)
         items = self.items
-        scratch = (rows, back, queue, ranks, marks)
-        sentence = (grammar.rules, grammar.ranges, leaves, leaf_from, allowed, groups)
-        while fill_chart(*sentence, items, cells, *scratch) == OUT_OF_SPACE:
+        scratch = ChartScratch(rows, back, queue, ranks, marks)
+        while fill_chart(grammar, leaves, leaf_from, allowed, groups, items, cells, scratch) == OUT_OF_SPACE:
             items = np.concatenate([items, np.zeros(len(items) + n_symbols, dtype=ITEM)])
         if items.nbytes <= MAX_CACHED_ITEM_BYTES:
             self.items = items
         return Chart(grammar, items[: int(marks[USED])], cells, int(marks[TRIED]))
 
     def posterior(
-        self, of: PcfgGrammar, leaves: np.ndarray, leaf_from: np.ndarray, root: int, beam: float, threshold: float,
+        self,
+        of: PcfgGrammar,
+        leaves: np.ndarray,
+        leaf_from: np.ndarray,
+        root: int,
+        beam: float,
+        threshold: float,
         given: np.ndarray = EVERYTHING,
-    ) -> tuple[float, np.ndarray]:  # fmt: skip
+    ) -> tuple[float, np.ndarray]:
         """Return (log probability of the sentence, `allowed` uint8 (cells, S)) under a small grammar. `given` uint8
         (cells, S): mask of the symbols that may be used at all, or EVERYTHING."""
-        grammar, pairs_of = of.probabilities, (of.pair_from, of.joins, of.closure)
-        n, n_symbols = len(leaf_from) - 1, len(grammar.ranges)
+        rules, ranges, _ = of.probabilities
+        grammar = SmallGrammar(rules, ranges, of.pair_from, of.joins, of.closure, of.frequency)
+        n, n_symbols = len(leaf_from) - 1, len(ranges)
         n_cells = n * (n + 1) // 2
-        array = self.array
-        chart, out = (array(name, (2, n_cells, n_symbols), SCORE) for name in ("chart", "out"))
-        scale, out_scale = (array(name, (n_cells,), OFFSET) for name in ("scale", "out_scale"))
-        live, n_live = array("live", (n_cells, n_symbols), INDEX), array("n_live", (n_cells,), INDEX)
-        pairs, rights = array("pairs", (n_symbols, n_symbols), SCORE), array("rights", (n_symbols, n_symbols), INDEX)
-        met, seen = (array(name, (n_symbols,), INDEX) for name in ("met", "own"))
-        active, active_from = (
-            array("active", (len(grammar.rules),), PAIR),
+        array, square = self.array, (n_symbols, n_symbols)
+        chart = InsideChart(
+            array("chart", (2, n_cells, n_symbols), SCORE),
+            array("scale", (n_cells,), OFFSET),
+            array("live", (n_cells, n_symbols), INDEX),
+            array("n_live", (n_cells,), INDEX),
+        )
+        scratch = InsideScratch(
+            array("pairs", square, SCORE),
+            array("met", (n_symbols,), INDEX),
+            array("rights", square, INDEX),
+            array("own", (n_symbols,), INDEX),
+        )
+        outer = OutsideChart(
+            array("out", (2, n_cells, n_symbols), SCORE),
+            array("out_scale", (n_cells,), OFFSET),
+            np.zeros((n_cells, n_symbols), dtype=np.uint8),
+            array("active", (len(rules),), PAIR),
             array("active_from", (n_symbols + 1,), INDEX),
         )
-        allowed = np.zeros((n_cells, n_symbols), dtype=np.uint8)
         probabilities = leaves.copy()
         probabilities["score"] = np.exp(leaves["score"])
-        inside(
-            grammar.rules, grammar.ranges, *pairs_of, of.frequency, beam, probabilities, leaf_from, given, chart, scale,
-            live, n_live, pairs, met, rights, seen,
-        )  # fmt: skip
-        total = outside(
-            grammar.rules, grammar.ranges, *pairs_of, root, n, threshold, chart, scale, live, n_live, out, out_scale,
-            allowed, active, active_from,
-        )  # fmt: skip
-        return total, allowed
+        inside(grammar, beam, probabilities, leaf_from, given, chart, scratch)
+        return outside(grammar, root, n, threshold, chart, outer), outer.allowed

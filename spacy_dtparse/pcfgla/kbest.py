@@ -56,7 +56,7 @@ def chart_trees(
 ) -> Iterator[tuple[float, np.ndarray]]:
     """Yield (log probability, steps STEP in pre-order) of the derivations of a filled chart, best first; nothing if the
     root has no derivation. The chart's arrays must not change meanwhile."""
-    n, rules, ranges = len(leaf_from) - 1, chart.grammar.rules, chart.grammar.ranges
+    n = len(leaf_from) - 1
     cells: list[list[int]] = spans_of_cells(n).tolist()
     edges_of: dict[Item, list[tuple[int, int, int, int]]] = {}  # rule, split, left, right
     scratch = np.empty(2**12, dtype=EDGE)
@@ -64,7 +64,7 @@ def chart_trees(
     def edges(item: Item) -> Edges:
         nonlocal scratch
         start, end = cells[item[0]]
-        given = (rules, ranges, chart.items, chart.cells, leaves, leaf_from, start, end, item[1])
+        given = (chart, leaves, leaf_from, start, end, item[1])
         while (count := int(item_edges(*given, scratch))) < 0:
             scratch = np.empty(2 * len(scratch), dtype=EDGE)
         best = chart.items[find_item(chart.items, chart.cells, *item)]

@@ -13,6 +13,7 @@ from .kernels.latent import (
     WORD,
     LatentChart,
     LatentRules,
+    OutsideValues,
     latent_inside,
     latent_outside,
     lay_out,
@@ -169,13 +170,13 @@ def posteriors(
     """
     words = leaves_of(vectors)
     n, chart = words.n_words, allocate_chart(rules, allowed)
-    above, anywhere = np.empty_like(chart.whole), np.empty_like(chart.whole)
     spare = np.empty(max(int(rules.sizes.sum()), 1), dtype=SCORE)
+    outer = OutsideValues(np.empty_like(chart.whole), np.empty_like(chart.whole), spare)
     latent_inside(rules, words, chart, spare, np.empty((0, 2), dtype=INDEX))
     capacity = 1 << 14
     while True:
         anchors = np.empty(capacity, dtype=ANCHOR)
-        count = int(latent_outside(rules, n, root, min_posterior, chart, above, anywhere, spare, anchors))
+        count = int(latent_outside(rules, n, root, min_posterior, chart, outer, anchors))
         if count == NO_TREE:
             return None
         if count >= 0:

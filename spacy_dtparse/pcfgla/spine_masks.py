@@ -48,7 +48,7 @@ class SpineMasks:
         single = cells[:, 1] - cells[:, 0] == 1
         phrases, parts = np.zeros((len(cells), self._n_labels), np.uint8), np.zeros((2, len(cells)), np.uint8)
         opens, closes = np.zeros((2, n), np.uint8)
-        spine_cells(*spines[:5], self._root_has_parts, opens, closes, phrases, *parts)
+        spine_cells(spines, self._root_has_parts, opens, closes, phrases, *parts)
         kind, base = self._coarse.kind, self._coarse.base
         allowed = np.zeros((len(cells), len(kind)), np.uint8)
         allowed[:, kind == PHRASE] = phrases[:, base[kind == PHRASE]]

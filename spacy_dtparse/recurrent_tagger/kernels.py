@@ -50,7 +50,7 @@ def _score(network, ids, offsets, best, starts):
     encoded = encode_rows(network.table, network.factor, network.weights, network.recurrent, network.bias, ids, offsets)
     scores = np.empty((len(ids), network.outputs.shape[1]), dtype=REAL)
     multiply(encoded, network.outputs, scores)
-    tags = network.outputs.shape[1] - 1
+    tags = network.outputs.shape[1] - 1  # the last column is for the start of a sentence
     bias = network.output_bias
     for t in range(len(ids)):
         row, best_tag = scores[t], 0

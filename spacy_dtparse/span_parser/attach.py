@@ -65,10 +65,8 @@ def attach_in_pieces(
         low, high = np.searchsorted(span_starts, (piece.start, piece.end))
         inside = order[low:high][spans[order[low:high], 1] <= piece.end]
         inside_candidates = (spans[inside] - INDEX(piece.start)).astype(INDEX), posteriors[inside], logs[inside]
-        after = attach_unattached(
-            workspace, workspace_costs, count + 1, tags_here, tables.never, False, *inside_candidates, chain_from,
-            chain_labels,
-        )  # fmt: skip
+        given = workspace, workspace_costs, count + 1, tags_here, tables.never, False
+        after = attach_unattached(*given, *inside_candidates, chain_from, chain_labels)
         if after > count + 1:
             is_kept[piece.first : piece.last] = [False] * count
             workspace[1:after, :2] += piece.start

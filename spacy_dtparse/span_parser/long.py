@@ -157,9 +157,14 @@ def decode_long(
 
 
 def write_items(
-    scored: ScoredSpans, chosen: np.ndarray, chains: np.ndarray, chain_from: np.ndarray, chain_labels: np.ndarray,
-    items: np.ndarray, costs: np.ndarray,
-) -> int:  # fmt: skip
+    scored: ScoredSpans,
+    chosen: np.ndarray,
+    chains: np.ndarray,
+    chain_from: np.ndarray,
+    chain_labels: np.ndarray,
+    items: np.ndarray,
+    costs: np.ndarray,
+) -> int:
     """Write the items of the chains over the chosen spans, in pre-order, in the format of `decode`; return their
     number. `chosen`: indices of the spans in `scored`."""
     spans, posteriors, logs = scored

@@ -345,7 +345,7 @@ class SpanParser(StoredParser):
         network, labels = self._networks[0], (self._weights, self._bias)
         while True:
             done = compute_marginals(
-                network, *labels, token_ids, token_offsets, _BATCH_ROWS, _MIN_MARGINAL, done, *arrays, offsets
+                network, *labels, token_ids, token_offsets, _BATCH_ROWS, _MIN_MARGINAL, done, arrays, offsets
             )
             if done == len(sentences):
                 break

@@ -26,10 +26,17 @@ def parse_with_one_network(parser: SpanParser, sentences: Sequence[TaggedWords],
     size, max_rows = max(map(len, parser._chains)), max(batch_rows, longest)
     capacity = 2 * len(token_ids) + 3 * size * longest
     batch = Batch(
-        token_ids, token_offsets, parser.model.words.tags_of(token_ids), np.zeros(2, OFFSET),
-        np.empty(4 * m * max_rows, REAL), np.empty(max_rows, REAL), np.empty((capacity, 3), INDEX),
-        np.empty(capacity, SCORE), np.zeros(n + 1, OFFSET), np.zeros(n, OFFSET),
-    )  # fmt: skip
+        ids=token_ids,
+        offsets=token_offsets,
+        tags=parser.model.words.tags_of(token_ids),
+        encoded=np.zeros(2, OFFSET),
+        gaps=np.empty(4 * m * max_rows, REAL),
+        left_scores=np.empty(max_rows, REAL),
+        items=np.empty((capacity, 3), INDEX),
+        costs=np.empty(capacity, SCORE),
+        ends=np.zeros(n + 1, OFFSET),
+        tried=np.zeros(n, OFFSET),
+    )
     chart = Chart(*parser._chain_table, parser._min_posterior(), float(parser.settings.penalty), CANDIDATE, PIECE)
     tables = parser._attach_tables or AttachTables(np.zeros((0, 0, 0), dtype=np.bool_), False)
     attached: dict[int, tuple[list[list[int]], list[float]]] = {}

@@ -90,8 +90,6 @@ class SequenceTagger(StoredParser):
         entries = atoms[EDGE:-EDGE, ENTRY]
         capacity = int((parts.allowed_from[entries + 1] - parts.allowed_from[entries]).sum())
         marginals, ends, path = np.empty(capacity, SCORE), np.empty(len(words), OFFSET), np.empty(len(words), INDEX)
-        tag_sentence(
-            atoms, self.model.tables, len(parts.labels), self.settings.beam, float(self.settings.share), marginals,
-            ends, path,
-        )  # fmt: skip
+        beam, share = self.settings.beam, float(self.settings.share)
+        tag_sentence(atoms, self.model.tables, len(parts.labels), beam, share, marginals, ends, path)
         return atoms, marginals, ends, path

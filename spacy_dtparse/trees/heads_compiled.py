@@ -7,7 +7,18 @@ import numpy as np
 from ..dtypes import INDEX
 from ..symbols import IdMap, Memo, SymbolTable
 from .heads import CANDIDATE, HeadRules, resort_is_right
-from .kernels import EXCLUDED, FIRST, LAST, LEFT, NODE_COLUMNS, RIGHT, HeadTable, link_sentences
+from .kernels import (
+    EXCLUDED,
+    FIRST,
+    LAST,
+    LEFT,
+    NODE_COLUMNS,
+    RIGHT,
+    HeadTable,
+    LinkScratch,
+    TokenLinks,
+    link_sentences,
+)
 from .labels import base_label
 from .tree import TOP
 
@@ -80,9 +91,15 @@ class TextGuide:
         return symbol, -1 if name == CANDIDATE else symbol
 
     def links(
-        self, starts: np.ndarray, ends: np.ndarray, labels: np.ndarray, names: Sequence[str], tags: Sequence[str],
-        bounds: Sequence[tuple[int, int]], visible: np.ndarray,
-    ) -> tuple[list[int], list[str]] | None:  # fmt: skip
+        self,
+        starts: np.ndarray,
+        ends: np.ndarray,
+        labels: np.ndarray,
+        names: Sequence[str],
+        tags: Sequence[str],
+        bounds: Sequence[tuple[int, int]],
+        visible: np.ndarray,
+    ) -> tuple[list[int], list[str]] | None:
         """Return the heads and labels of `tree_guide` for each of N tokens; 0 and "" for tokens that are not visible.
         Heads are indices into the visible tokens of the sentence.
 
@@ -97,12 +114,12 @@ class TextGuide:
         spans = np.empty((m, 3), INDEX)
         spans[:, 0], spans[:, 1] = starts, ends
         spans[:, 2] = ids_of_names[labels] if m else 0
-        heads, links, workspace = np.zeros(n, INDEX), np.full(n, _NONE, np.int64), np.empty(n, INDEX)
-        if not link_sentences(
-            self._table, np.array(list(map(self._symbol_of.__getitem__, name_ids)), INDEX), spans, tag_ids,
-            np.array(bounds, INDEX).reshape(-1, 2), visible, np.empty((m + 1, NODE_COLUMNS), INDEX),
-            np.empty((n, 2), INDEX), workspace, heads, links,
-        ):  # fmt: skip
+        heads, links = np.zeros(n, INDEX), np.full(n, _NONE, np.int64)
+        symbols = np.array(list(map(self._symbol_of.__getitem__, name_ids)), INDEX)
+        sentences = np.array(bounds, INDEX).reshape(-1, 2)
+        scratch = LinkScratch(np.empty((m + 1, NODE_COLUMNS), INDEX), np.empty((n, 2), INDEX), np.empty(n, INDEX))
+        found = TokenLinks(heads, links)
+        if not link_sentences(self._table, symbols, spans, tag_ids, sentences, visible, scratch, found):
             return None
         known = list(name_ids)
 

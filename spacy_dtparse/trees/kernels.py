@@ -68,12 +68,26 @@ def head_position(table: HeadTable, label: int, children: np.ndarray, n: int) ->
     return head
 
 
+class LinkScratch(NamedTuple):
+    """Scratch for M constituents and N tokens: `nodes` int32 (M + 1, NODE_COLUMNS), `children` int32 (N, 2),
+    `positions` int32 (N,)."""
+
+    nodes: np.ndarray
+    children: np.ndarray
+    positions: np.ndarray
+
+
+class TokenLinks(NamedTuple):
+    """`heads` int32 (N,): index of a token's head among the visible tokens of the sentence, -1 for the root; `links`
+    int64 (N,): number of names times the name of the largest constituent that the token heads (its tag if none), plus
+    the name of the constituent in which it is attached to its head; -1 for the root."""
+
+    heads: np.ndarray
+    links: np.ndarray
+
+
 @noalloc_kernel(nogil=False)
-def link_sentences(
-    table: HeadTable, symbols: np.ndarray, spans: np.ndarray, tags: np.ndarray, bounds: np.ndarray,
-    visible: np.ndarray, nodes: np.ndarray, children: np.ndarray, scratch: np.ndarray, heads: np.ndarray,
-    links: np.ndarray,
-) -> bool:  # fmt: skip
+def link_sentences(table, symbols, spans, tags, bounds, visible, scratch, found):
     """Compute the dependencies of the trees of all sentences of a text of N tokens; the reference implementation is
     `trees.heads.tree_guide`.
 
@@ -81,14 +95,12 @@ def link_sentences(
     not start with it. `symbols` int32 (L, 2): symbol of each name in `table`, as a child and as a constituent. `spans`
     int32 (M, 3): tokens [start, end) and name of each constituent, in pre-order. `tags` int32 (N,): names. `bounds`
     int32 (S, 2): tokens [start, end) of the sentences. `visible` bool (N,): false for tokens that are in no tree.
-    Scratch: `nodes` int32 (M + 1, NODE_COLUMNS), `children` int32 (N, 2), `scratch` int32 (N,).
 
-    Written for visible tokens: `heads` int32 (N,), index of the head among the visible tokens of the sentence, -1 for
-    the root; `links` int64 (N,): L times the name of the largest constituent that the token heads (its tag if none),
-    plus the name of the constituent in which it is attached to its head; -1 for the root. Return False, with undefined
-    output, if sentences overlap, or a constituent is empty, crosses another, begins or ends with a token that is not
-    visible, or is not within one sentence.
+    Written for visible tokens: the arrays of `found`. Return False, with undefined output, if sentences overlap, or a
+    constituent is empty, crosses another, begins or ends with a token that is not visible, or is not within one
+    sentence.
     """
+    nodes, positions, heads, links = scratch.nodes, scratch.positions, found.heads, found.links
     m, at, before = spans.shape[0], 0, 0
     for sentence in range(bounds.shape[0]):
         start, end = bounds[sentence, 0], bounds[sentence, 1]
@@ -123,24 +135,25 @@ def link_sentences(
             nodes[above, _NEXT] = count
             above = nodes[above, _ABOVE]
         for node in range(count - 1, -1, -1):
-            _link_children(table, symbols, tags, visible, nodes, node, children, scratch, heads, links)
+            _link_children(table, symbols, tags, visible, node, scratch, found)
         root = nodes[0, _HEAD]
         heads[root] = -1
         links[root] = -1
         position = 0
         for token in range(start, end):
             if visible[token]:
-                scratch[token] = position
+                positions[token] = position
                 position += 1
         for token in range(start, end):
             if visible[token] and heads[token] >= 0:
-                heads[token] = scratch[heads[token]]
+                heads[token] = positions[heads[token]]
     return at == m
 
 
 @inner_kernel
-def _link_children(table, symbols, tags, visible, nodes, node, children, scratch, heads, links):
+def _link_children(table, symbols, tags, visible, node, scratch, found):
     """Find the head of a node, given the heads of its children, and attach the heads of the other children to it."""
+    nodes, children, positions = scratch
     position, end, below, n = nodes[node, _START], nodes[node, _END], node + 1, 0
     while position < end:
         if below < nodes[node, _NEXT] and nodes[below, _START] == position:
@@ -155,12 +168,12 @@ def _link_children(table, symbols, tags, visible, nodes, node, children, scratch
     chosen = 0
     if n > 1:
         for child in range(n):
-            scratch[child] = symbols[children[child, 1], 0]
-        chosen = head_position(table, symbols[nodes[node, _NAME], 1], scratch, n)
+            positions[child] = symbols[children[child, 1], 0]
+        chosen = head_position(table, symbols[nodes[node, _NAME], 1], positions, n)
     head = children[chosen, 0]
     nodes[node, _HEAD] = head
     for child in range(n):
         token = children[child, 0]
         if token != head:
-            heads[token] = head
-            links[token] = np.int64(children[child, 1]) * symbols.shape[0] + nodes[node, _NAME]
+            found.heads[token] = head
+            found.links[token] = np.int64(children[child, 1]) * symbols.shape[0] + nodes[node, _NAME]

@@ -19,7 +19,7 @@ from spacy_dtparse.dtparse.features.templates import Templates, compile_template
 from spacy_dtparse.dtparse.kernels import features as k
 from spacy_dtparse.dtparse.kernels import state as states
 from spacy_dtparse.dtparse.kernels.atoms import AtomMap
-from spacy_dtparse.dtparse.kernels.state import make_nodes
+from spacy_dtparse.dtparse.kernels.state import make_nodes, make_windows
 from spacy_dtparse.dtparse.model.model import DtreeModel, compose, make_grammar, renumber, used_atoms
 from spacy_dtparse.jit.decorator import callable_from_python
 from spacy_dtparse.text import SHAPES, normal_word, word_shape
@@ -147,11 +147,15 @@ class KernelState:
     def copy(self) -> KernelState:
         return replace(self, nodes=k.Nodes(*(a.copy() for a in self.nodes)), frontier=self.frontier.copy())
 
+    def view(self) -> k.ParseState:
+        """The state as the kernels take it."""
+        return k.ParseState(self.tokens, len(self.tokens), self.nodes, self.frontier, self.low, self.cursor, self.size)
+
     def windows(self) -> list[tuple[int, int]]:
         room = len(self.tokens) * int(self.grammar.options[1]) + 1
-        i, j = np.full(room, -7, dtype=np.int32), np.full(room, -7, dtype=np.int32)
-        count = list_windows(self.grammar, self.nodes, self.tokens, self.frontier, self.cursor, self.size, i, j)
-        found = zip(i[:count].tolist(), j[:count].tolist(), strict=True)
+        listed = make_windows(room)
+        count = list_windows(self.grammar, self.view(), listed)
+        found = zip(listed.i[:count].tolist(), listed.j[:count].tolist(), strict=True)
         return [(a - self.low, b - self.low) for a, b in found]
 
     def candidates(self) -> list[tuple[int, int, str]]:
@@ -159,9 +163,7 @@ class KernelState:
             (i, j, name)
             for i, j in self.windows()
             for label, name in enumerate(self.lexicon.labels)
-            if is_label_legal(
-                self.grammar, self.nodes, self.frontier, self.low, self.size, i + self.low, j + self.low, label
-            )
+            if is_label_legal(self.grammar, self.view(), i + self.low, j + self.low, label)
         ]
         if self.cursor > self.low:
             found.append((self.cursor - self.low - 1, self.cursor - self.low, SHIFT))
@@ -170,22 +172,11 @@ class KernelState:
     def apply(self, i: int, j: int, label: str) -> None:
         number = self.lexicon.labels.id_of(label, len(self.lexicon.labels))
         children = np.zeros(len(self.tokens) + 1, dtype=np.int32)
-        self.low, self.cursor, self.size = infer(
-            self.grammar,
-            self.heads,
-            self.nodes,
-            self.frontier,
-            self.low,
-            self.cursor,
-            self.size,
-            i + self.low,
-            j + self.low,
-            number,
-            children,
-        )
+        i, j = i + self.low, j + self.low
+        self.low, self.cursor, self.size = infer(self.grammar, self.heads, self.view(), i, j, number, children)
 
     def complete(self) -> bool:
-        return bool(is_complete(self.grammar, self.nodes, self.frontier, self.low, self.size))
+        return bool(is_complete(self.grammar, self.view()))
 
     def agrees(self, state: State) -> bool:
         """Whether the frontier, and everything below it, equals that of a reference state."""
@@ -361,6 +352,7 @@ __all__ = [
     "GRID",
     "KERNEL_MARKS",
     "NEAR_LEFT",
+    "SEQUENCES",
     "SHIFT",
     "SLOW",
     "STRATEGIES",

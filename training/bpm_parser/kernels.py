@@ -57,19 +57,18 @@ def _mira_step(features, ends, heads, found, loss, margin, max_step, change):
                 first, end = _feature_range(ends, n, h, d)
                 for k in range(first, end):
                     squares += change[features[k]] * change[features[k]]
-                    change[features[k]] = 0.0
+                    change[features[k]] = 0.0  # so a feature of two links counts once, and all are 0 at the end
     return min(max_step, (loss - margin) / squares) if squares > 0.0 else 0.0
 
 
 @kernel
-def link_pass(
-    order, features, feature_from, ends, end_from, gold, gold_from, weights, sums, clock, projective, max_step, change
-):
+def link_pass(order, listing, weights, sums, clock, projective, max_step, change):
     """One pass of a learner that updates for each wrong link of the best tree: the perceptron if `max_step` is 0, else
     single-best MIRA (McDonald, Crammer & Pereira 2005) with steps of at most `max_step`; returns (wrong links, clock).
-    Sentence i has features[feature_from[i]:feature_from[i + 1]], likewise `ends`, and the heads gold[gold_from[i]:…],
-    -1 first. `order`: order of the sentences. The average of `weights` over sentences is weights - sums / clock;
-    `clock` starts at 1.0 and counts sentences. `change`: workspace of MIRA, float64 zeros, as many as weights."""
+    `listing`: see `learning.FeatureListing`. `order`: order of the sentences. The average of `weights` over sentences
+    is weights - sums / clock; `clock` starts at 1.0 and counts sentences. `change`: workspace of MIRA, float64 zeros,
+    as many as weights."""
+    features, feature_from, ends, end_from, gold, gold_from = listing
     wrong = 0
     for i in order:
         sentence_features = features[feature_from[i] : feature_from[i + 1]]

@@ -25,7 +25,8 @@ Labels = Sequence[Sequence[str]]
 
 
 class FeatureListing(NamedTuple):
-    """Listed features of sentences, in the format of `kernels.link_pass`."""
+    """Listed features of sentences: sentence i has features[feature_from[i]:feature_from[i + 1]], likewise `ends`, and
+    the heads gold[gold_from[i]:…], -1 first."""
 
     features: np.ndarray
     feature_from: np.ndarray
@@ -106,7 +107,7 @@ def learn(
     wrong_links: list[int] = []
     for epoch in range(options.epochs):
         order = np.random.default_rng((options.seed, *key, epoch)).permutation(chosen)
-        wrong, clock = link_pass(order, *listed, weights, sums, clock, projective, max_step, change)
+        wrong, clock = link_pass(order, listed, weights, sums, clock, projective, max_step, change)
         wrong_links.append(int(wrong))
     return (weights - sums / clock).astype(np.float32), wrong_links
 

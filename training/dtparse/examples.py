@@ -9,7 +9,7 @@ number of processes share them.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +20,8 @@ from spacy_dtparse.dtparse.features.templates import Templates, compile_template
 from spacy_dtparse.dtparse.kernels import features as k
 from spacy_dtparse.dtparse.kernels.atoms import AtomMap, insert_keys
 from spacy_dtparse.dtparse.kernels.marginals import count_tokens
-from spacy_dtparse.dtparse.kernels.replay import SHIFT_ROW, replay
-from spacy_dtparse.dtparse.kernels.state import Grammar, Nodes, make_nodes
-from spacy_dtparse.dtparse.kernels.window_filter import N_KEYS, N_VALUES
+from spacy_dtparse.dtparse.kernels.replay import SHIFT_ROW, ExampleExtractor, example_rows, replay, state_buffers
+from spacy_dtparse.dtparse.kernels.state import Grammar
 from spacy_dtparse.dtparse.model.model import compose, make_feature_scratch
 from spacy_dtparse.dtypes import INDEX, OFFSET, WEIGHT
 from spacy_dtparse.stored_names import to_stored
@@ -77,25 +76,6 @@ class ExampleFilter:
     min_sum: int = 0
 
 
-class StateBuffers(NamedTuple):
-    """Arrays for the states of the longest derivation; all int32. `tags`: tag symbol of each token."""
-
-    nodes: Nodes
-    frontier: np.ndarray
-    tags: np.ndarray
-    windows_i: np.ndarray
-    windows_j: np.ndarray
-
-
-def state_buffers(grammar: Grammar, n_tokens: int, n_nodes: int) -> StateBuffers:
-    """Allocate arrays for derivations of at most `n_tokens` tokens, and `n_nodes` tokens and actions."""
-    windows = (n_tokens + 1) * int(grammar.options[1]) + 1
-    return StateBuffers(
-        make_nodes(n_nodes + 1, 2 * n_nodes + 16),
-        *(np.zeros(size, dtype=INDEX) for size in (n_tokens + 1, n_tokens, windows, windows)),
-    )
-
-
 @dataclass
 class Replayer:
     """Runs derivations through `dtparse.kernels.replay`, with buffers that grow as needed."""
@@ -113,41 +93,37 @@ class Replayer:
         self._allocate(4096, 1 << 19)
 
     def _allocate(self, rows: int, atoms: int) -> None:
-        self._capacity = np.array([rows, atoms], dtype=OFFSET)
-        types = {"indptr": OFFSET, "atoms": INDEX, "gold": GOLD, "state": INDEX, "flags": np.int8}
-        self._buffers = {name: np.zeros(atoms if name == "atoms" else rows + 1, types[name]) for name in types}
+        self.capacity = rows, atoms
+        self.rows = example_rows(rows, atoms)
 
     def run(self, derivation: Derivation) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return (indptr, atoms, gold, state, flags) of one derivation: views into buffers that the next call
         reuses."""
-        tokens, actions = derivation.tokens, derivation.actions
-        n, items = count_tokens(tokens), len(actions)
-        nodes, frontier, tag_symbols, windows_i, windows_j = state_buffers(self.grammar, n, n + items)
-        tag_symbols[:] = tokens[:n, k.TAG]
+        tokens, actions, ready = derivation.tokens, derivation.actions, derivation.ready
+        weights, min_sum = self.example_filter.weights, self.example_filter.min_sum
+        extractor = ExampleExtractor(self.grammar, self.heads, self.table, self.atoms, weights, min_sum)
+        n = count_tokens(tokens)
+        buffers = state_buffers(self.grammar, n, n + len(actions))
+        buffers.tags[:] = tokens[:n, k.TAG]
         if self.scratch.mark[0] > 2**31 - 2**24:
             self.scratch.mark[0] = 0
             self.scratch.stamp[:] = 0
         rows = -1
         while rows < 0:
-            rows, _ = replay(
-                self.grammar, self.heads, self.table, self.atoms, tokens, tag_symbols, n, actions, items,
-                derivation.ready, nodes, frontier, self.scratch, windows_i, windows_j, *self._buffers.values(),
-                self._capacity, self.parts, self.example_filter.weights, self.example_filter.min_sum,
-                np.zeros(N_KEYS + N_VALUES, OFFSET),
-            )  # fmt: skip
+            rows, _ = replay(extractor, tokens, actions, ready, buffers, self.scratch, self.rows, self.parts)
             if rows < 0:
-                self._allocate(*(2 * self._capacity))
-        indptr, atoms, gold, state, flags = self._buffers.values()
+                self._allocate(2 * self.capacity[0], 2 * self.capacity[1])
+        indptr, atoms, gold, state, flags = self.rows
         return indptr[: rows + 1], atoms[: indptr[rows]], gold[:rows], state[:rows], flags[:rows]
 
     def n_atoms_of(self, rows: np.ndarray) -> int:
         """Number of atoms in some rows of the last `run`."""
-        indptr = self._buffers["indptr"]
+        indptr = self.rows.indptr
         return int((indptr[rows + 1] - indptr[rows]).sum())
 
     def atoms_of(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(indptr, atoms) of some rows of the last `run`; new arrays."""
-        indptr, atoms = self._buffers["indptr"], self._buffers["atoms"]
+        indptr, atoms = self.rows.indptr, self.rows.atoms
         out_indptr = np.empty(len(rows) + 1, dtype=OFFSET)
         out_atoms = np.empty(self.n_atoms_of(rows), dtype=INDEX)
         gather_rows(indptr, atoms, rows, out_indptr, out_atoms)

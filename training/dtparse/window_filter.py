@@ -4,15 +4,15 @@ A window is a run of adjacent frontier items considered as the children of one i
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from spacy_dtparse.dtparse.kernels.features import TAG
+from spacy_dtparse.dtparse.kernels.features import TAG, ParseState
 from spacy_dtparse.dtparse.kernels.marginals import count_tokens
-from spacy_dtparse.dtparse.kernels.replay import right_label
+from spacy_dtparse.dtparse.kernels.replay import right_label, state_buffers
 from spacy_dtparse.dtparse.kernels.state import SHIFT_REDUCE, Grammar, infer, list_windows, start_sentence
-from spacy_dtparse.dtparse.kernels.window_filter import N_KEYS, N_VALUES, UNIT, window_keys
+from spacy_dtparse.dtparse.kernels.window_filter import N_KEYS, UNIT, window_keys
 from spacy_dtparse.dtparse.model.model import DtreeModel
 from spacy_dtparse.dtparse.model.window_filter import EVERYTHING, WindowFilter, held_out_margins
 from spacy_dtparse.dtypes import INDEX, OFFSET
@@ -21,7 +21,7 @@ from spacy_dtparse.trees import Recipe
 from spacy_dtparse.trees.kernels import HeadTable
 
 from ..data.corpus import Sentence, training_tree
-from .examples import Derivation, gold_derivation, state_buffers
+from .examples import Derivation, gold_derivation
 
 EPOCHS = 4
 RATE = 0.1
@@ -43,32 +43,43 @@ _MAX_STEPS = 32 * UNIT // STEP
 _MIN_GRADIENT = 1e-4
 
 
-@noalloc_kernel
-def _visit(
-    grammar, heads, tokens, tag_symbols, actions, ready, nodes, frontier, children, windows_i, windows_j, keys,
-    weight, squares, seen, rate, importance, margins, sums,
-):  # fmt: skip
-    """Visit the windows of one derivation and update the weights, or (rate = 0) count their margins.
+class FilterLearner(NamedTuple):
+    """A window filter during training, and what was counted.
 
-    `weight`, `squares` float32 (entries,): weights in nats, and AdaGrad's sums of squared gradients; `seen` uint8
-    (entries,): visits, up to 255. `margins` int64: see `_margin_counts`. `sums` float64 (2,): log loss and windows,
-    added to.
+    `weight`, `squares` float32 (entries,), a power of two of them: weights in nats, and AdaGrad's sums of squared
+    gradients; `seen` uint8 (entries,): visits, up to 255. `margins` int64: see `_margin_counts`. `sums` float64 (2,):
+    log loss and windows.
     """
-    n = np.int64(tag_symbols.shape[0])
+
+    weight: np.ndarray
+    squares: np.ndarray
+    seen: np.ndarray
+    margins: np.ndarray
+    sums: np.ndarray
+
+
+@noalloc_kernel
+def _visit(grammar, heads, tokens, actions, ready, buffers, children, learner, rate, importance):
+    """Visit the windows of one derivation, of as many tokens as `buffers.tags`, and update the weights, or (rate = 0)
+    count their margins."""
+    weight, squares, seen, margins, sums = learner
+    nodes, frontier, windows, keys = buffers.nodes, buffers.frontier, buffers.windows, buffers.window_keys
+    n = np.int64(buffers.tags.shape[0])
     mask = np.uint64(weight.shape[0] - 1)
-    start_sentence(tokens, n, tag_symbols, nodes, frontier)
+    start_sentence(tokens, n, buffers.tags, nodes, frontier)
     low, size = np.int64(0), n
     cursor = n if grammar.options[0] == SHIFT_REDUCE else np.int64(0)
     n_labels = np.int64(grammar.options[3])
     for step in range(actions.shape[0]):
         gold_i, gold_j, gold = np.int64(actions[step, 0]), np.int64(actions[step, 1]), np.int64(actions[step, 2])
-        n_windows = list_windows(grammar, nodes, tokens, frontier, cursor, size, windows_i, windows_j)
+        state = ParseState(tokens, n, nodes, frontier, low, cursor, size)
+        n_windows = list_windows(grammar, state, windows)
         for w in range(n_windows):
-            i, j = np.int64(windows_i[w]), np.int64(windows_j[w])
+            i, j = np.int64(windows.i[w]), np.int64(windows.j[w])
             right = 1 if gold_i == i and gold_j == j and gold < n_labels else 0
             if right == 0 and ready.shape[0] > 0 and right_label(nodes, frontier, actions, ready, step, i, j) >= 0:
                 right = 1
-            window_keys(tokens, nodes, frontier, low, size, i, j, mask, keys)
+            window_keys(state, i, j, mask, keys)
             margin = 0.0
             for k in range(N_KEYS):
                 margin += weight[keys[k]]
@@ -87,26 +98,20 @@ def _visit(
             else:
                 at = np.int64(math.floor(margin * (UNIT / STEP) + 0.5)) + _MAX_STEPS
                 margins[right, min(max(at, 0), margins.shape[1] - 1)] += 1
-        low, cursor, size = infer(grammar, heads, nodes, frontier, low, cursor, size, gold_i, gold_j, gold, children)
+        low, cursor, size = infer(grammar, heads, state, gold_i, gold_j, gold, children)
 
 
 def _visit_all(
-    grammar: Grammar, heads: HeadTable, derivations: Sequence[Derivation], weight: np.ndarray, squares: np.ndarray,
-    seen: np.ndarray, rate: float, margins: np.ndarray,
-) -> np.ndarray:  # fmt: skip
-    """Call `_visit` on each derivation; returns the sums."""
+    grammar: Grammar, heads: HeadTable, derivations: Sequence[Derivation], learner: FilterLearner, rate: float
+) -> None:
+    """Call `_visit` on each derivation."""
     n = max((count_tokens(d.tokens) for d in derivations), default=1)
     capacity = n + max((len(d.actions) for d in derivations), default=1)
-    nodes, frontier, _, windows_i, windows_j = state_buffers(grammar, n, capacity)
-    children, keys = np.zeros(1024, dtype=INDEX), np.zeros(N_KEYS + N_VALUES, dtype=OFFSET)
-    sums = np.zeros(2)
+    buffers, children = state_buffers(grammar, n, capacity), np.zeros(1024, dtype=INDEX)
     for d in derivations:
-        _visit(
-            grammar, heads, d.tokens, np.ascontiguousarray(d.tokens[: count_tokens(d.tokens), TAG]), d.actions,
-            d.ready, nodes, frontier, children, windows_i, windows_j, keys, weight, squares, seen, rate, d.weight,
-            margins, sums,
-        )  # fmt: skip
-    return sums
+        tags = np.ascontiguousarray(d.tokens[: count_tokens(d.tokens), TAG])
+        here = buffers._replace(tags=tags)
+        _visit(grammar, heads, d.tokens, d.actions, d.ready, here, children, learner, rate, d.weight)
 
 
 def train_window_filter(
@@ -147,7 +152,8 @@ def _train_weights(
     margins, rng = np.zeros((2, 1), dtype=OFFSET), np.random.default_rng(seed)
     for epoch in range(EPOCHS):
         order = [derivations[n] for n in rng.permutation(len(derivations))]
-        sums = _visit_all(grammar, heads, order, weight, squares, seen, RATE, margins)
+        sums = np.zeros(2)
+        _visit_all(grammar, heads, order, FilterLearner(weight, squares, seen, margins, sums), RATE)
         log("gate", epoch=epoch + 1, loss=float(sums[0] / max(sums[1], 1.0)), windows=int(sums[1]))
     weight[seen < EPOCHS * MIN_SEEN] = 0.0
     units = np.rint(weight.astype(np.float64) * (UNIT / STEP)) * STEP
@@ -161,7 +167,7 @@ def _margin_counts(
     -`_MAX_STEPS`."""
     margins, unused = np.zeros((2, 2 * _MAX_STEPS), dtype=OFFSET), np.zeros(1, dtype=np.float32)
     nats, seen = (weights / UNIT).astype(np.float32), np.zeros(1, dtype=np.uint8)
-    _visit_all(grammar, heads, derivations, nats, unused, seen, 0.0, margins)
+    _visit_all(grammar, heads, derivations, FilterLearner(nats, unused, seen, margins, np.zeros(2)), 0.0)
     return margins
 
 

@@ -1,5 +1,7 @@
 """Gradients of the recurrent units, and optimiser steps."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from spacy_dtparse.dtypes import REAL
@@ -14,13 +16,20 @@ def run_sentences(gates, inputs, bounds, recurrent, bias, states, outputs):
         run_units(gates, inputs, bounds[s], bounds[s + 1], recurrent, bias, states, outputs)
 
 
-@noalloc_kernel(fastmath=True)
-def units_backward(d_outputs, gates, inputs, bounds, recurrent, states, d_gates, d_inputs, d_recurrent, d_bias, carry):
-    """Backward pass of `run_sentences`, which leaves the gates in `gates`.
+class UnitGradients(NamedTuple):
+    """Gradients of a layer of units. Written: `gates`, of the shape of the gates, and, if the highway has no rows
+    there, `inputs` (tokens, 2 d). Added to: `recurrent`, `bias` (2, 2, d)."""
 
-    Written: `d_gates`, of the shape of `gates`, and, if the highway has no rows there, `d_inputs` (tokens, 2 d).
-    Added to: `d_recurrent`, `d_bias` (2, 2, d). `carry` (d,) is scratch.
-    """
+    gates: np.ndarray
+    inputs: np.ndarray
+    recurrent: np.ndarray
+    bias: np.ndarray
+
+
+@noalloc_kernel(fastmath=True)
+def units_backward(d_outputs, gates, inputs, bounds, recurrent, states, gradients, carry):
+    """Backward pass of `run_sentences`, which leaves the gates in `gates`. `carry` (d,) is scratch."""
+    d_gates, d_inputs, d_recurrent, d_bias = gradients
     d = recurrent.shape[2]
     rows = gates.shape[1] // (2 * d)
     one = REAL(1)
@@ -72,9 +81,20 @@ def add_rows(table, ids, rows):
                 into[j] += row[j]
 
 
+class AdamFactors(NamedTuple):
+    """Numbers of a step of Adam, float32; `correction`, `correction_square`: 1 / (1 - beta ** step) for each beta."""
+
+    learning_rate: np.float32
+    beta1: np.float32
+    beta2: np.float32
+    correction: np.float32
+    correction_square: np.float32
+
+
 @noalloc_kernel(fastmath=True)
-def adam(values, gradients, means, squares, learning_rate, beta1, beta2, correction, correction_square):
+def adam(values, gradients, means, squares, factors):
     """One step of Adam (Kingma & Ba 2015) on flat float32 arrays; `gradients` is set to 0."""
+    learning_rate, beta1, beta2, correction, correction_square = factors
     for i in range(len(values)):
         g = gradients[i]
         means[i] = beta1 * means[i] + (REAL(1) - beta1) * g
@@ -84,20 +104,10 @@ def adam(values, gradients, means, squares, learning_rate, beta1, beta2, correct
 
 
 @noalloc_kernel(fastmath=True)
-def adam_rows(table, gradients, means, squares, rows, learning_rate, beta1, beta2, correction, correction_square):
+def adam_rows(table, gradients, means, squares, rows, factors):
     """`adam` on the rows of a table that occur in a batch; the others stay unchanged."""
     for row in rows:
-        adam(
-            table[row],
-            gradients[row],
-            means[row],
-            squares[row],
-            learning_rate,
-            beta1,
-            beta2,
-            correction,
-            correction_square,
-        )
+        adam(table[row], gradients[row], means[row], squares[row], factors)
 
 
 @noalloc_kernel(fastmath=True)

@@ -11,7 +11,7 @@ from spacy_dtparse.nn.kernels.units import sum_rows
 from spacy_dtparse.nn.packing import table_of
 from spacy_dtparse.stored_names import stored_fields, to_stored
 
-from .kernels import adam, adam_rows, add_rows, run_sentences, units_backward, update_mean
+from .kernels import AdamFactors, UnitGradients, adam, adam_rows, add_rows, run_sentences, units_backward, update_mean
 
 Arrays = dict[str, np.ndarray]
 N = TypeVar("N", bound=Any)
@@ -117,10 +117,9 @@ class NetworkTrainer:
         d = values["recurrent"].shape[3]
         for layer, (masked, mask, units, states) in reversed(list(enumerate(activations))):
             d_units, d_carried = np.empty_like(units), np.zeros((n, 2 * d), dtype=REAL)
-            units_backward(
-                d_x, units, masked, bounds, values["recurrent"][layer], states, d_units, d_carried,
-                gradients["recurrent"][layer], gradients["bias"][layer], np.empty(d, dtype=REAL),
-            )  # fmt: skip
+            added = UnitGradients(d_units, d_carried, gradients["recurrent"][layer], gradients["bias"][layer])
+            recurrent, carry = values["recurrent"][layer], np.empty(d, dtype=REAL)
+            units_backward(d_x, units, masked, bounds, recurrent, states, added, carry)
             gradients[f"weights{layer}"] += masked.T @ d_units
             d_x = d_units @ values[f"weights{layer}"].T
             if units.shape[1] == 6 * d:
@@ -137,14 +136,15 @@ class NetworkTrainer:
                 gradient[rows if name == "table" else ...] *= REAL(max_norm / math.sqrt(square))
         self.steps += 1
         betas = 0.9, 0.99
-        factors = [REAL(x) for x in (learning_rate, *betas, *(1 / (1 - beta**self.steps) for beta in betas))]
+        corrections = (1 / (1 - beta**self.steps) for beta in betas)
+        factors = AdamFactors(*(REAL(x) for x in (learning_rate, *betas, *corrections)))
         fraction = REAL(1 - min(self.ema_decay, (1 + self.steps) / (10 + self.steps)))
         for name, value in self.values.items():
             state = gradients[name], self.means[name], self.squares[name]
             if name == "table":
-                adam_rows(value, *state, rows, *factors)
+                adam_rows(value, *state, rows, factors)
                 continue
-            adam(value.reshape(-1), *(array.reshape(-1) for array in state), *factors)
+            adam(value.reshape(-1), *(array.reshape(-1) for array in state), factors)
             update_mean(self.averages[name].reshape(-1), value.reshape(-1), fraction)
         if self.steps % 10 == 0:  # the table is large and its rows change seldom
             ten = REAL(1 - (1 - fraction) ** 10)

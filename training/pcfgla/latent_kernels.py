@@ -58,7 +58,7 @@ def _inside(trees, root, end, blocks, workspace):
     """Compute the inside scores of a tree's nodes, bottom-up; returns the log probability, -inf for probability 0."""
     sizes, rules, alive, inside = blocks.sizes, blocks.rules, blocks.alive, workspace.inside
     total = 0.0
-    for node in range(end - 1, root - 1, -1):
+    for node in range(end - 1, root - 1, -1):  # nodes are in pre-order: children come after their parent
         at = node - root
         row, n = inside[at], sizes[trees.symbol[node]]
         left, right = trees.left[node], trees.right[node]

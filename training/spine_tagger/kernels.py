@@ -44,10 +44,11 @@ def _score_labels(atoms, row, last, second, tables, keys, features, scores):
 
 
 @kernel
-def gold_features(atoms, starts, gold, first, last, slots, numbers, n_labels, buffer):
+def gold_features(data, first, last, slots, numbers, n_labels, buffer):
     """Write feature * n_labels + label for the features in the table of each token of sentences first to last - 1, with
     gold labels, to `buffer`, uint64 with MAX_KEYS entries per token; or, if there is no table (no slots), the keys of
     all features. Returns (their number, the maximum for a token)."""
+    atoms, starts, gold = data
     features = np.empty(MAX_KEYS, np.int32)
     count, max_count = np.int64(0), np.int64(0)
     for sentence in range(first, last):
@@ -65,7 +66,8 @@ def gold_features(atoms, starts, gold, first, last, slots, numbers, n_labels, bu
 
 @inner_kernel
 def _pair(starts, labels, feature, label):
-    """The index of a feature's pair with a label, -1 if there is none."""
+    """The index of a feature's pair with a label, -1 if there is none: by binary search, as a feature's pairs are
+    sorted by label."""
     low, high = starts[feature], starts[feature + 1]
     while low < high:
         middle = (low + high) // 2
@@ -103,12 +105,13 @@ def _both(features, count, tables, right, wrong):
 
 
 @kernel
-def online_pass(order, atoms, starts, gold, tables, n_labels, sums, clock, greedy, step, missing):
+def online_pass(order, data, tables, n_labels, sums, clock, greedy, step, missing):
     """One pass of an online learner, token by token: the perceptron if `step` is 0, else MIRA with steps of at most
     `step` and a margin of 1 (Crammer & Singer 2003); returns (wrong labels, clock, pairs in `missing`). `order`: order
     of the sentences. `greedy`: whether the labels before a token are predicted ones, else gold ones. The average of
     weights over tokens is weights - sums / clock; `clock` starts at 1.0 and counts tokens. `missing`: uint64, receives
     pairs to learn that have no weight, in the format of `gold_features`, until it is full."""
+    atoms, starts, gold = data
     keys, features = np.empty(MAX_KEYS, np.uint64), np.empty(MAX_KEYS, np.int32)
     scores = np.empty(n_labels)
     wrong, n_missing = 0, 0

@@ -92,7 +92,7 @@ def _count_features(
     def chunk(first: int) -> np.ndarray:
         last = min(first + _CHUNK, n)
         buffer = np.empty(int(data.starts[last] - data.starts[first]) * MAX_KEYS, np.uint64)
-        count, chunk_max = gold_features(*data, first, last, slots, numbers, n_labels, buffer)
+        count, chunk_max = gold_features(data, first, last, slots, numbers, n_labels, buffer)
         maxima.append(int(chunk_max))
         return buffer[:count]
 
@@ -130,7 +130,7 @@ def train_online(
         missing = np.empty(capacity, np.uint64)
         tables = listing.tables(parts, codes, weights)
         wrong, clock, n_missing = online_pass(
-            order, *data, tables, len(parts.labels), sums, clock, options.history == "greedy", step, missing
+            order, data, tables, len(parts.labels), sums, clock, options.history == "greedy", step, missing
         )
         if n_missing:
             codes, (weights, sums) = with_pairs(codes, np.unique(missing[:n_missing]), weights, sums)

@@ -83,7 +83,7 @@ def tree_label_keys(atoms, guide, written, ends):
     written[ends[d - 1] : ends[d]] (`ends` int64 (n + 1,)). Return the number of keys."""
     count = 0
     ends[0] = 0
-    for dependent in range(1, len(guide.heads)):
+    for dependent in range(1, len(guide.heads)):  # each link has at most MAX_LABEL_KEYS keys, so they fit
         count += label_keys(atoms, guide, dependent, written[count:])
         ends[dependent] = count
     return count

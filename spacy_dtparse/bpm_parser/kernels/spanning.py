@@ -13,6 +13,7 @@ graphs, where Corston-Oliver et al. 2006 use one in O(n³).
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -152,11 +153,12 @@ def spanning_tree(scores, heads):
         for h in range(n + 1):
             value[d, h] = scores[h, d] - (penalty if h == 0 else 0.0)
             tie[d, h], into[d, h] = link_tie(h, d), d
-    nodes = 2 * n  # the tokens and the root, and n - 1 cycles at most
-    row, above = np.arange(nodes).astype(np.int32), np.full(nodes, -1, np.int32)
-    node_of, path = row[: n + 1].copy(), np.empty(nodes, np.int32)
-    chosen_head, chosen_dependent = np.full(nodes, -1, np.int32), np.full(nodes, -1, np.int32)
-    on_path, reached = np.zeros(nodes, np.bool_), np.zeros(nodes, np.bool_)
+    n_nodes = 2 * n  # the tokens and the root, and n - 1 cycles at most
+    row, above = np.arange(n_nodes).astype(np.int32), np.full(n_nodes, -1, np.int32)
+    node_of, path = row[: n + 1].copy(), np.empty(n_nodes, np.int32)
+    chosen_head, chosen_dependent = np.full(n_nodes, -1, np.int32), np.full(n_nodes, -1, np.int32)
+    nodes = Contractions(row, above, chosen_head, node_of, value, tie, into)
+    on_path, reached = np.zeros(n_nodes, np.bool_), np.zeros(n_nodes, np.bool_)
     reached[0] = True
     new_node = n + 1
     for start in range(1, n + 1):
@@ -177,7 +179,7 @@ def spanning_tree(scores, heads):
                 first = length - 1
                 while path[first] != node:
                     first -= 1
-                _contract(path, first, length, new_node, row, above, node_of, chosen_head, value, tie, into)
+                _contract(path[first:length], new_node, nodes)
                 length, node = first, new_node
                 new_node += 1
     # The link into a contracted node replaces, for the member that is its dependent, the member's link in the cycle.
@@ -190,26 +192,41 @@ def spanning_tree(scores, heads):
     return (heads[1:] == 0).sum() == 1
 
 
+class Contractions(NamedTuple):
+    """Tokens and contracted nodes. int32 by node: `row`, its row of the links; `above`, the node into which it is
+    contracted, -1 if none; `chosen_head`, the head of its best link. `node_of` int32 (n + 1,): the outermost node of
+    each token. Links, by row of a node and head: `value` float64, `tie` int64, and the dependent, `into` int32."""
+
+    row: np.ndarray
+    above: np.ndarray
+    chosen_head: np.ndarray
+    node_of: np.ndarray
+    value: np.ndarray
+    tie: np.ndarray
+    into: np.ndarray
+
+
 @inner_kernel
-def _contract(path, first, length, new_node, row, above, node_of, chosen_head, value, tie, into):
-    """Contract the cycle path[first:length] to the node `new_node`; the value of a link into it is its gain over the
-    link of the cycle that it replaces."""
+def _contract(cycle, new_node, nodes):
+    """Contract the nodes of a cycle to the node `new_node`; the value of a link into it is its gain over the link of
+    the cycle that it replaces."""
+    row, above, chosen_head, node_of, value, tie, into = nodes
     n = len(value) - 1
-    target = row[path[first]]
-    for position in range(first, length):
-        above[path[position]] = new_node
+    target = row[cycle[0]]
+    for node in cycle:
+        above[node] = new_node
     # Subtract the value of each member's link in the cycle, before the first member's row is overwritten.
-    for position in range(first, length):
-        r = row[path[position]]
-        cycle_value, cycle_tie = value[r, chosen_head[path[position]]], tie[r, chosen_head[path[position]]]
+    for node in cycle:
+        r = row[node]
+        cycle_value, cycle_tie = value[r, chosen_head[node]], tie[r, chosen_head[node]]
         for h in range(n + 1):
             value[r, h] -= cycle_value
             tie[r, h] -= cycle_tie
     for h in range(n + 1):
         if above[node_of[h]] == new_node:
             continue
-        for position in range(first + 1, length):
-            r = row[path[position]]
+        for node in cycle[1:]:
+            r = row[node]
             if value[r, h] > value[target, h] or (value[r, h] == value[target, h] and tie[r, h] > tie[target, h]):
                 value[target, h], tie[target, h], into[target, h] = value[r, h], tie[r, h], into[r, h]
     for h in range(1, n + 1):

@@ -126,9 +126,14 @@ class Lexicon:
 
     @classmethod
     def build(
-        cls, labels: Sequence[str], tags: Sequence[str], words: Sequence[str], unknown_tag: str,
-        chains: Sequence[str] = (), clusters: Sequence[str] = (),
-    ) -> Lexicon:  # fmt: skip
+        cls,
+        labels: Sequence[str],
+        tags: Sequence[str],
+        words: Sequence[str],
+        unknown_tag: str,
+        chains: Sequence[str] = (),
+        clusters: Sequence[str] = (),
+    ) -> Lexicon:
         """Build the tables from lists. `labels` ends with TOP, `words` starts with RARE; no tag may also be a label."""
         if not labels or labels[-1] != TOP or not words or words[0] != RARE:
             raise TrainingDataError(f"labels must end with {TOP}, and words start with {RARE}, for all other words")

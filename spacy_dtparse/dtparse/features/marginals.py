@@ -40,7 +40,7 @@ def batch_with_marginals(
     write_marginals_batch(
         columns,
         token_offsets,
-        *marginals,
+        marginals,
         span_offsets,
         float(marginal_weight),
         commit_threshold if commit_threshold < 1 else 2.0,

@@ -53,9 +53,10 @@ def lookup(keys, values, state, key):
 
     `keys`, `values`, `state`: see AtomMap.
     """
-    mask = np.uint64(len(keys) - 1)
+    mask = np.uint64(len(keys) - 1)  # a power of two minus 1
     key |= _ONE  # 0 marks an empty entry
     at = (key >> _S27) & mask
+    # This ends, because a table is never full: `model.hash_table` and the collecting of atoms leave entries empty.
     while keys[at] != _ZERO:
         if keys[at] == key:
             return values[at]

@@ -9,6 +9,7 @@ from ...jit.decorator import inner_kernel, noalloc_kernel, yield_cpu
 from . import agenda as at
 from .agenda import END, Agenda, enlarge, make_agenda, reset
 from .features import Nodes
+from .inferences import Search
 from .score import ScoreCache, SearchModel, SearchScratch, make_cache
 from .search import OUT_OF_SPACE, advance, build_parse, status_of
 from .spines import SupertagArrays
@@ -94,11 +95,10 @@ def _write_items(nodes, n_tokens, node_costs, next_row, parses, first):
 
 
 @noalloc_kernel
-def search_from(
-    model, sentences, sentence, shift_threshold, min_sum, supertags, nodes, scratch, agenda, cache, node_costs, parses
-):  # fmt: skip
+def search_from(model, sentences, sentence, shift_threshold, min_sum, supertags, workspace, parses):
     """Parse all sentences, starting with index `sentence`. Return the index of the sentence for which an array is too
     short, or the number of sentences. For the arguments see `search_all`."""
+    nodes, scratch, agenda, cache, node_costs = workspace
     mark, k = agenda.mark, len(agenda.ends)
     while sentence < len(sentences.budgets):
         yield_cpu()
@@ -112,12 +112,22 @@ def search_from(
             if scratch.features.mark[0] > _LAST_STAMP:
                 scratch.features.mark[0] = 0
                 scratch.features.stamp[:] = 0
-        tags, counts = sentences.tags[first:last], parses.counts[sentence]
-        ended = advance(
-            model, tokens, tags, n, sentences.budgets[sentence], shift_threshold, min_sum, supertags,
-            sentence_nodes, scratch, agenda, cache, node_costs,
-        )  # fmt: skip
-        if ended == OUT_OF_SPACE:
+        counts = parses.counts[sentence]
+        search = Search(
+            model,
+            tokens,
+            sentences.tags[first:last],
+            n,
+            supertags,
+            sentence_nodes,
+            scratch,
+            agenda,
+            cache,
+            node_costs,
+            shift_threshold,
+            min_sum,
+        )
+        if advance(search, sentences.budgets[sentence]) == OUT_OF_SPACE:
             break
         mark[at.STARTED] = 0
         counts[0], counts[1], counts[3] = mark[at.EXPANDED], mark[at.SCORED], mark[at.N_STATES]
@@ -126,7 +136,7 @@ def search_from(
             parse = k * sentence + rank
             parses.offsets[parse + 1] = parses.offsets[parse]
             if rank < mark[at.N_ENDS]:
-                build_parse(model, tokens, tags, n, supertags, sentence_nodes, scratch, agenda, rank, node_costs)
+                build_parse(search, rank)
                 parses.offsets[parse + 1] = _write_items(
                     sentence_nodes, n, node_costs, scratch.frontier, parses, parses.offsets[parse]
                 )
@@ -141,12 +151,9 @@ def make_workspace(model: SearchModel, n_tokens: int, scratch: SearchScratch, qu
     options = model.grammar.options
     capacity = _ITEMS * n_tokens + _MORE
     nodes = make_nodes(capacity, _POOL * capacity)
-    return Workspace(
-        nodes, scratch,
-        make_agenda(n_tokens, len(nodes.item), queue_states, queue_states and int(options[0]) == BOTTOM_UP),
-        make_cache(2048 if queue_states and options[6] >= 0 else 2, scratch.scores.shape[1]),
-        np.zeros(len(nodes.item) + 1),
-    )  # fmt: skip
+    agenda = make_agenda(n_tokens, capacity, queue_states, queue_states and int(options[0]) == BOTTOM_UP)
+    cache = make_cache(2048 if queue_states and options[6] >= 0 else 2, scratch.scores.shape[1])
+    return Workspace(nodes, scratch, agenda, cache, np.zeros(capacity + 1))
 
 
 def search_all(
@@ -173,15 +180,19 @@ def search_all(
     n = len(sentences.budgets)
     max_items = k * (_ITEMS * int(sentences.offsets[-1]) + _MORE * n)
     parses = Parses(
-        np.empty((max_items, 3), dtype=INDEX), np.empty(max_items, dtype=SCORE), np.zeros(k * n + 1, dtype=OFFSET),
-        np.empty(k * n, dtype=SCORE), np.empty(k * n, dtype=OFFSET), np.zeros((n, 4), dtype=OFFSET),
-    )  # fmt: skip
+        items=np.empty((max_items, 3), dtype=INDEX),
+        item_costs=np.empty(max_items, dtype=SCORE),
+        offsets=np.zeros(k * n + 1, dtype=OFFSET),
+        costs=np.empty(k * n, dtype=SCORE),
+        statuses=np.empty(k * n, dtype=OFFSET),
+        counts=np.zeros((n, 4), dtype=OFFSET),
+    )
     if k != len(workspace.agenda.ends):
         workspace = workspace._replace(agenda=workspace.agenda._replace(ends=np.zeros(k, dtype=END)))
     workspace.agenda.mark[at.STARTED] = 0
     done = 0
     while True:
-        done = search_from(model, sentences, done, shift_threshold, min_sum, supertags, *workspace, parses)
+        done = search_from(model, sentences, done, shift_threshold, min_sum, supertags, workspace, parses)
         if done == n:
             found = int(parses.offsets[-1])
             return parses._replace(items=parses.items[:found], item_costs=parses.item_costs[:found]), workspace

@@ -60,14 +60,13 @@ def _is_window_allowed(constraints, nodes, frontier, i, j):
 
 
 @inner_kernel
-def constrain_windows(constraints, nodes, frontier, windows_i, windows_j, n_windows):
+def constrain_windows(constraints, nodes, frontier, windows, n_windows):
     """Keep the windows that the constraints allow, in their order; return their number."""
     n_kept = np.int64(0)
     for w in range(n_windows):
-        i, j = np.int64(windows_i[w]), np.int64(windows_j[w])
+        i, j = np.int64(windows.i[w]), np.int64(windows.j[w])
         if _is_window_allowed(constraints, nodes, frontier, i, j):
-            windows_i[n_kept] = i
-            windows_j[n_kept] = j
+            windows.i[n_kept], windows.j[n_kept] = i, j  # n_kept <= w: all that is still to be read stays
             n_kept += 1
     return n_kept
 
@@ -91,20 +90,18 @@ def is_label_allowed(constraints, nodes, frontier, i, j, label, top):
 
 
 @inner_kernel
-def constrain_labels(constraints, nodes, frontier, windows_i, windows_j, window_labels, n_windows, top):
+def constrain_labels(constraints, nodes, frontier, windows, n_windows, top):
     """Remove the labels (bits) that the constraints forbid from each window, and keep the windows with some label left,
     in their order; return their number."""
     n_kept = np.int64(0)
     for w in range(n_windows):
-        i, j, found = np.int64(windows_i[w]), np.int64(windows_j[w]), window_labels[w]
+        i, j, found = np.int64(windows.i[w]), np.int64(windows.j[w]), windows.labels[w]
         for label in range(top + 1):
             bit = _ONE << np.uint64(label)
             if found & bit and not is_label_allowed(constraints, nodes, frontier, i, j, label, top):
                 found ^= bit
         if found:
-            windows_i[n_kept] = i
-            windows_j[n_kept] = j
-            window_labels[n_kept] = found
+            windows.i[n_kept], windows.j[n_kept], windows.labels[n_kept] = i, j, found
             n_kept += 1
     return n_kept
 

@@ -104,6 +104,29 @@ class Nodes(NamedTuple):
     used: np.ndarray
 
 
+class ParseState(NamedTuple):
+    """A state of a sentence's parse: its matrix `tokens` int32 (rows, columns) of `n_tokens` tokens, its nodes, and
+    `frontier` int32: the nodes without a parent, left to right, in [low, size). `cursor`: see `dtparse.kernels.state`.
+    """
+
+    tokens: np.ndarray
+    n_tokens: int | np.int64
+    nodes: Nodes
+    frontier: np.ndarray
+    low: int | np.int64
+    cursor: int | np.int64
+    size: int | np.int64
+
+
+class Windows(NamedTuple):
+    """Windows of a state: window w is [`i[w]`, `j[w]`), int32. `labels` uint64: the labels allowed over each, as bits,
+    once the windows are pruned."""
+
+    i: np.ndarray
+    j: np.ndarray
+    labels: np.ndarray
+
+
 class FeatureScratch(NamedTuple):
     """Scratch arrays: `position` int32 (P,), `slot` int32 (S,), `atoms` int32 (A,) as emitted, `stamp` int32 (n_atoms,)
     with `stamp[a] == mark[0]` iff atom a is present, `mark` int32 (1,), `children` int32 (max arity,)."""
@@ -127,17 +150,17 @@ def window_head(heads, nodes, frontier, i, j, children):
 
 
 @inner_kernel
-def _marginal_row(tokens, nodes, frontier, size, first, last, j, which):
+def _marginal_row(state, first, last, j, which):
     """The row of one of the spans around a window of the tokens [first, last), -1 if there is none."""
-    start, end = first, last
+    tokens, start, end = state.tokens, first, last
     if not has_marginals(tokens):
         return np.int64(-1)
     if which == WITH_LEFT:
         start -= 1
     elif which != OF_WINDOW:
-        if j >= size:
+        if j >= state.size:
             return np.int64(-1)
-        right = nodes.item[frontier[j]]
+        right = state.nodes.item[state.frontier[j]]
         end = np.int64(right["end"])
         if which == OF_RIGHT:
             start = np.int64(right["start"])
@@ -145,15 +168,16 @@ def _marginal_row(tokens, nodes, frontier, size, first, last, j, which):
 
 
 @inner_kernel
-def _fill_positions(positions, lo, hi, nodes, frontier, low, size, tokens, n_tokens, i, j, h, position):
-    item = nodes.item
+def _fill_positions(positions, lo, hi, state, i, j, h, position):
+    """Write the nodes (or tokens, or rows of spans) at the positions lo … hi - 1 to `position`, -1 for missing ones."""
+    item, frontier = state.nodes.item, state.frontier
     first, last = np.int64(item[frontier[i]]["start"]), np.int64(item[frontier[j - 1]]["end"])
     head_token = np.int64(item[frontier[h]]["head"])
     for p in range(lo, hi):
         space, where, offset = positions[p, 0], positions[p, 1], positions[p, 2]
         found = -1
         if space == CHILD:
-            parent = position[offset]
+            parent = position[offset]  # already written: a parent's position precedes those of its children
             if parent >= 0:
                 parent_item = item[parent]
                 found = (
@@ -164,11 +188,11 @@ def _fill_positions(positions, lo, hi, nodes, frontier, low, size, tokens, n_tok
                     else parent_item["last"]
                 )
         elif space == MARGINAL_SPAN:
-            found = _marginal_row(tokens, nodes, frontier, size, first, last, j, where)
+            found = _marginal_row(state, first, last, j, where)
         else:
-            begin, end, head, lowest, highest = i, j, h, low, size
+            begin, end, head, lowest, highest = i, j, h, state.low, state.size
             if space == TERMINAL:
-                begin, end, head, lowest, highest = first, last, head_token, 0, n_tokens
+                begin, end, head, lowest, highest = first, last, head_token, 0, state.n_tokens
             at, lower, upper = begin + offset, begin, end
             if where == END:
                 at = end - 1 - offset
@@ -225,16 +249,16 @@ def _append_once(direct, base, value, stamp, mark, out, count):
 
 
 @inner_kernel
-def _emit_groups(
-    grouped, grouped_base, groups, direct, nodes, frontier, low, size, tokens, i, j, h, stamp, mark, out, count
-):
+def _emit_groups(table, direct, state, i, j, h, scratch, count):
     """Append the atoms of the group templates; an atom of several members is appended once. Return the new number of
     atoms."""
-    item = nodes.item
+    tokens, item, frontier = state.tokens, state.nodes.item, state.frontier
+    grouped, grouped_base, groups = table.grouped, table.grouped_base, table.groups
+    stamp, mark, out = scratch.stamp, scratch.mark[0], scratch.atoms
     for q in range(len(grouped)):
         kind, group, attribute = grouped[q, 0], grouped[q, 1], grouped[q, 2]
         base = grouped_base[q]
-        lo, hi, hole = _group_range(groups[group, 0], groups[group, 1], i, j, h, low, size)
+        lo, hi, hole = _group_range(groups[group, 0], groups[group, 1], i, j, h, state.low, state.size)
         extra = h if groups[group, 2] == 1 and (h < lo or h >= hi or h == hole) else -1
         length = 0
         for k in range(lo, hi + 1):  # the last round is for the added head
@@ -276,39 +300,26 @@ def _tuple_atom(tuples, t, atoms, slot):
 
 
 @inner_kernel
-def _sequence_atom(table, atoms, nodes, frontier, i, j):
+def _sequence_atom(table, atoms, state, i, j):
     """The atom of the labels of the window [i, j) in order, -1 if it is unknown."""
     key = mix(MIX_3, table.sequence[0])
     for k in range(i, j):
-        key = mix(key, nodes.item[frontier[k]]["label"])
+        key = mix(key, state.nodes.item[state.frontier[k]]["label"])
     return lookup(atoms.keys, atoms.values, atoms.state, key)
 
 
 @inner_kernel
-def extract(table, atoms, part, nodes, frontier, low, size, tokens, n_tokens, i, j, h, scratch, count):
+def extract(table, atoms, part, state, i, j, h, scratch, count):
     """Append the atoms of one part of the table for window [i, j) with head position h to scratch.atoms.
 
-    `frontier` int32: nodes without a parent, left to right, in [low, size). `tokens` int32 (n, TOKEN_COLUMNS). `count`:
-    atoms already emitted; return the new count. The SHARED part uses nothing to the right of the window's start except
-    FRONT positions, so it is the same for all windows that start at i; h is then arbitrary. No atom is emitted twice.
+    `count`: atoms already emitted; return the new count. The SHARED part uses nothing to the right of the window's
+    start except FRONT positions, so it is the same for all windows that start at i; h is then arbitrary. No atom is
+    emitted twice.
     """
-    item, bounds, slots, direct = nodes.item, table.bounds, table.slots, atoms.direct
+    tokens, item = state.tokens, state.nodes.item
+    bounds, slots, direct = table.bounds, table.slots, atoms.direct
     position, slot, out = scratch.position, scratch.slot, scratch.atoms
-    _fill_positions(
-        table.positions,
-        bounds[part, 0],
-        bounds[part, 1],
-        nodes,
-        frontier,
-        low,
-        size,
-        tokens,
-        n_tokens,
-        i,
-        j,
-        h,
-        position,
-    )
+    _fill_positions(table.positions, bounds[part, 0], bounds[part, 1], state, i, j, h, position)
     for s in range(bounds[part, 2], bounds[part, 3]):
         node = position[slots[s, 0]]
         value = -1
@@ -343,12 +354,9 @@ def extract(table, atoms, part, nodes, frontier, low, size, tokens, n_tokens, i,
                     out[count] = atom
                     count += 1
         if len(table.grouped) > 0:
-            count = _emit_groups(
-                table.grouped, table.grouped_base, table.groups, direct, nodes, frontier, low, size, tokens, i, j, h,
-                scratch.stamp, scratch.mark[0], out, count,
-            )  # fmt: skip
+            count = _emit_groups(table, direct, state, i, j, h, scratch, count)
         if table.sequence[0] >= 0:
-            atom = _sequence_atom(table, atoms, nodes, frontier, i, j)
+            atom = _sequence_atom(table, atoms, state, i, j)
             if atom >= 0:
                 out[count] = atom
                 count += 1
@@ -359,7 +367,7 @@ PARTS_WIDTH = 16
 
 
 @noalloc_kernel
-def record_parts(table, atoms, nodes, frontier, i, j, scratch, parts):
+def record_parts(table, atoms, state, i, j, scratch, parts):
     """Write the definition of each hashed atom of the window just extracted, so that it can be named.
 
     `parts` int32 (n_atoms, PARTS_WIDTH): template id, number of values, the values (slots of a tuple, or labels of the
@@ -373,9 +381,9 @@ def record_parts(table, atoms, nodes, frontier, i, j, scratch, parts):
             for k in range(width):
                 parts[atom, 2 + k] = scratch.slot[table.tuples[t, k]]
     if table.sequence[0] >= 0 and j - i <= PARTS_WIDTH - 2:
-        atom = _sequence_atom(table, atoms, nodes, frontier, i, j)
+        atom = _sequence_atom(table, atoms, state, i, j)
         if atom >= 0 and parts[atom, 1] == 0:
             parts[atom, 0] = table.sequence[0]
             parts[atom, 1] = j - i
             for k in range(i, j):
-                parts[atom, 2 + k - i] = nodes.item[frontier[k]]["label"]
+                parts[atom, 2 + k - i] = state.nodes.item[state.frontier[k]]["label"]

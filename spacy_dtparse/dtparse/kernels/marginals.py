@@ -77,23 +77,22 @@ def has_marginals(tokens):
 
 
 @inner_kernel(error_model="numpy")
-def write_marginals(columns, spans, span_probs, chains, chain_probs, marginal_weight, commit_threshold, tokens, sums):
+def write_marginals(columns, marginals, marginal_weight, commit_threshold, tokens, sums):
     """Write tokens and span marginals into one matrix.
 
-    `columns` int32 (n, TOKEN_COLUMNS): the tokens. `spans` int32 (c, 2): ordered by start, then end, without repeats.
-    `span_probs` float64 (c,): probability of a constituent over the span. `chains` int32 (c, 2), `chain_probs` float64
-    (c, 2): the two most likely label chains (-1: there is no second) and the probability that the tree has exactly
-    these labels there. `marginal_weight`: weight of the log odds of a constituent in the search. `commit_threshold`:
-    minimum probability at which a constituent with its labels, or the absence of one, counts as decided.
-    Filled: `tokens` int32 (n + c, COLUMNS). Scratch: `sums` float64 (n + 1 + c,), all 0.
+    `columns` int32 (n, TOKEN_COLUMNS): the tokens. `marginals`: the four arrays of `core.marginals.SpanMarginals`, c
+    spans ordered by start, then end, without repeats. `marginal_weight`: weight of the log odds of a constituent in the
+    search. `commit_threshold`: minimum probability at which a constituent with its labels, or the absence of one,
+    counts as decided. Filled: `tokens` int32 (n + c, COLUMNS). Scratch: `sums` float64 (n + 1 + c,), all 0.
     """
+    spans, span_probs, chains, chain_probs = marginals
     n, c = len(columns), len(spans)
     for t in range(n):
         for k in range(columns.shape[1]):
             tokens[t, k] = columns[t, k]
     row = 0
     for t in range(n):
-        tokens[t, FIRST_SPAN] = n + row
+        tokens[t, FIRST_SPAN] = n + row  # spans are ordered by start: those of a token are adjacent
         while row < c and spans[row, 0] == t:
             row += 1
         tokens[t, LAST_SPAN] = n + row
@@ -143,7 +142,7 @@ def _write_crossing(n, spans, span_probs, crossing, tokens):
             continue
         for t in range(i + 1, j):
             for other in range(tokens[t, LAST_SPAN] - n - 1, tokens[t, FIRST_SPAN] - n - 1, -1):
-                if spans[other, 1] <= j:
+                if spans[other, 1] <= j:  # nor do the others that start here: ends are ascending
                     break
                 crossing[r] += span_probs[other]
                 crossing[other] += span_probs[r]
@@ -153,18 +152,7 @@ def _write_crossing(n, spans, span_probs, crossing, tokens):
 
 @noalloc_kernel(error_model="numpy", nogil=False)
 def write_marginals_batch(
-    columns,
-    token_offsets,
-    spans,
-    span_probs,
-    chains,
-    chain_probs,
-    marginal_offsets,
-    marginal_weight,
-    commit_threshold,
-    tokens,
-    row_offsets,
-    sums,
+    columns, token_offsets, marginals, marginal_offsets, marginal_weight, commit_threshold, tokens, row_offsets, sums
 ):
     """Call `write_marginals` for the sentences of a batch, which are concatenated.
 
@@ -172,12 +160,13 @@ def write_marginals_batch(
     marginals start at `marginal_offsets[s]` in the arrays of `write_marginals`, its rows of `tokens`, all 0, at
     `row_offsets[s]`. Scratch: `sums` float64 (rows plus sentences,), all 0.
     """
+    spans, span_probs, chains, chain_probs = marginals
     for s in range(len(token_offsets) - 1):
         t, b = slice(token_offsets[s], token_offsets[s + 1]), slice(marginal_offsets[s], marginal_offsets[s + 1])
-        write_marginals(
-            columns[t], spans[b], span_probs[b], chains[b], chain_probs[b], marginal_weight, commit_threshold,
-            tokens[row_offsets[s] : row_offsets[s + 1]], sums[row_offsets[s] + s : row_offsets[s + 1] + s + 1],
-        )  # fmt: skip
+        rows = slice(row_offsets[s], row_offsets[s + 1])
+        scratch = sums[row_offsets[s] + s : row_offsets[s + 1] + s + 1]
+        here = spans[b], span_probs[b], chains[b], chain_probs[b]
+        write_marginals(columns[t], here, marginal_weight, commit_threshold, tokens[rows], scratch)
 
 
 def count_tokens(tokens: np.ndarray) -> int:

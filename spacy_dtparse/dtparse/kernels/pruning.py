@@ -51,10 +51,10 @@ def marginal_labels(labels, tokens, row, unary):
 
 
 @inner_kernel
-def mark_wanted_labels(grammar, labels, tokens, nodes, frontier, size, i, j, wanted):
+def mark_wanted_labels(grammar, labels, state, i, j, wanted):
     """Mark in `wanted` bool (L,) the labels to be scored over a window: those that the marginals allow, regardless of
-    the labels below it, and TOP if the frontier has only `size` = 1 item."""
-    item, top = nodes.item, np.int64(grammar.options[4])
+    the labels below it, and TOP if the frontier has only one item."""
+    tokens, item, frontier, top = state.tokens, state.nodes.item, state.frontier, np.int64(grammar.options[4])
     row = span_row(tokens, np.int64(item[frontier[i]]["start"]), np.int64(item[frontier[j - 1]]["end"]))
     found = _ZERO
     if row >= 0:
@@ -62,28 +62,26 @@ def mark_wanted_labels(grammar, labels, tokens, nodes, frontier, size, i, j, wan
         found = marginal_labels(labels, tokens, row, unary)
     for label in range(len(wanted)):
         wanted[label] = found & (_ONE << np.uint64(label)) != _ZERO
-    if size == 1:
+    if state.size - state.low == 1:
         wanted[top] = True
 
 
 @inner_kernel
-def prune_by_marginals(
-    grammar, labels, tokens, nodes, frontier, low, size, windows_i, windows_j, n_windows, window_labels
-):
+def prune_by_marginals(grammar, labels, state, windows, n_windows):
     """Keep the windows that have a label allowed both by the marginals and by `is_label_legal`, in their order.
 
     Return their number; whether one of them, of several items or of a token, is a constituent with a probability of at
     least 0.5; and whether the span model is confident of the first remaining window and its label, in which case only
-    this one is kept. Windows are dropped if it is confident that they are no constituents. `window_labels` uint64: the
-    labels of each remaining window, as bits. The matrix must have marginals."""
-    item = nodes.item
+    this one is kept. Windows are dropped if it is confident that they are no constituents. The labels of each remaining
+    window are written too. The matrix must have marginals."""
+    tokens, item, frontier = state.tokens, state.nodes.item, state.frontier
     top = np.int64(grammar.options[4])
-    top_bit = _ONE << np.uint64(top)
+    top_bit = _ONE << np.uint64(top)  # a model with a span model has at most LABEL_BITS labels
     n_kept, likely = np.int64(0), False
     for w in range(n_windows):
-        i, j = np.int64(windows_i[w]), np.int64(windows_j[w])
+        i, j = np.int64(windows.i[w]), np.int64(windows.j[w])
         found, is_item, is_certain = _ZERO, item[frontier[i]]["first"] >= 0, False
-        if is_label_legal(grammar, nodes, frontier, low, size, i, j, top):
+        if is_label_legal(grammar, state, i, j, top):
             found = top_bit
         row = span_row(tokens, np.int64(item[frontier[i]]["start"]), np.int64(item[frontier[j - 1]]["end"]))
         if row >= 0:
@@ -97,14 +95,13 @@ def prune_by_marginals(
             if found and j - i == 1:
                 for label in range(top):
                     if found & (_ONE << np.uint64(label)):
-                        if not is_label_legal(grammar, nodes, frontier, low, size, i, j, label):
+                        if not is_label_legal(grammar, state, i, j, label):
                             found ^= _ONE << np.uint64(label)
             elif j - i > 1:
                 found &= ~top_bit
         if found:
-            windows_i[n_kept] = i
-            windows_j[n_kept] = j
-            window_labels[n_kept] = found
+            # n_kept <= w: nothing that is still to be read is overwritten
+            windows.i[n_kept], windows.j[n_kept], windows.labels[n_kept] = i, j, found
             n_kept += 1
             if row >= 0 and tokens[row, SPAN_PROB] >= LIKELY and (j - i > 1 or not is_item):
                 likely = True

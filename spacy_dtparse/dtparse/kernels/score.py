@@ -8,7 +8,7 @@ import numpy as np
 from ...jit.decorator import inner_kernel, noalloc_kernel
 from ...trees.kernels import HeadTable
 from .atoms import AtomMap, fold, mix
-from .features import SHARED, UNSHARED, FeatureScratch, TemplateTable, extract, window_head
+from .features import SHARED, UNSHARED, FeatureScratch, TemplateTable, Windows, extract, window_head
 from .marginals import has_marginals
 from .pruning import mark_wanted_labels
 from .rules import RuleScratch, RuleSet, rules_batch
@@ -39,20 +39,33 @@ class SearchModel(NamedTuple):
 
 
 class SearchScratch(NamedTuple):
-    """Scratch arrays of one thread: `frontier` int32 (n + 1,), `windows_i`, `windows_j` int32 and `window_labels`
-    uint64 (max windows of a state,), `scores` float64 (max windows, labels), `shift` float64 (1, 1), `window_keys`
-    int64: see `dtparse.kernels.window_filter.window_keys`, and the scratch arrays of features and rules."""
+    """Scratch arrays of one thread: `frontier` int32 (n + 1,), `windows` of a state, as many as it can have, `scores`
+    float64 (max windows, labels), `shift` float64 (1, 1), `window_keys` int64: see
+    `dtparse.kernels.window_filter.window_keys`, and the scratch arrays of features and rules."""
 
     frontier: np.ndarray
-    windows_i: np.ndarray
-    windows_j: np.ndarray
-    window_labels: np.ndarray
+    windows: Windows
     scores: np.ndarray
     shift: np.ndarray
     window_keys: np.ndarray
     features: FeatureScratch
     window: RuleScratch
     shifts: RuleScratch
+
+
+class Scorer(NamedTuple):
+    """All that scores windows by one of the two rule sets: of windows (all labels), or of the shift. `atoms`: the map
+    with its compact ids. `seed`: seed of its keys in the cache. `scores` float64 (windows, labels): the output."""
+
+    grammar: Grammar
+    heads: HeadTable
+    table: TemplateTable
+    labels: np.ndarray
+    atoms: AtomMap
+    rules: RuleSet
+    scratch: RuleScratch
+    seed: np.uint64
+    scores: np.ndarray
 
 
 @noalloc_kernel
@@ -111,24 +124,24 @@ def grow_cache(cache: ScoreCache) -> ScoreCache:
 
 
 @inner_kernel
-def _window_key(grammar, nodes, frontier, low, size, i, j, seed):
+def _window_key(grammar, state, i, j, seed):
     """Hash of everything that the templates use for the window [i, j)."""
     first = i
     if grammar.options[0] != SHIFT_REDUCE:  # under SHIFT_REDUCE, only unread tokens are left of a window
-        first = max(low, i - grammar.options[5])
-    last = min(size, j + grammar.options[6])
+        first = max(state.low, i - grammar.options[5])
+    last = min(state.size, j + grammar.options[6])
     key = mix(mix(mix(seed, i - first), j - i), last - j)
     for k in range(first, last):
-        key = fold(key, nodes.item[frontier[k]]["key"])
+        key = fold(key, state.nodes.item[state.frontier[k]]["key"])
     return key | _ONE
 
 
 @inner_kernel
 def _cached_row(entries, used, key):
     """(Row, 1) of a key in the cache, or (a new row for it, 0). The cache must have a free row."""
-    mask = np.uint64(len(entries) - 1)
+    mask = np.uint64(len(entries) - 1)  # a power of two minus 1
     at = (key >> _S29) & mask
-    while entries[at]["key"] != _ZERO:
+    while entries[at]["key"] != _ZERO:  # there is an empty entry: half as many rows as entries
         if entries[at]["key"] == key:
             return entries[at]["row"], 1
         at = (at + _ONE) & mask
@@ -140,59 +153,49 @@ def _cached_row(entries, used, key):
 
 
 @inner_kernel
-def score_windows(
-    grammar, heads, table, atom_map, rules, bits, seed, tokens, n_tokens, nodes, frontier, low, size, windows_i,
-    windows_j, first, last, features, scores, cache, labels,
-):  # fmt: skip
-    """Fill scores[w - first] for the windows first … last - 1 with the scores of one rule set: of all labels, or of
-    shift.
-
-    If there are marginals, only the labels that they allow a window are scored; `labels`: see
-    `pruning.marginal_labels`.
+def score_windows(scorer, state, windows, first, last, features, cache):
+    """Fill scorer.scores[w - first] for the windows first … last - 1 with the scores of all labels, or of shift. If
+    there are marginals, only the labels that they allow a window are scored.
 
     Windows with the same start share all atoms of the items to the left of and at the start, and many of their other
-    atoms, so they are scored together. `seed`: seed of the rule set's keys in the cache. The cache must have last -
-    first free rows.
+    atoms, so they are scored together. The cache must have last - first free rows.
     """
-    entries, cached, used = cache.entries, cache.scores, cache.used
-    children, mark, batch = features.children, features.mark, bits.batch
+    grammar, entries, cached = scorer.grammar, cache.entries, cache.scores
+    bits, batch, scores = scorer.scratch, scorer.scratch.batch, scorer.scores
     n_labels = scores.shape[1]
     use_cache = len(entries) > 2
     w = np.int64(first)
     while w < last:
-        i = np.int64(windows_i[w])
+        i = np.int64(windows.i[w])
         n = 0
         count = shared = np.int64(0)
-        while w < last and windows_i[w] == i:
-            j = np.int64(windows_j[w])
+        # Windows are ordered by start; those with one start are at most `rules.BATCH`.
+        while w < last and windows.i[w] == i:
+            j = np.int64(windows.j[w])
             row, is_cached = np.int64(-1), 0
             if use_cache:
-                row, is_cached = _cached_row(
-                    entries, used, _window_key(grammar, nodes, frontier, low, size, i, j, seed)
-                )
+                row, is_cached = _cached_row(entries, cache.used, _window_key(grammar, state, i, j, scorer.seed))
             if is_cached == 1:
                 for label in range(n_labels):
                     scores[w - first, label] = cached[row, label]
             else:
-                mark[0] += 1
-                h = np.int64(window_head(heads, nodes, frontier, i, j, children))
+                features.mark[0] += 1
+                h = np.int64(window_head(scorer.heads, state.nodes, state.frontier, i, j, features.children))
                 # A loop instead of two calls: every call of the feature kernel is compiled separately.
                 for part in range(SHARED if n == 0 else UNSHARED, UNSHARED + 1):
-                    count = extract(
-                        table, atom_map, part, nodes, frontier, low, size, tokens, n_tokens, i, j,
-                        i if part == SHARED else h, features, count,
-                    )  # fmt: skip
+                    head = i if part == SHARED else h
+                    count = extract(scorer.table, scorer.atoms, part, state, i, j, head, features, count)
                     if part == SHARED:
                         shared = count
-                if n_labels > 1 and has_marginals(tokens):
-                    mark_wanted_labels(grammar, labels, tokens, nodes, frontier, size - low, i, j, bits.wanted[n])
+                if n_labels > 1 and has_marginals(state.tokens):
+                    mark_wanted_labels(grammar, scorer.labels, state, i, j, bits.wanted[n])
                 batch[n, 0] = count
                 batch[n, 1] = w - first
                 batch[n, 2] = row
                 n += 1
             w += 1
         if n > 0:
-            rules_batch(rules, bits, features.atoms, shared, n, scores)
+            rules_batch(scorer.rules, bits, features.atoms, shared, n, scores)
         if use_cache:
             for k in range(n):
                 for label in range(n_labels):

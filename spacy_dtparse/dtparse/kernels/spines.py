@@ -180,27 +180,20 @@ def _spine_labels(supertags, heads, nodes, frontier, top, children, i, j):
 
 
 @inner_kernel
-def prune_windows(
-    supertags, grammar, heads, nodes, frontier, low, size, children, windows_i, windows_j, n_windows, window_labels
-):
-    """Keep the windows that have an allowed label, in their order; return their number.
-
-    `window_labels`: uint64 by window, a bit for each label allowed by both the spines and `is_label_legal`. There must
-    be supertags.
-    """
+def prune_windows(supertags, grammar, heads, state, children, windows, n_windows):
+    """Keep the windows that have a label allowed by both the spines and `is_label_legal`, in their order, and write
+    these labels; return their number. There must be supertags."""
     top = np.int64(grammar.options[4])
     n_kept = np.int64(0)
     for w in range(n_windows):
-        i, j = np.int64(windows_i[w]), np.int64(windows_j[w])
-        found = _spine_labels(supertags, heads, nodes, frontier, top, children, i, j)
+        i, j = np.int64(windows.i[w]), np.int64(windows.j[w])
+        found = _spine_labels(supertags, heads, state.nodes, state.frontier, top, children, i, j)
         for label in range(top + 1):
             bit = _ONE << np.uint64(label)
             if (j - i == 1 or label == top) and found & bit:
-                if not is_label_legal(grammar, nodes, frontier, low, size, i, j, label):
+                if not is_label_legal(grammar, state, i, j, label):
                     found ^= bit
         if found:
-            windows_i[n_kept] = i
-            windows_j[n_kept] = j
-            window_labels[n_kept] = found
+            windows.i[n_kept], windows.j[n_kept], windows.labels[n_kept] = i, j, found
             n_kept += 1
     return n_kept

@@ -16,7 +16,7 @@ from ...jit.decorator import inner_kernel
 from ...stored_names import stored_as
 from ...trees.kernels import head_position
 from .atoms import fold, mix
-from .features import NODE, PUNCT, Nodes
+from .features import NODE, PUNCT, Nodes, Windows
 
 L2R, R2L, BOTTOM_UP, SHIFT_REDUCE = 0, 1, 2, 3
 _TOKEN = np.uint64(0x2545F4914F6CDD1D)
@@ -73,19 +73,19 @@ def in_unary_chain(nodes, node, label):
 
 
 @inner_kernel
-def list_windows(grammar, nodes, tokens, frontier, cursor, size, out_i, out_j):
+def list_windows(grammar, state, windows):
     """Write the legal windows of a state, ordered by start, then end; return their number.
 
     Shifts are not windows. A window is legal if its arity is allowed, no punctuation token is at its edge (unless
     allowed) and the strategy permits it. Labels are restricted further by `is_label_legal`.
     """
-    item = nodes.item
+    tokens, item, frontier, size = state.tokens, state.nodes.item, state.frontier, state.size
     strategy = grammar.options[0]
     max_arity = grammar.options[1]
     punctuation_at_edge = grammar.options[2] == 1
     lo, hi, pivot = 0, size, -1
     if strategy == SHIFT_REDUCE:
-        lo, hi = cursor, min(cursor + 1, size)
+        lo, hi = state.cursor, min(state.cursor + 1, size)
     elif strategy == R2L:
         for k in range(size):
             if item[frontier[k]]["first"] >= 0:
@@ -110,23 +110,24 @@ def list_windows(grammar, nodes, tokens, frontier, cursor, size, out_i, out_j):
             node = frontier[j - 1]
             if not punctuation_at_edge and item[node]["first"] < 0 and tokens[node, PUNCT] == 1:
                 continue
-            out_i[count] = i
-            out_j[count] = j
+            # The arrays are long enough: at most `max_arity` windows have one start (see `CompiledDtree.scratch`).
+            windows.i[count] = i
+            windows.j[count] = j
             count += 1
     return count
 
 
 @inner_kernel
-def is_label_legal(grammar, nodes, frontier, low, size, i, j, label):
+def is_label_legal(grammar, state, i, j, label):
     """Whether a label is legal over a window: TOP only over the single item that covers everything, nothing over TOP,
     no label twice in a unary chain."""
-    item = nodes.item
+    item = state.nodes.item
     top = grammar.options[4]
-    node = frontier[i]
+    node = state.frontier[i]
     if label == top:
-        return size - low == 1 and item[node]["first"] >= 0 and item[node]["label"] != top
+        return state.size - state.low == 1 and item[node]["first"] >= 0 and item[node]["label"] != top
     if j - i == 1:
-        return item[node]["label"] != top and not in_unary_chain(nodes, node, label)
+        return item[node]["label"] != top and not in_unary_chain(state.nodes, node, label)
     return True
 
 
@@ -164,14 +165,15 @@ def add_item(heads, nodes, frontier, i, j, label, children):
 
 
 @inner_kernel
-def infer(grammar, heads, nodes, frontier, low, cursor, size, i, j, label, children):
+def infer(grammar, heads, state, i, j, label, children):
     """Apply one inference (or a shift: label = number of labels); return the new (low, cursor, size)."""
+    frontier, low, cursor, size = state.frontier, state.low, state.cursor, state.size
     reach = grammar.options[5] + 1  # the shift candidate's window starts one item further left
     if label == grammar.options[3]:
         if cursor - 1 - reach >= low:  # one more unread token comes into reach
             frontier[cursor - 1 - reach] = cursor - low - 1 - reach
         return low, cursor - 1, size
-    node = add_item(heads, nodes, frontier, i, j, label, children)
+    node = add_item(heads, state.nodes, frontier, i, j, label, children)
     gap = j - i - 1
     if grammar.options[0] == SHIFT_REDUCE:
         frontier[j - 1] = node
@@ -188,9 +190,16 @@ def infer(grammar, heads, nodes, frontier, low, cursor, size, i, j, label, child
 
 
 @inner_kernel
-def is_complete(grammar, nodes, frontier, low, size):
+def is_complete(grammar, state):
     """Whether the frontier consists of the single item TOP."""
-    return size - low == 1 and nodes.item[frontier[size - 1]]["label"] == grammar.options[4]
+    last = state.frontier[state.size - 1]
+    return state.size - state.low == 1 and state.nodes.item[last]["label"] == grammar.options[4]
+
+
+def make_windows(capacity: int) -> Windows:
+    """Allocate arrays for so many windows."""
+    starts, ends = np.zeros(capacity, dtype=np.int32), np.zeros(capacity, dtype=np.int32)
+    return Windows(starts, ends, np.zeros(capacity, dtype=np.uint64))
 
 
 def make_nodes(capacity: int, pool: int) -> Nodes:

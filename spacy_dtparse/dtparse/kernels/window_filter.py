@@ -75,10 +75,10 @@ _SEED = np.uint64(0xA0761D6478BD642F)
 
 
 @inner_kernel
-def _write_values(tokens, nodes, frontier, low, size, i, j, values):
+def _write_values(state, i, j, values):
     """Write the values of the atoms: the fields of _ITEMS items in and around the window [i, j), -1 for missing ones,
     and the window's arity. Return the arity."""
-    item = nodes.item
+    tokens, item, frontier = state.tokens, state.nodes.item, state.frontier
     arity = np.int64(j - i)
     values[_ARITY] = arity
     at = 0
@@ -90,10 +90,10 @@ def _write_values(tokens, nodes, frontier, low, size, i, j, values):
             k = j - 1
         elif index > 4:
             k = j + index - 5
-            is_present = k < size
+            is_present = k < state.size
         elif index > 2:
             k = i + 2 - index
-            is_present = k >= low
+            is_present = k >= state.low
         if is_present:
             node = item[frontier[k]]
             values[at] = node["label"]
@@ -111,65 +111,65 @@ def _write_values(tokens, nodes, frontier, low, size, i, j, values):
 
 
 @inner_kernel
-def _prefix_hash(nodes, frontier, i, arity, values, prefix):
+def _prefix_hash(state, i, arity, values, prefix):
     """The hash of the labels that all atoms with the prefix _WHOLE, _ENDS or _OUTER share."""
-    state = mix(_SEED, arity + 100 * prefix)
+    key = mix(_SEED, arity + 100 * prefix)
     for k in range(arity if prefix == _WHOLE else 2):
         value = np.int64(0)
         if prefix == _WHOLE:
-            value = np.int64(nodes.item[frontier[i + k]]["label"])
+            value = np.int64(state.nodes.item[state.frontier[i + k]]["label"])
         elif prefix == _ENDS:
             value = values[_FIRST if k == 0 else _LAST]
         else:
             value = values[_LEFT if k == 0 else _RIGHT]
-        state = mix(state, value)
-    return state
+        key = mix(key, value)
+    return key
 
 
 @inner_kernel
-def window_keys(tokens, nodes, frontier, low, size, i, j, mask, keys):
+def window_keys(state, i, j, mask, keys):
     """Write the table indices of the N_KEYS atoms of the window [i, j) to the front of `keys` int64 (N_KEYS +
     `N_VALUES`,).
 
     `mask`: number of entries of the table, a power of two, minus 1.
     """
     values = keys[N_KEYS:]
-    arity = _write_values(tokens, nodes, frontier, low, size, i, j, values)
+    arity = _write_values(state, i, j, values)
     whole = ends = outer = np.uint64(0)
     for prefix in range(3):
-        state = _prefix_hash(nodes, frontier, i, arity, values, prefix)
+        key = _prefix_hash(state, i, arity, values, prefix)
         if prefix == _WHOLE:
-            whole = state
+            whole = key
         elif prefix == _ENDS:
-            ends = state
+            ends = key
         else:
-            outer = state
+            outer = key
     frame = fold(ends, outer)
     for n in range(N_KEYS):
         prefix = _ATOMS[n, 0]
-        state = _SEED
+        key = _SEED
         if prefix == _WHOLE:
-            state = whole
+            key = whole
         elif prefix == _ENDS:
-            state = ends
+            key = ends
         elif prefix == _OUTER:
-            state = outer
+            key = outer
         elif prefix == _FRAME:
-            state = frame
+            key = frame
         value, k = np.int64(n), 1
         while True:
-            state = mix(state, value)
+            key = mix(key, value)
             if k == 5 or _ATOMS[n, k] < 0:
                 break
             value = values[_ATOMS[n, k]]
             k += 1
-        keys[n] = np.int64(state & mask)
+        keys[n] = np.int64(key & mask)  # in the table: its length is a power of two
 
 
 @inner_kernel
-def window_sum(weight, mask, tokens, nodes, frontier, low, size, i, j, keys):
+def window_sum(weight, mask, state, i, j, keys):
     """The sum of a window's weights, in units of 1 / UNIT; see `window_keys`."""
-    window_keys(tokens, nodes, frontier, low, size, i, j, mask, keys)
+    window_keys(state, i, j, mask, keys)
     total = np.int64(0)
     for k in range(N_KEYS):
         total += weight[keys[k]]
@@ -177,20 +177,17 @@ def window_sum(weight, mask, tokens, nodes, frontier, low, size, i, j, keys):
 
 
 @inner_kernel
-def filter_windows(
-    weight, min_sum, tokens, nodes, frontier, low, size, windows_i, windows_j, window_labels, n_windows, keys
-):
+def filter_windows(weight, min_sum, state, windows, n_windows, keys):
     """Keep the windows whose weights sum to at least `min_sum` (in units of 1 / UNIT), with their labels, in their
     order; return their number, and the maximum sum of a window."""
     mask = np.uint64(len(weight) - 1)
     n_kept, max_sum = 0, np.int64(-(2**62))
     for w in range(n_windows):
-        i, j = np.int64(windows_i[w]), np.int64(windows_j[w])
-        total = window_sum(weight, mask, tokens, nodes, frontier, low, size, i, j, keys)
+        i, j = np.int64(windows.i[w]), np.int64(windows.j[w])
+        total = window_sum(weight, mask, state, i, j, keys)
         max_sum = max(max_sum, total)
         if total >= min_sum:
-            windows_i[n_kept] = i
-            windows_j[n_kept] = j
-            window_labels[n_kept] = window_labels[w]
+            # n_kept <= w: nothing that is still to be read is overwritten
+            windows.i[n_kept], windows.j[n_kept], windows.labels[n_kept] = i, j, windows.labels[w]
             n_kept += 1
     return np.int64(n_kept), max_sum

@@ -18,10 +18,10 @@ from ..features.templates import compile_templates
 from ..kernels.batch import Sentences, make_workspace, search_all
 from ..kernels.features import PARTS_WIDTH, TAG, Nodes
 from ..kernels.marginals import count_tokens
-from ..kernels.replay import replay
+from ..kernels.replay import ExampleExtractor, example_rows, replay, state_buffers
 from ..kernels.search import FALLBACK
 from ..kernels.spines import no_supertags
-from ..kernels.state import SHIFT_REDUCE, make_nodes
+from ..kernels.state import SHIFT_REDUCE
 from .model import DtreeModel, make_feature_scratch
 from .rules import conjunctions
 
@@ -167,14 +167,10 @@ def search(parser: Any, tokens: np.ndarray) -> tuple[Nodes, int]:
     sentence = Sentences(
         tokens, rows, np.ascontiguousarray(tokens[:n, TAG]), token_offsets, np.array([budget], dtype=OFFSET)
     )
-    parses, workspace = search_all(
-        model,
-        sentence,
-        float(parser.settings.shift_threshold),
-        parser.model.window_filter.min_margin(parser.settings.window_filter),
-        no_supertags(),
-        make_workspace(model, n, parser.compiled.scratch(n), budget > 0),
-    )
+    threshold = float(parser.settings.shift_threshold)
+    min_sum = parser.model.window_filter.min_margin(parser.settings.window_filter)
+    workspace = make_workspace(model, n, parser.compiled.scratch(n), budget > 0)
+    parses, workspace = search_all(model, sentence, threshold, min_sum, no_supertags(), workspace)
     return workspace.nodes, int(parses.statuses[0])
 
 
@@ -208,24 +204,17 @@ def atoms_of(model: DtreeModel, tokens: np.ndarray, nodes: Nodes, n: int, last: 
     replaying the parse."""
     actions, items = _actions(model, nodes, n, last)
     grammar, (table, _) = model.grammar(), compile_templates(model.templates, model.lexicon.sizes)
-    windows = (n + 1) * int(grammar.options[1]) + 1
-    capacity = np.array([4096, 1 << 16], dtype=OFFSET)
-    while True:
-        indptr, atoms = np.zeros(capacity[0] + 1, dtype=OFFSET), np.zeros(capacity[1], dtype=INDEX)
-        gold, state = np.zeros(capacity[0], dtype=np.int16), np.zeros(capacity[0], dtype=INDEX)
-        rows, _ = replay(
-            grammar, compile_head_rules(model.heads, model.lexicon.symbols), table, model.atoms, tokens,
-            np.ascontiguousarray(tokens[:n, TAG]), n, actions, len(actions),
-            np.zeros((0, 3), dtype=INDEX),
-            make_nodes(n + len(actions) + 1, 2 * (n + len(actions)) + 16), np.zeros(n + 1, dtype=INDEX),
-            make_feature_scratch(table, model.n_atoms), np.zeros(windows, dtype=INDEX),
-            np.zeros(windows, dtype=INDEX), indptr, atoms, gold, state, np.zeros(capacity[0], dtype=np.int8),
-            capacity, np.zeros((0, PARTS_WIDTH), dtype=INDEX), np.zeros(1, dtype=np.int16), 0,
-            np.zeros(1, dtype=OFFSET),
-        )  # fmt: skip
-        if rows >= 0:
-            break
-        capacity *= 2
+    heads, no_filter = compile_head_rules(model.heads, model.lexicon.symbols), np.zeros(1, dtype=np.int16)
+    extractor = ExampleExtractor(grammar, heads, table, model.atoms, no_filter, 0)
+    buffers, scratch = state_buffers(grammar, n, n + len(actions)), make_feature_scratch(table, model.n_atoms)
+    buffers.tags[:] = tokens[:n, TAG]
+    not_ready, no_parts = np.zeros((0, 3), dtype=INDEX), np.zeros((0, PARTS_WIDTH), dtype=INDEX)
+    size, rows = 1, -1
+    while rows < 0:
+        examples = example_rows(4096 * size, (1 << 16) * size)
+        rows, _ = replay(extractor, tokens, actions, not_ready, buffers, scratch, examples, no_parts)
+        size *= 2
+    indptr, atoms, gold, state, _ = examples
     found: dict[int, np.ndarray] = {}
     step_of = {step: item for step, item in enumerate(items) if item >= 0}
     for row in range(rows):

@@ -20,7 +20,7 @@ from ..kernels.features import PARTS_WIDTH, FeatureScratch, TemplateTable
 from ..kernels.pruning import LABEL_BITS, LEVELS
 from ..kernels.rules import make_scratch as make_rule_scratch
 from ..kernels.score import SearchModel, SearchScratch
-from ..kernels.state import STRATEGIES, Grammar
+from ..kernels.state import STRATEGIES, Grammar, make_windows
 from ..kernels.window_filter import N_KEYS, N_VALUES
 from ..kernels.window_filter import REACH as FILTER_REACH
 from .ensemble import LabelEnsemble, empty_ensemble
@@ -159,9 +159,7 @@ class CompiledDtree:
         n_labels = int(grammar[3])
         return SearchScratch(
             frontier=np.zeros(n_tokens + 1, dtype=INDEX),
-            windows_i=np.zeros(windows, dtype=INDEX),
-            windows_j=np.zeros(windows, dtype=INDEX),
-            window_labels=np.zeros(windows, dtype=np.uint64),
+            windows=make_windows(windows),
             scores=np.zeros((windows, n_labels), dtype=SCORE),
             shift=np.zeros((1, 1), dtype=SCORE),
             window_keys=np.zeros(N_KEYS + N_VALUES, dtype=OFFSET),

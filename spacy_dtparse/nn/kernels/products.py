@@ -37,7 +37,7 @@ def multiply(left, right, out):
     for panel in range((n + width - 1) // width):
         column = min(panel * width, n - width)
         for strip in range((m + height - 1) // height):
-            row = min(strip * height, m - height)
+            row = min(strip * height, m - height)  # at least 0, like `column`: no block is larger than the matrices
             block_arguments = a + row * a_step, a_step, b + 4 * column, b_step, c + row * c_step + 4 * column, c_step, k
             if width == 1:
                 _single(*block_arguments)

@@ -56,7 +56,7 @@ def run_units(products, inputs, first, last, recurrent, bias, states, outputs):
             reset = row[base + 2 * d : base + 3 * d]
             highway = row[base + 3 * d : base + 4 * d] if rows == 4 else inputs[t][column : column + d]
             before = states[t if step == 0 else t - 1 if direction == 0 else t + 1][column : column + d]
-            if step == 0:
+            if step == 0:  # `before` is this row itself, so it is read as zeros below
                 state[:] = 0
             # Loops with few arrays each: overlap is checked before the loop, so they become vector code.
             for j in range(d):

@@ -10,6 +10,7 @@ smaller split, the smaller rule id; so results depend only on grammar and senten
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,11 +31,9 @@ STEP = np.dtype([(name, np.int32) for name in ("symbol", "rule", "start", "end")
 """A step of a derivation in pre-order: symbol, the rule that expands it (LEXICAL: a word), its span [start, end)."""
 
 EDGE = np.dtype(
-    [
-        ("weight", np.float64), ("total", np.float64), ("rule", np.int32), ("split", np.int32), ("left", np.int32),
-        ("right", np.int32),
-    ]
-)  # fmt: skip
+    [(name, np.float64) for name in ("weight", "total")]
+    + [(name, np.int32) for name in ("rule", "split", "left", "right")]
+)
 """A rule that builds an item, its log probability and that of the best derivation with it on top. `split` -1: none;
 `left`, `right`: the children's symbols, -1 for none; `rule`: LEXICAL for a word."""
 
@@ -44,6 +43,17 @@ LEXICAL = -1
 COLUMN, USED, TRIED = 0, 1, 2
 MARKS = 8
 DONE, OUT_OF_SPACE = 0, 1
+
+
+class ChartScratch(NamedTuple):
+    """Scratch for n words and S symbols: `rows` float64 (n, S), `back` int32 (S, 2), `queue` int32 (2, S) with zeros in
+    queue[1], `ranks`: see `open_row`; and `marks` int64 (8,), initially zeros, the progress."""
+
+    rows: np.ndarray
+    back: np.ndarray
+    queue: np.ndarray
+    ranks: np.ndarray
+    marks: np.ndarray
 
 
 @inner_kernel
@@ -109,17 +119,18 @@ def apply_unary(rules, ranges, row, back, ranks, n_ranks, queue, queued):
                 back[parent, 1] = -1
                 if queued[parent] == 0 and ranges[parent, UNARY_FROM] < ranges[parent, UNARY_TO]:
                     queued[parent] = 1
+                    # `queue` is a ring as long as there are symbols, none of which is in it twice
                     queue[head + count if head + count < n else head + count - n] = parent
                     count += 1
     return tried
 
 
 @inner_kernel
-def apply_binary(rules, ranges, items, left_from, left_to, right, row, back, split):
+def apply_binary(rules, ranges, left, right, row, back, split):
     """Apply all binary rules to the items of a left cell and the row of a right cell; return the number of rule
     applications."""
     tried = 0
-    for item in items[left_from:left_to]:
+    for item in left:
         first, last = ranges[item["symbol"], BINARY_FROM], ranges[item["symbol"], BINARY_TO]
         score = item["score"]
         tried += last - first
@@ -134,16 +145,17 @@ def apply_binary(rules, ranges, items, left_from, left_to, right, row, back, spl
 
 
 @noalloc_kernel
-def fill_chart(rules, ranges, leaves, leaf_from, allowed, groups, items, cells, rows, back, queue, ranks, marks):
+def fill_chart(grammar, leaves, leaf_from, allowed, groups, items, cells, scratch):
     """Fill the chart of a sentence of n words; return DONE, or `OUT_OF_SPACE` if `items` is too short (call again with
     a longer copy to continue at the column where it stopped).
 
-    `rules` RULE (R,), `ranges` int32 (S, 4). `leaves` ITEM: the possible tags of each word with their log probability;
-    word t has [leaf_from[t], leaf_from[t + 1]) (`leaf_from` int32 (n + 1,)). `allowed`, `groups`: see `open_row`.
-    Filled: `items` ITEM, `cells` int64 (n (n + 1) / 2, 2): the range of each cell's items, which are sorted by symbol.
-    Scratch: `rows` float64 (n, S), `back` int32 (S, 2), `queue` int32 (2, S) with zeros in queue[1], `ranks` (see
-    `open_row`). `marks` int64 (8,): initially zeros; marks[TRIED] counts rule applications.
+    `grammar`: see `pcfgla.model.model.KernelGrammar`. `leaves` ITEM: the possible tags of each word with their log
+    probability; word t has [leaf_from[t], leaf_from[t + 1]) (`leaf_from` int32 (n + 1,)). `allowed`, `groups`: see
+    `open_row`. Filled: `items` ITEM, `cells` int64 (n (n + 1) / 2, 2): the range of each cell's items, which are sorted
+    by symbol. `scratch.marks[TRIED]` counts rule applications.
     """
+    rules, ranges = grammar.rules, grammar.ranges
+    rows, back, queue, ranks, marks = scratch
     n, n_symbols = len(leaf_from) - 1, len(ranges)
     waiting, queued = queue[0], queue[1]
     for j in range(marks[COLUMN] + 1, n + 1):
@@ -165,8 +177,8 @@ def fill_chart(rules, ranges, leaves, leaf_from, allowed, groups, items, cells, 
             for split in range(i + 1, j):
                 left, right = cell_number(i, split), cell_number(split, j)
                 if cells[right, 0] < cells[right, 1]:
-                    first, last = cells[left, 0], cells[left, 1]
-                    tried += apply_binary(rules, ranges, items, first, last, rows[split], row, back, split)
+                    of_left = items[cells[left, 0] : cells[left, 1]]
+                    tried += apply_binary(rules, ranges, of_left, rows[split], row, back, split)
             tried += apply_unary(rules, ranges, row, back, ranks, n_ranks, waiting, queued)
             if used + n_symbols > len(items):
                 return OUT_OF_SPACE
@@ -186,7 +198,7 @@ def fill_chart(rules, ranges, leaves, leaf_from, allowed, groups, items, cells, 
 
 @noalloc_kernel
 def find_item(items, cells, cell, symbol):
-    """The index of a symbol's item in a cell, -1 if there is none (binary search)."""
+    """The index of a symbol's item in a cell, -1 if there is none: by binary search, as items are sorted by symbol."""
     low, high = cells[cell, 0], cells[cell, 1]
     while low < high:
         middle = (low + high) // 2
@@ -200,11 +212,11 @@ def find_item(items, cells, cell, symbol):
 
 
 @noalloc_kernel
-def read_derivation(rules, lefts, items, cells, start, end, symbol, steps, stack):
+def read_derivation(grammar, items, cells, start, end, symbol, steps, stack):
     """Write the best derivation of `symbol` over [start, end) in pre-order; return the number of steps, 0 if it has
     none, -1 if `steps` STEP is too short.
 
-    `lefts` int32 (R,): the rules' left or only children. Scratch: `stack` int64 (depth, 3), as long as `steps`.
+    Scratch: `stack` int64 (depth, 3), as long as `steps`.
     """
     at = find_item(items, cells, cell_number(start, end), symbol)
     if at < 0:
@@ -224,10 +236,10 @@ def read_derivation(rules, lefts, items, cells, start, end, symbol, steps, stack
             continue
         middle = end if split < 0 else split
         if split >= 0:
-            right = find_item(items, cells, cell_number(split, end), rules[rule]["right"])
+            right = find_item(items, cells, cell_number(split, end), grammar.rules[rule]["right"])
             stack[depth, 0], stack[depth, 1], stack[depth, 2] = right, split, end
             depth += 1
-        left = find_item(items, cells, cell_number(start, middle), lefts[rule])
+        left = find_item(items, cells, cell_number(start, middle), grammar.left[rule])
         stack[depth, 0], stack[depth, 1], stack[depth, 2] = left, start, middle
         depth += 1
     return count
@@ -242,11 +254,12 @@ def _add_edge(edges, count, weight, total, rule, split, left, right):
 
 
 @noalloc_kernel
-def item_edges(rules, ranges, items, cells, leaves, leaf_from, start, end, symbol, edges):
+def item_edges(chart, leaves, leaf_from, start, end, symbol, edges):
     """Write all edges EDGE of `symbol` over [start, end); return their number, -1 if `edges` is too short.
 
-    Call it after `fill_chart`.
+    Call it after `fill_chart`, on a `pcfgla.chart.Chart`.
     """
+    rules, ranges, items, cells = chart.grammar.rules, chart.grammar.ranges, chart.items, chart.cells
     count, capacity = 0, len(edges)
     if end == start + 1:
         score, found = -math.inf, False

@@ -20,7 +20,7 @@ import numpy as np
 
 from ...jit.decorator import inner_kernel, noalloc_kernel
 from .cky import BINARY_FROM, BINARY_TO, UNARY_FROM, UNARY_TO, cell_number
-from .posterior import EMPTY, best_scale, is_empty, normalise, power
+from .inside import EMPTY, best_scale, is_empty, normalise, power
 
 ROUNDS = 6
 """Maximum number of steps of a chain of unary rules."""
@@ -69,6 +69,15 @@ class LatentChart(NamedTuple):
     base: np.ndarray
     whole: np.ndarray
     scale: np.ndarray
+
+
+class OutsideValues(NamedTuple):
+    """Outside values of a `LatentChart`, float64, like its `whole`: of symbols on top of their unary chain, `above`,
+    and `anywhere` in it. Scratch: `spare` float64, as long as the longest cell."""
+
+    above: np.ndarray
+    anywhere: np.ndarray
+    spare: np.ndarray
 
 
 @noalloc_kernel
@@ -181,10 +190,10 @@ def _best_chains(rules, offset_of, of_cell, low, start, row, step):
 
 
 @inner_kernel
-def _join(rules, rule_id, offset_of, at_left, at_right, factor, base, whole, best):
-    """Add to `base` the values of a binary rule's parent for two children; `at_right` -1: the right one is not
-    allowed."""
-    parent = rules.parent[rule_id]
+def _join(rules, rule_id, offset_of, at_left, at_right, factor, chart, best):
+    """Add the values of a binary rule's parent for two children to the chart's `base`; `at_right` -1: the right one is
+    not allowed."""
+    parent, base, whole = rules.parent[rule_id], chart.base, chart.whole
     if offset_of[parent] < 0 or at_right < 0:
         return
     at, size = rules.at[rule_id], rules.sizes[parent]
@@ -233,11 +242,11 @@ def latent_inside(rules, words, chart, spare, step):
                     if last - first < len(of_right):  # iterate over the shorter list; the order is the same
                         for rule_id in range(first, last):
                             at_right = where[right, rules.right[rule_id]]
-                            _join(rules, rule_id, offset_of, at_left, at_right, factor, base, whole, best)
+                            _join(rules, rule_id, offset_of, at_left, at_right, factor, chart, best)
                         continue
                     for c in of_right:
                         for rule_id in range(rules.pair_from[b, c], rules.pair_from[b, c + 1]):
-                            _join(rules, rule_id, offset_of, at_left, where[right, c], factor, base, whole, best)
+                            _join(rules, rule_id, offset_of, at_left, where[right, c], factor, chart, best)
             scale[cell] = normalise(base[low:high], range(high - low), top)
             if is_empty(scale[cell]):
                 continue
@@ -272,8 +281,10 @@ def _drop_improbable(offset_of, of_cell, sizes, anywhere, whole, min_posterior):
 
 
 @inner_kernel
-def _anchor_chains(rules, offset_of, of_cell, anywhere, whole, total, min_posterior, cell, anchors, count):
+def _anchor_chains(rules, chart, cell, anywhere, total, min_posterior, anchors, count):
     """Add the unary rules of a cell; return the new number of anchors."""
+    offset_of, whole = chart.where[cell], chart.whole
+    of_cell = chart.symbols[chart.symbol_from[cell] : chart.symbol_from[cell + 1]]
     for child in of_cell:
         for rule_id in range(rules.ranges[child, UNARY_FROM], rules.ranges[child, UNARY_TO]):
             parent = rules.parent[rule_id]
@@ -292,9 +303,10 @@ def _anchor_chains(rules, offset_of, of_cell, anywhere, whole, total, min_poster
 
 
 @inner_kernel
-def _add_outside(rules, rule_id, up, at_left, at_right, factor, anywhere, whole, above):
+def _add_outside(rules, rule_id, up, at_left, at_right, factor, whole, outer):
     """Add the contributions of a binary rule to the outside values of both children; return the summed weight of all
     trees with the rule there."""
+    above, anywhere = outer.above, outer.anywhere
     at, size = rules.at[rule_id], rules.sizes[rules.parent[rule_id]]
     weight = 0.0
     for k in range(rules.row_from[rule_id], rules.row_from[rule_id + 1]):
@@ -308,14 +320,14 @@ def _add_outside(rules, rule_id, up, at_left, at_right, factor, anywhere, whole,
 
 
 @noalloc_kernel
-def latent_outside(rules, n, root, min_posterior, chart, above, anywhere, spare, anchors):
+def latent_outside(rules, n, root, min_posterior, chart, outer, anchors):
     """Compute outside values from the root down, and list the rules with a posterior of at least `min_posterior`.
 
-    Call it after `latent_inside`. `above`, `anywhere` float64, like `whole`: outside values of symbols on top of their
-    unary chain, and anywhere in it. Return the number of `anchors` ANCHOR, -1 if the array is too short, -2 if the root
-    has no tree.
+    Call it after `latent_inside`; fills `outer`. Return the number of `anchors` ANCHOR, -1 if the array is too short,
+    -2 if the root has no tree.
     """
     where, symbols, symbol_from, base, whole, scale = chart
+    above, anywhere, spare = outer
     sizes = rules.sizes
     top = cell_number(0, n)
     if where[top, root] < 0 or is_empty(scale[top]) or whole[where[top, root]] <= 0.0:
@@ -337,9 +349,7 @@ def latent_outside(rules, n, root, min_posterior, chart, above, anywhere, spare,
                 return -1
             if not _drop_improbable(offset_of, of_cell, sizes, anywhere, whole, min_posterior * total):
                 continue
-            count = _anchor_chains(
-                rules, offset_of, of_cell, anywhere, whole, total, min_posterior, cell, anchors, count
-            )
+            count = _anchor_chains(rules, chart, cell, anywhere, total, min_posterior, anchors, count)
             if width == 1:
                 for symbol in of_cell:
                     weight = _dot(anywhere, offset_of[symbol], base, offset_of[symbol], sizes[symbol])
@@ -357,7 +367,7 @@ def latent_outside(rules, n, root, min_posterior, chart, above, anywhere, spare,
                             if up < 0 or not anywhere[up : up + sizes[rules.parent[rule_id]]].any():
                                 continue
                             at_left, at_right = where[left, b], where[right, c]
-                            weight = _add_outside(rules, rule_id, up, at_left, at_right, factor, anywhere, whole, above)
+                            weight = _add_outside(rules, rule_id, up, at_left, at_right, factor, whole, outer)
                             if count == len(anchors):
                                 return -1
                             count = _add_anchor(anchors, count, weight / total, min_posterior, cell, split, rule_id)

@@ -78,13 +78,14 @@ def _mark_left_parts(high, end_low, end_high, closes, left_parts):
 
 
 @noalloc_kernel
-def spine_cells(labels, sides, ends, positions, tokens, with_root, opens, closes, phrases, left_parts, right_parts):
-    """Mark everything that spines (in the format of `spines.fill_levels`) allow, in arrays of zeros.
+def spine_cells(spines, with_root, opens, closes, phrases, left_parts, right_parts):
+    """Mark everything that `spines` (see `core.supertags.FlatSpines`) allow, in arrays of zeros.
 
     `opens`, `closes`: uint8 (n,), words at which a constituent of several tokens may begin and end. `phrases`: uint8
     (cells, labels), allowed labels of a cell. `left_parts`, `right_parts`: uint8 (cells,), cells that may have left and
     right parts of a constituent, or, with `with_root`, of the root.
     """
+    labels, sides, ends, positions, tokens = spines.labels, spines.sides, spines.ends, spines.positions, spines.tokens
     n, first = len(opens), 0
     _mark_edges(sides, ends, positions, tokens, opens, closes)
     for k in range(len(ends)):

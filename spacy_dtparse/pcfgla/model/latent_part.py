@@ -146,9 +146,17 @@ class LatentPart:
         new_at, positions = select_segments(at, rows)
         values = np.divmod(rows - row_at[order[rule]], wide[right[rule]])
         return LatentRules(
-            self.sizes.astype(INDEX), ranges, parent, left, right, row_from.astype(INDEX),
-            np.stack(values, axis=1).astype(INDEX), new_at[row_from[:-1]], self.values[positions], pair_from,
-        )  # fmt: skip
+            sizes=self.sizes.astype(INDEX),
+            ranges=ranges,
+            parent=parent,
+            left=left,
+            right=right,
+            row_from=row_from.astype(INDEX),
+            rows=np.stack(values, axis=1).astype(INDEX),
+            at=new_at[row_from[:-1]],
+            values=self.values[positions],
+            pair_from=pair_from,
+        )
 
     @staticmethod
     def declare_arrays(prefix: str) -> dict[str, Array]:

@@ -120,7 +120,7 @@ def _insert(items, costs, count, parent, start, end, labels, cost):
     at, size = parent + 1, len(labels)
     while at < count and items[at, 0] < start:
         at += 1
-    for c in range(count - 1, at - 1, -1):
+    for c in range(count - 1, at - 1, -1):  # from the last one: no row is overwritten before it has moved
         items[c + size, 0], items[c + size, 1], items[c + size, 2] = items[c, 0], items[c, 1], items[c, 2]
         costs[c + size] = costs[c]
     for link in range(size):

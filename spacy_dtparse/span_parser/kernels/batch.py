@@ -63,7 +63,7 @@ def parse_from(network, weights, bias, batch, max_rows, sentence, chart, never, 
     `bias` (1, C): the network's label weights. `never`, `one_root`: see `kernels.attach`; if `never` is empty, no
     token counts as unattached. `items_per_token`: a sentence of n tokens has at most `items_per_token` · (n + 1) items.
     """
-    m = weights.shape[1]
+    m, chain_from, chain_labels = weights.shape[1], chart.chain_from, chart.chain_labels
     parents = np.empty(len(batch.tags), dtype=INDEX)
     while sentence < len(batch.offsets) - 1:
         if sentence == batch.encoded[1]:
@@ -74,14 +74,15 @@ def parse_from(network, weights, bias, batch, max_rows, sentence, chart, never, 
         n = batch.offsets[sentence + 1] - row - 2
         if at + items_per_token * (n + 1) > len(batch.items):
             return sentence, OUT_OF_SPACE
+        # A sentence of n tokens has n + 2 rows and n + 1 gaps: one gap fewer than rows for each sentence before it.
         gap = row - batch.offsets[batch.encoded[0]] - (sentence - batch.encoded[0])
         gaps = batch.gaps[4 * m * gap : 4 * m * (gap + n + 1)].reshape((1, 4, n + 1, m))
         left_scores = batch.left_scores[gap : gap + n + 1].reshape((1, n + 1))
         items, costs = batch.items[at:], batch.costs[at:]
+        min_prob, penalty = chart.min_prob, chart.penalty
         count, batch.tried[sentence] = decode(
-            gaps, left_scores, weights, bias, chart.chain_from, chart.chain_labels, 0, n, chart.min_prob, chart.penalty,
-            items, costs,
-        )  # fmt: skip
+            gaps, left_scores, weights, bias, chain_from, chain_labels, 0, n, min_prob, penalty, items, costs
+        )
         unattached = False
         if len(never) > 0:
             tags = batch.tags[row + 1 : row + 1 + n]
@@ -90,9 +91,8 @@ def parse_from(network, weights, bias, batch, max_rows, sentence, chart, never, 
             if unattached and n <= chart.piece:
                 spans, posteriors, logs = span_probabilities(gaps, left_scores, weights, bias, 0, n, chart.candidate)
                 count = attach_unattached(
-                    items, costs, count, tags, never, one_root, spans, posteriors, logs, chart.chain_from,
-                    chart.chain_labels,
-                )  # fmt: skip
+                    items, costs, count, tags, never, one_root, spans, posteriors, logs, chain_from, chain_labels
+                )
         batch.ends[sentence + 1] = at + count
         sentence += 1
         if unattached and n > chart.piece:

@@ -65,6 +65,7 @@ def best_spans(best, n, spans):
             if best[i, k] + best[k, j] > highest:
                 highest = best[i, k] + best[k, j]
                 at = k
+        # Written and waiting spans are different ones of the 2 n - 1, so the stack never reaches the written rows.
         spans[base - top, 0], spans[base - top, 1] = at, j
         spans[base - top - 1, 0], spans[base - top - 1, 1] = i, at
         top += 2

@@ -244,16 +244,16 @@ def encode_some(network, ids, offsets, first, max_rows, gaps, left_scores):
 
 
 @kernel(error_model="numpy")
-def compute_marginals(
-    network, weights, bias, ids, offsets, max_rows, min_prob, sentence, spans, span_probs, chains, chain_probs, ends
-):  # fmt: skip
+def compute_marginals(network, weights, bias, ids, offsets, max_rows, min_prob, sentence, marginals, ends):
     """Compute the marginals (`constituent_marginals`) of the sentences of a batch, concatenated, starting with index
     `sentence`. Return the index of the first sentence that does not fit in the output, or the number of sentences.
 
     `ids`, `offsets`: as in `encode_gaps`; at most `max_rows` rows (at least one sentence) are encoded at once.
-    `weights` float32 (1, m, C), `bias` (1, C): the network's label weights. `ends` int64 (sentences + 1,): offsets of
-    the sentences' marginals, and their number.
+    `weights` float32 (1, m, C), `bias` (1, C): the network's label weights. Filled: the four arrays of `marginals`, see
+    `core.marginals.SpanMarginals`; `ends` int64 (sentences + 1,): offsets of the sentences' marginals, and their
+    number.
     """
+    spans, span_probs, chains, chain_probs = marginals
     m, n_sentences, index = weights.shape[1], len(offsets) - 1, sentence
     size = max(max_rows, np.diff(offsets).max())
     gaps, left_scores = np.empty(4 * m * size, dtype=REAL), np.empty(size, dtype=REAL)

@@ -9,6 +9,7 @@ import pytest
 
 from spacy_dtparse.dtparse.kernels import constraints as kernels
 from spacy_dtparse.dtparse.kernels.constraints import ANY, no_constraints
+from spacy_dtparse.dtparse.kernels.features import Windows
 from spacy_dtparse.jit.decorator import callable_from_python
 from tests.jit.harness import COLLINS, KERNEL_MARKS, SLOW, KernelState, sentence, small_lexicon
 from tests.reference.states import STRATEGIES, Rules
@@ -112,10 +113,10 @@ def test_windows_labels_and_shifts(strategy):
         table, low = np.array(rows, np.int32), kernel.low
         i, j = (np.array([pair[k] + low for pair in windows] or [0], np.int32) for k in (0, 1))
         fits = [pair for pair in windows if window_may_be(rows, items, *pair)]
-        count = constrain_windows(table, kernel.nodes, kernel.frontier, i.copy(), j.copy(), len(windows))
-        kept_i, kept_j = i.copy(), j.copy()
-        again = constrain_windows(table, kernel.nodes, kernel.frontier, kept_i, kept_j, len(windows))
-        assert again == count == len(fits)
+        kept_i, kept_j, no_labels = i.copy(), j.copy(), np.zeros(0, np.uint64)
+        kept = Windows(kept_i, kept_j, no_labels)
+        count = constrain_windows(table, kernel.nodes, kernel.frontier, kept, len(windows))
+        assert count == len(fits)
         assert list(zip(kept_i[:count] - low, kept_j[:count] - low, strict=True)) == fits
         allowed = {}
         for a, b in windows:
@@ -130,7 +131,8 @@ def test_windows_labels_and_shifts(strategy):
             if (kept := own & sum(1 << k for k in allowed[a, b]))
         ]
         kept_i, kept_j = i.copy(), j.copy()
-        count = constrain_labels(table, kernel.nodes, kernel.frontier, kept_i, kept_j, bits, len(windows), TOP)
+        kept = Windows(kept_i, kept_j, bits)
+        count = constrain_labels(table, kernel.nodes, kernel.frontier, kept, len(windows), TOP)
         assert list(zip(kept_i[:count] - low, kept_j[:count] - low, bits[:count], strict=True)) == left
         for cursor in range(len(items) + 1):
             wait = must_wait(table, kernel.nodes, kernel.frontier, cursor + low, kernel.size)

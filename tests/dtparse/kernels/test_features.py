@@ -131,7 +131,7 @@ def test_buffers_that_just_fit_do_not_grow(strategy):
     for less in ([0, 0], [1, 0], [0, 1]):
         runner._allocate(capacity[0] - less[0], capacity[1] - less[1])
         assert np.array_equal(runner.run(derivation)[0], indptr)
-        assert (runner._capacity.tolist() == capacity) == (less == [0, 0])
+        assert (list(runner.capacity) == capacity) == (less == [0, 0])
     for end in indptr[1:].tolist():  # a capacity that ends within any row, of a window or a shift
         runner._allocate(capacity[0], end - 1)
         assert np.array_equal(runner.run(derivation)[0], indptr)
@@ -148,7 +148,7 @@ def test_replay_grows_its_buffers_and_repeats_itself():
     for capacity in ((2, 1 << 12), (4096, 8), (1, 1)):
         runner._allocate(*capacity)
         again = runner.run(derivation)
-        assert runner._capacity[0] > 1 and all(np.array_equal(a, b) for a, b in zip(again, plenty, strict=True))
+        assert runner.capacity[0] > 1 and all(np.array_equal(a, b) for a, b in zip(again, plenty, strict=True))
     runner.scratch.mark[0] = 2**31 - 3  # the stamps start anew before the marks run out
     assert all(np.array_equal(a, b) for a, b in zip(runner.run(derivation), plenty, strict=True))
     assert runner.scratch.mark[0] < 2**20

@@ -213,10 +213,8 @@ def test_marginals_prune_windows_and_labels(threshold):
         for at, (i, j) in enumerate(windows):
             workspace[:, at] = i + state.low, j + state.low
         labels = np.zeros(64, dtype=np.uint64)
-        count, likely, taken = left(
-            state.grammar, table, tokens, state.nodes, state.frontier, state.low, state.size, *workspace, len(windows),
-            labels,
-        )  # fmt: skip
+        view, given = state.view()._replace(tokens=tokens), k.Windows(*workspace, labels)
+        count, likely, taken = left(state.grammar, table, view, given, len(windows))
         expected, wanted, seen_likely = [], False, False
         legal = state.candidates()
         for i, j in windows:
@@ -360,8 +358,7 @@ def test_labels_that_are_scored_for_a_window():
             state.apply(0, 1, "*shift*")
             state.apply(0, 1, "NP")
         wanted = np.ones(len(LABELS), np.bool_)
-        left = state.size - state.low
-        want(state.grammar, table, tokens, state.nodes, state.frontier, left, *span, wanted)
+        want(state.grammar, table, state.view()._replace(tokens=tokens), *span, wanted)
         assert {name for name, seen in zip(LABELS, wanted, strict=True) if seen} == labels
 
 
@@ -376,7 +373,7 @@ def test_a_single_item_after_the_first_has_unary_labels():
     for built, labels in ((False, {"NP"}), (True, {"VP"})):
         if built:
             state.apply(2, 3, "NP")
-        want(state.grammar, table, tokens, state.nodes, state.frontier, 3, 2, 3, wanted)
+        want(state.grammar, table, state.view()._replace(tokens=tokens), 2, 3, wanted)
         assert {name for name, seen in zip(LABELS, wanted, strict=True) if seen} == labels
 
 

@@ -56,7 +56,7 @@ def test_windows_are_the_same_where_nothing_differs_that_templates_see(strategy)
         for left in range(5):
             for right in range(5):
                 grammar = make_grammar(strategy, 3, True, len(lexicon.labels), left, right)
-                keys = [int(key(grammar, of.nodes, of.frontier, 0, n, i, j, np.uint64(7))) for of in (one, other)]
+                keys = [int(key(grammar, of.view(), i, j, np.uint64(7))) for of in (one, other)]
                 first = i if strategy == "shift_reduce" else i - max(left, FILTER_REACH)
                 seen = first <= at < j + right
                 assert (keys[0] != keys[1]) == seen

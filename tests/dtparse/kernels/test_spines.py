@@ -11,6 +11,7 @@ import pytest
 
 from spacy_dtparse.dtparse.kernels import spines as kernels
 from spacy_dtparse.dtparse.kernels.spines import CHAIN, MAX_SPINES, SupertagArrays, no_supertags
+from spacy_dtparse.dtparse.kernels.state import make_windows
 from spacy_dtparse.dtparse.parser import DtreeParser, SpinePruner
 from spacy_dtparse.jit.decorator import callable_from_python
 from spacy_dtparse.trees import COLLINS, Tree, directional_spines
@@ -78,12 +79,10 @@ def pruning(rules: PrunedRules):
 
 def kernel_candidates(state: KernelState, supertags: SupertagArrays, n_labels: int) -> list[tuple[int, int, str]]:
     room = len(state.tokens) * int(state.grammar.options[1]) + 1
-    i, j, labels = np.zeros(room, np.int32), np.zeros(room, np.int32), np.zeros(room, np.uint64)
-    count = windows_of(state.grammar, state.nodes, state.tokens, state.frontier, state.cursor, state.size, i, j)
-    kept = prune_windows(
-        supertags, state.grammar, state.heads, state.nodes, state.frontier, state.low, state.size,
-        np.zeros(len(state.tokens) + 1, np.int32), i, j, count, labels,
-    )  # fmt: skip
+    windows, children = make_windows(room), np.zeros(len(state.tokens) + 1, np.int32)
+    i, j, labels = windows
+    count = windows_of(state.grammar, state.view(), windows)
+    kept = prune_windows(supertags, state.grammar, state.heads, state.view(), children, windows, count)
     assert (labels[:kept] != 0).all() and 0 <= kept <= count
     found = [
         (int(a) - state.low, int(b) - state.low, state.lexicon.labels[label])

@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.core.settings import SearchSettings
+from spacy_dtparse.dtparse.features.templates import compile_templates
 from spacy_dtparse.dtparse.kernels import replay, window_filter
+from spacy_dtparse.dtparse.kernels.features import Windows
+from spacy_dtparse.dtparse.kernels.window_filter import N_KEYS, N_VALUES
 from spacy_dtparse.dtparse.model.window_filter import WindowFilter
 from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.errors import ConfigError
@@ -18,10 +21,12 @@ from spacy_dtparse.jit.decorator import callable_from_python
 from tests.jit.harness import (
     COLLINS,
     KERNEL_MARKS,
+    SEQUENCES,
     SHIFT,
     SLOW,
     STRATEGIES,
     KernelState,
+    collecting,
     gold,
     gold_trees,
     hand_made,
@@ -53,18 +58,15 @@ def random_filter(seed: int, bits: int = 8) -> WindowFilter:
 def test_keys_are_those_of_the_reference(strategy):
     lexicon, rng = small_lexicon(LABELS), random.Random(5)
     rules = Rules(strategy, LABELS, hand_made(strategy).rules.heads, 3)
-    keys, seen = np.zeros(window_filter.N_KEYS + window_filter.N_VALUES, dtype=np.int64), set()
+    keys, seen = np.zeros(N_KEYS + N_VALUES, dtype=np.int64), set()
     for n in (1, 2, 4) if SLOW else (1, 2, 4, 7, 9):
         words, tags = sentence(rng, n)
         state, kernel = rules.start(tags), KernelState.start(rules, lexicon, words, tags)
         while not rules.is_complete(state):
             for i, j in rules.windows(state):
                 low = kernel.low
-                window_keys(
-                    kernel.tokens, kernel.nodes, kernel.frontier, low, kernel.size, i + low, j + low,
-                    np.uint64(2**16 - 1), keys,
-                )  # fmt: skip
-                assert keys[: window_filter.N_KEYS].tolist() == reference.keys(state, i, j, lexicon, words, tags, 2**16)
+                window_keys(kernel.view(), i + low, j + low, np.uint64(2**16 - 1), keys)
+                assert keys[:N_KEYS].tolist() == reference.keys(state, i, j, lexicon, words, tags, 2**16)
                 seen.update(keys.tolist())
             choices = rules.candidates(state)
             if not choices:
@@ -86,10 +88,17 @@ def test_a_filtered_search_takes_the_steps_of_the_plain_agenda_over_the_windows_
             words, tags = sentence(rng, n)
             least = rng.choice(list(SHARES))
             rules = reference.FilteredRules(
-                strategy, LABELS, made.rules.heads, made.rules.max_arity, made.rules.edge_punctuation,
-                tuple(used.weights.tolist()), round(least * window_filter.UNIT), model.lexicon, tuple(words),
+                strategy,
+                LABELS,
+                made.rules.heads,
+                made.rules.max_arity,
+                made.rules.edge_punctuation,
+                tuple(used.weights.tolist()),
+                round(least * window_filter.UNIT),
+                model.lexicon,
+                tuple(words),
                 tuple(tags),
-            )  # fmt: skip
+            )
             found = agenda(rules, tags, made.scorer(words, tags), budget)
             settings = SearchSettings(budget=budget, shift_threshold=math.inf, window_filter=SHARES[least])
             result = DtreeParser(model, settings).parse(words, tags)
@@ -123,14 +132,12 @@ def test_which_windows_pass():
     lexicon = small_lexicon(LABELS)
     rules = Rules("r2l", LABELS, hand_made("r2l").rules.heads, 3)
     kernel = KernelState.start(rules, lexicon, ["the", "cat"], ["DT", "NN"])
-    keys, weights = np.zeros(window_filter.N_KEYS + window_filter.N_VALUES, dtype=np.int64), np.ones(8, dtype=np.int16)
-    for least, kept in ((window_filter.N_KEYS, 3), (window_filter.N_KEYS + 1, 0)):
+    keys, weights = np.zeros(N_KEYS + N_VALUES, dtype=np.int64), np.ones(8, dtype=np.int16)
+    for least, kept in ((N_KEYS, 3), (N_KEYS + 1, 0)):
         i, j = np.array([0, 0, 1], dtype=np.int32), np.array([1, 2, 2], dtype=np.int32)
-        found = filter_windows(
-            weights, least, kernel.tokens, kernel.nodes, kernel.frontier, kernel.low, kernel.size, i, j,
-            np.arange(3, dtype=np.uint64), 3, keys,
-        )  # fmt: skip
-        assert found == (kept, window_filter.N_KEYS)
+        windows = Windows(i, j, np.arange(3, dtype=np.uint64))
+        found = filter_windows(weights, least, kernel.view(), windows, 3, keys)
+        assert found == (kept, N_KEYS)
     assert (i.tolist(), j.tolist()) == ([0, 0, 1], [1, 2, 2])
 
 
@@ -150,23 +157,24 @@ def test_a_setting_that_is_no_fraction_is_refused(value):
 def test_training_uses_the_windows_that_are_right_or_pass():
     """A filter that passes all windows, or none; TOP's windows stay."""
     hard, lexicon, rng = callable_from_python(replay._hard_windows), small_lexicon(LABELS), random.Random(2)
+    table, (atoms, _) = compile_templates(SEQUENCES, lexicon.sizes)[0], collecting(SEQUENCES, lexicon)
     met = {"right": 0, "wrong": 0}
     for n in (3, 5, 6):
         (tree,) = gold_trees(rng, lexicon, [n], 3)
         rules, example = Rules("shift_reduce", LABELS, COLLINS, 3), gold(lexicon, tree, "shift_reduce")
         kernel, no_steps = KernelState.start(rules, lexicon, tree.words, tree.tags), np.zeros((0, 3), np.int32)
         for step, (i, j, label) in enumerate(example.actions.tolist()):
-            workspace = np.zeros((2, 256), np.int32)
+            workspace, no_labels = np.zeros((2, 256), np.int32), np.zeros(0, np.uint64)
             windows = [(a + kernel.low, b + kernel.low) for a, b in kernel.windows()]
             over = {(a + kernel.low, b + kernel.low) for a, b, name in kernel.candidates() if name == "TOP"}
             right = {(i, j)} & {*windows} if label < len(LABELS) else set()
             for least, expected in ((-(2**30), windows), (2**30, [w for w in windows if w in right | over])):
                 workspace[:, : len(windows)] = np.array(windows, np.int32).reshape(-1, 2).T
-                kept = hard(
-                    kernel.grammar, np.zeros(256, np.int16), np.int64(least), kernel.tokens, kernel.nodes,
-                    kernel.frontier, kernel.low, kernel.size, example.actions, no_steps, step, *workspace, len(windows),
-                    np.zeros(window_filter.N_KEYS + window_filter.N_VALUES, np.int64),
-                )  # fmt: skip
+                extractor = replay.ExampleExtractor(
+                    kernel.grammar, kernel.heads, table, atoms, np.zeros(256, np.int16), least
+                )
+                given, keys = Windows(*workspace, no_labels), np.zeros(N_KEYS + N_VALUES, np.int64)
+                kept = hard(extractor, kernel.view(), example.actions, no_steps, step, given, len(windows), keys)
                 assert list(zip(*workspace[:, :kept].tolist(), strict=True)) == expected
             met["right"] += len(right)
             met["wrong"] += len(windows) - len(right | over)

@@ -227,7 +227,7 @@ def test_edges_are_all_ways_to_make_an_item(seed):
     toy = Toy(seed, n_symbols=3)
     classes = toy.sentence(seed, 3)
     leaves, best, chart = toy.grammar.leaves(classes, None), tables(toy, classes)[0], toy.fill(classes)
-    rules, ranges, lefts = toy.grammar.kernel
+    rules, _, lefts = toy.grammar.kernel
     number = {(int(rule["parent"]), int(lefts[k]), int(rule["right"])): k for k, rule in enumerate(rules)}
     for i, j, symbol in best:
         wanted = {}
@@ -241,7 +241,7 @@ def test_edges_are_all_ways_to_make_an_item(seed):
                 if parent == symbol and (both := best[i, split, left] * best[split, j, right]):
                     wanted[number[parent, left, right], split, left, right] = p * both
         edges = np.empty(len(wanted), dtype=EDGE)
-        given = rules, ranges, chart.items, chart.cells, *leaves, i, j, symbol
+        given = chart, *leaves, i, j, symbol
         assert item_edges(*given, edges) == len(wanted)
         names = [tuple(edge) for edge in edges[["rule", "split", "left", "right"]].tolist()]
         assert dict(zip(names, np.exp(edges["total"]), strict=True)) == pytest.approx(wanted, rel=1e-9)

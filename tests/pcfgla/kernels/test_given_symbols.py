@@ -9,8 +9,8 @@ import pytest
 
 from spacy_dtparse.jit.decorator import callable_from_python
 from spacy_dtparse.pcfgla.chart import EVERYTHING
-from spacy_dtparse.pcfgla.kernels import posterior as kernels
-from spacy_dtparse.pcfgla.kernels.posterior import EMPTY, FEW, inside
+from spacy_dtparse.pcfgla.kernels import inside as kernels
+from spacy_dtparse.pcfgla.kernels.inside import EMPTY, FEW, InsideChart, InsideScratch, SmallGrammar, inside
 from tests.jit.harness import KERNEL_MARKS, SLOW
 from tests.pcfgla.kernels.test_cky import SEEDS, Toy, derivations, tables
 
@@ -41,12 +41,11 @@ def test_inside_of_given_symbols_is_that_of_the_plain_loops(seed, n_spare):
     leaves["score"] = np.exp(leaves["score"])
     chart, scale = np.full((2, len(given), s), np.nan), np.full(len(given), 7, dtype=np.int64)
     live, n_live = np.empty((len(given), s), dtype=np.int32), np.empty(len(given), dtype=np.int32)
-    probabilities = toy.grammar.probabilities
-    inside(
-        probabilities.rules, probabilities.ranges, toy.grammar.pair_from, toy.grammar.joins, toy.grammar.closure,
-        toy.grammar.frequency, 0.0, leaves, leaf_from, given, chart, scale, live, n_live, np.empty((s, s)),
-        np.empty(s, dtype=np.int32), np.empty((s, s), dtype=np.int32), np.empty(s, dtype=np.int32),
-    )  # fmt: skip
+    of, (rules, ranges, _) = toy.grammar, toy.grammar.probabilities
+    grammar = SmallGrammar(rules, ranges, of.pair_from, of.joins, of.closure, of.frequency)
+    ids = np.empty((s + 2, s), dtype=np.int32)
+    scratch = InsideScratch(np.empty((s, s)), ids[0], ids[2:], ids[1])
+    inside(grammar, 0.0, leaves, leaf_from, given, InsideChart(chart, scale, live, n_live), scratch)
     for cell, count in enumerate(n_live):
         assert live[cell, :count].tolist() == np.flatnonzero(chart[1, cell] > 0.0).tolist()
     _, expected = tables(toy, classes, given)
@@ -177,13 +176,14 @@ def test_pairs_are_listed_while_they_are_few(n):
     joins[:, 1] = 0
     pairs, met, rights = np.full((n, n), np.nan), np.zeros(n, dtype=np.int32), np.zeros((n, n), dtype=np.int32)
     met[3] = -1
+    scratch = InsideScratch(pairs, met, rights, met)
     lefts, most_few = np.array([0, 3, 5]), (n - 1) // FEW
     cells = [rng.choice(n, most_few, replace=False) for _ in range(5 * n)]
     sums, listed = np.zeros((n, n)), set()
     for rights_of in (*cells, np.arange(n)[: most_few + 1]):
         left, right = np.zeros(n), np.zeros(n)
         left[lefts], right[rights_of] = rng.random(3), rng.random(len(rights_of))
-        add_pairs(left, right, lefts, np.sort(rights_of), 0.5, joins, pairs, met, rights)
+        add_pairs(joins, left, right, lefts, np.sort(rights_of), 0.5, scratch)
         sums += 0.5 * np.outer(left, right)
         assert met[3] == -1 and not met[[1, 2, 4]].any()
         if len(rights_of) <= most_few:
@@ -201,6 +201,7 @@ def test_a_full_list_is_a_list_still():
     joins = np.ones((n, n), dtype=np.uint8)
     pairs, met, rights = np.zeros((n, n)), np.zeros(n, dtype=np.int32), np.zeros((n, n), dtype=np.int32)
     for c in (*range(n), 0):
-        add_pairs(np.ones(n), np.ones(n), np.array([0]), np.array([c]), 1.0, joins, pairs, met, rights)
+        scratch = InsideScratch(pairs, met, rights, met)
+        add_pairs(joins, np.ones(n), np.ones(n), np.array([0]), np.array([c]), 1.0, scratch)
         assert met[0] == min(c + 2 if met[0] <= n else n + 1, n + 1)
     assert rights[0].tolist() == [*range(n)] and pairs[0].tolist() == [2.0, *[1.0] * (n - 1)]

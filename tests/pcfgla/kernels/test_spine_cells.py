@@ -56,7 +56,7 @@ def test_cells_are_those_of_all_constituents_that_spines_can_head(kind, with_roo
             n_cells = n * (n + 1) // 2
             opens, closes = np.zeros((2, n), np.uint8)
             phrases, parts = np.zeros((n_cells, len(LABELS)), np.uint8), np.zeros((2, n_cells), np.uint8)
-            spine_cells(*flat[:5], with_root, opens, closes, phrases, *parts)
+            spine_cells(flat, with_root, opens, closes, phrases, *parts)
             spans = [(i, j) for j in range(1, n + 1) for i in range(j)]
             expected = cells(candidates, with_root)
             assert set(np.flatnonzero(opens).tolist()) == expected.opens

@@ -45,9 +45,18 @@ def run(items, costs, tags, never, one_root: bool, candidates):
         for chain, log in probs.items():
             logs[row, NUMBERS.index(chain)] = log
     count = attach_unattached(
-        rows, values, len(items), np.array(tags, dtype=np.int32), never, one_root, spans, posteriors, logs,
-        CHAIN_FROM, CHAIN_LABELS,
-    )  # fmt: skip
+        rows,
+        values,
+        len(items),
+        np.array(tags, dtype=np.int32),
+        never,
+        one_root,
+        spans,
+        posteriors,
+        logs,
+        CHAIN_FROM,
+        CHAIN_LABELS,
+    )
     return [tuple(row) for row in rows[:count].tolist()], values[:count].tolist()
 
 

@@ -32,10 +32,17 @@ def batch_of(parser: SpanParser, sentences, together: int, room: int) -> Batch:
     numbers, offsets = words.encode_all(sentences)
     most = max(together, np.diff(offsets).max())
     return Batch(
-        numbers, offsets, words.tags_of(numbers), np.zeros(2, np.int64), np.empty(4 * m * most, np.float32),
-        np.empty(most, np.float32), np.full((room, 3), -9, np.int32), np.full(room, np.nan),
-        np.zeros(len(sentences) + 1, np.int64), np.zeros(len(sentences), np.int64),
-    )  # fmt: skip
+        numbers,
+        offsets,
+        words.tags_of(numbers),
+        np.zeros(2, np.int64),
+        np.empty(4 * m * most, np.float32),
+        np.empty(most, np.float32),
+        np.full((room, 3), -9, np.int32),
+        np.full(room, np.nan),
+        np.zeros(len(sentences) + 1, np.int64),
+        np.zeros(len(sentences), np.int64),
+    )
 
 
 def parse_one(parser: SpanParser, words, tags):
@@ -58,9 +65,17 @@ def test_a_batch_is_its_sentences(together: int, room: int) -> None:
     batch, done, whys = batch_of(parser, SHORTER, together, room), 0, []
     while not whys or whys[-1] != DONE:
         done, why = parse_from(
-            parser._networks[0], parser._weights, parser._bias, batch, together, done, chart_of(parser), NO_TABLE,
-            False, 3 * SIZE,
-        )  # fmt: skip
+            parser._networks[0],
+            parser._weights,
+            parser._bias,
+            batch,
+            together,
+            done,
+            chart_of(parser),
+            NO_TABLE,
+            False,
+            3 * SIZE,
+        )
         whys.append(why)
         if why == OUT_OF_SPACE:
             n = len(SHORTER[done][0])

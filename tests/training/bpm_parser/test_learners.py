@@ -16,7 +16,14 @@ from tests.reference.dependencies import trees
 from tests.reference.link_learning import LabelWeights, label_online_pass, numbered, online_pass
 from tests.training.bpm_parser.samples import FEW, examples_of, sentences
 from training.bpm_parser.kernels import label_pass, link_pass
-from training.bpm_parser.learning import feature_keys, label_list, open_listing, train_labels, write_listing
+from training.bpm_parser.learning import (
+    FeatureListing,
+    feature_keys,
+    label_list,
+    open_listing,
+    train_labels,
+    write_listing,
+)
 
 
 class Listing:
@@ -45,9 +52,9 @@ class Listing:
         self.features, self.ends, self.gold = (np.array(part, np.int32) for part in (features, ends, gold))
 
     @property
-    def arrays(self) -> tuple[np.ndarray, ...]:
+    def arrays(self) -> FeatureListing:
         starts = [np.array(places) for places in (self.feature_from, self.end_from, self.gold_from)]
-        return self.features, starts[0], self.ends, starts[1], self.gold, starts[2]
+        return FeatureListing(self.features, starts[0], self.ends, starts[1], self.gold, starts[2])
 
 
 def dense(weights: dict[int, float], n: int) -> np.ndarray:
@@ -69,7 +76,7 @@ def test_passes_are_those_of_the_reference_implementation(most: float | None, pr
         steps = 0
         for _ in range(3):
             order = rng.permutation(len(listing.sentences))
-            given = order, *listing.arrays, weights, sums, clock, projective, most or 0.0, change
+            given = order, listing.arrays, weights, sums, clock, projective, most or 0.0, change
             wrong, clock = link_pass(*given)
             assert wrong == online_pass(order.tolist(), listing.sentences, expected, projective, total, most)
             steps += len(order)

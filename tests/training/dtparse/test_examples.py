@@ -45,7 +45,7 @@ def sums(runner, example):
     n_labels = len(LEXICON.labels)
     found: dict[int, list[float]] = {}
     for store, rows, (_, b_pos, b_neg) in labelled_rows(runner, example, n_labels):
-        state, right = runner._buffers["state"], runner._buffers["gold"]
+        state, right = runner.rows.state, runner.rows.gold
         classifiers = {"window": range(n_labels - 1), "top": [n_labels - 1], "shift": [n_labels]}[store]
         for row, pos, neg in zip(rows.tolist(), b_pos.tolist(), b_neg.tolist(), strict=True):
             for label in classifiers:
@@ -209,7 +209,7 @@ def test_stores_hold_the_rows_of_the_replay(strategy, tmp_path):
     expected: dict[str, list] = {store: [] for store in STORES}
     for example in examples:
         for store, rows, (_, b_pos, b_neg) in labelled_rows(runner, example, len(LEXICON.labels)):
-            indptr, flat, right = (runner._buffers[name] for name in ("indptr", "atoms", "gold"))
+            indptr, flat, right = runner.rows[:3]
             for row, pos, neg in zip(rows, b_pos, b_neg, strict=True):
                 label = int(right[row]) if right[row] >= 0 else -1
                 expected[store].append((flat[indptr[row] : indptr[row + 1]].tolist(), label, pos, neg))

@@ -7,14 +7,15 @@ import pytest
 
 from tests.jit.harness import KERNEL_MARKS
 from tests.reference import optimiser as reference
-from training.nn.kernels import adam, adam_rows, add_rows, update_mean
+from training.nn.kernels import AdamFactors, adam, adam_rows, add_rows, update_mean
 
 pytestmark = KERNEL_MARKS
 RATE, KEEP, KEEP_SQUARE = 0.05, 0.9, 0.99
 
 
-def factors(step: int) -> list[np.float32]:
-    return [np.float32(x) for x in (RATE, KEEP, KEEP_SQUARE, 1 / (1 - KEEP**step), 1 / (1 - KEEP_SQUARE**step))]
+def factors(step: int) -> AdamFactors:
+    given = RATE, KEEP, KEEP_SQUARE, 1 / (1 - KEEP**step), 1 / (1 - KEEP_SQUARE**step)
+    return AdamFactors(*map(np.float32, given))
 
 
 def numbers(rng: np.random.Generator, *shape: int) -> np.ndarray:
@@ -30,7 +31,7 @@ def test_steps_of_adam(size: int) -> None:
         gradients = numbers(rng, size)
         gradients[0] = 0
         right = reference.adam(right[0], gradients.tolist(), right[1], right[2], RATE, KEEP, KEEP_SQUARE, step)
-        adam(values, gradients, means, squares, *factors(step))
+        adam(values, gradients, means, squares, factors(step))
         assert not gradients.any(), "slopes are emptied"
         for found, expected in zip((values, means, squares), right, strict=True):
             assert np.allclose(found, expected, rtol=1e-4, atol=1e-5)
@@ -41,7 +42,7 @@ def test_rows_that_do_not_occur_in_a_batch_stay_unchanged() -> None:
     arrays = [numbers(rng, 6, 4), numbers(rng, 6, 4), numbers(rng, 6, 4), np.abs(numbers(rng, 6, 4))]
     before = [array.copy() for array in arrays]
     rows = np.array([1, 4], dtype=np.int32)
-    adam_rows(*arrays, rows, *factors(3))
+    adam_rows(*arrays, rows, factors(3))
     for row in range(6):
         if row in rows:
             value, slope, mean, square = (array[row].tolist() for array in before)

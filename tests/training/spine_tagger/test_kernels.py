@@ -66,7 +66,7 @@ def test_a_pass_of_an_online_learner(greedy: bool, step: float) -> None:
     assert wrong > 3 and missing
     found, kernel_sums, buffer = values.copy(), np.zeros(len(values)), np.zeros(5000, np.uint64)
     tables = listing.tables(parts, listing.codes, found)
-    kernel_wrong, clock, n_missing = online_pass(order, *data, tables, n, kernel_sums, 1.0, greedy, step, buffer)
+    kernel_wrong, clock, n_missing = online_pass(order, data, tables, n, kernel_sums, 1.0, greedy, step, buffer)
     tokens = sum(len(s.words) for s in SENTENCES)
     assert (kernel_wrong, clock) == (wrong, 1.0 + tokens)
     flat = [(int(listing.keys[code // n]), code % n) for code in listing.codes.tolist()]
@@ -77,7 +77,7 @@ def test_a_pass_of_an_online_learner(greedy: bool, step: float) -> None:
     codes = buffer[:n_missing].tolist()
     assert Counter((int(listing.keys[code // n]), code % n) for code in codes) == Counter(missing)
     little = np.zeros(2, np.uint64)
-    assert online_pass(order, *data, tables, n, kernel_sums, 1.0, greedy, step, little)[2] <= 2, "until it is full"
+    assert online_pass(order, data, tables, n, kernel_sums, 1.0, greedy, step, little)[2] <= 2, "until it is full"
 
 
 def test_pairs_can_be_added() -> None:

@@ -71,9 +71,33 @@ class Nodes(NamedTuple):
     slot: np.ndarray
 
 
+class GrowSettings(NamedTuple):
+    """`penalty`: λ; `cut`: see `gain_of`. A leaf is split if that multiplies its gain by more than `split_ratio`, the
+    root if it adds more than `root_slack` · λ. Without `subtraction` the larger child's histogram is summed up from its
+    rows."""
+
+    penalty: float
+    cut: float
+    split_ratio: float
+    root_slack: float
+    max_splits: int
+    subtraction: bool
+
+
+class GrowScratch(NamedTuple):
+    """Scratch for k rows: `pool` float64 (max_splits + 2, n_atoms) holds histograms of open leaves, `reserved` bool
+    (max_splits + 2,) marks its rows in use; `tag_of` int16 (k,): a row's tag identifies its leaf (rows without the atom
+    keep the tag of the parent); `found` int32 (k + 1,)."""
+
+    pool: np.ndarray
+    reserved: np.ndarray
+    tag_of: np.ndarray
+    found: np.ndarray
+
+
 @kernel
 def _reserve_slot(reserved):
-    """Reserve a free row of the pool; returns its index."""
+    """Reserve a free row of the pool; returns its index. There is one: each split adds at most one open leaf."""
     slot = 0
     while reserved[slot]:
         slot += 1
@@ -85,15 +109,16 @@ def _reserve_slot(reserved):
 def _tagged_rows(tag_of, tag, found):
     """Write the rows of a tag to `found`, ascending; returns their number."""
     n_found = np.int64(0)
-    for row in range(len(tag_of)):
+    for row in range(len(tag_of)):  # without branches: each row overwrites one of another tag before it
         found[np.uint64(n_found)] = row
         n_found += np.int64(tag_of[row] == tag)
     return n_found
 
 
 @kernel
-def _split_rows(matrix, nodes, node, left, right, penalty, cut, tag_of, found):
+def _split_rows(matrix, settings, nodes, node, left, right, scratch):
     """Split a node's rows by its best atom, and set the children's sums and gains; `found`: the left child's rows."""
+    tag_of, found = scratch.tag_of, scratch.found
     _, _, best_atom, positive, negative, rows, tag, _ = nodes
     tag[left], tag[right] = (left + 1) >> 1, tag[node]
     n_found = find_rows(matrix, best_atom[node], tag_of, tag[node], found)
@@ -103,22 +128,24 @@ def _split_rows(matrix, nodes, node, left, right, penalty, cut, tag_of, found):
     positive[left], negative[left] = sum_rows(matrix.gradient, found, n_found)
     positive[right], negative[right] = positive[node] - positive[left], negative[node] - negative[left]
     for child in (left, right):
-        nodes.gain[child] = gain_of(positive[child] - negative[child], penalty, cut)
+        nodes.gain[child] = gain_of(positive[child] - negative[child], settings.penalty, settings.cut)
 
 
 @kernel
-def _may_split(nodes, node, penalty, cut, split_ratio):
+def _may_split(settings, nodes, node):
     """Whether a split could gain enough: at most, it separates all positives from all negatives."""
+    penalty, cut = settings.penalty, settings.cut
     max_gain = gain_of(nodes.positive[node], penalty, cut) + gain_of(nodes.negative[node], penalty, cut)
-    return max_gain > split_ratio * nodes.gain[node]
+    return max_gain > settings.split_ratio * nodes.gain[node]
 
 
 @kernel
-def _split_histogram(
-    matrix, nodes, node, small, large, small_open, large_open, subtraction, pool, reserved, tag_of, found
-):
-    """Compute the histograms of the open children; the larger one's replaces the parent's. `found` holds the left
-    child's rows. With `subtraction` only the smaller child's rows are summed up."""
+def _split_histogram(matrix, settings, nodes, node, small, large, scratch):
+    """Compute the histograms of the children that may be split; the larger one's replaces the parent's. `found` holds
+    the left child's rows. With `subtraction` only the smaller child's rows are summed up."""
+    pool, reserved, tag_of, found = scratch
+    subtraction = settings.subtraction
+    small_open, large_open = _may_split(settings, nodes, small), _may_split(settings, nodes, large)
     indptr, atoms, gradient = matrix.indptr, matrix.atoms, matrix.gradient
     slot, n_found = nodes.slot, nodes.rows[small]
     parent = pool[slot[node]]
@@ -146,21 +173,17 @@ def _split_histogram(
 
 
 @kernel
-def grow(matrix, penalty, cut, split_ratio, root_slack, max_splits, subtraction, pool, tag_of, found, atom, yes, no):
-    """Grow one tree best-first into `atom`, `yes`, `no` int32 (2 max_splits + 1,).
-
-    The open leaf whose split adds most gain is split next (equals: the lowest node number). `pool` float64
-    (max_splits + 2, n_atoms) holds histograms of open leaves; `tag_of` int16 (k,) and `found` int32 (k,) are
-    scratch: a row's tag identifies its leaf (rows without the atom keep the tag of the parent). Without `subtraction`
-    the larger child's histogram is summed up from its rows.
-    Returns (number of nodes, largest |g| of a child of the root).
-    """
-    k = len(matrix.gradient)
+def grow(matrix, settings, scratch, tree):
+    """Grow one tree best-first into the arrays (2 max_splits + 1,) of `tree`. The open leaf whose split adds most gain
+    is split next (equals: the lowest node number). Returns (number of nodes, largest |g| of a child of the root)."""
+    atom, yes, no = tree
+    pool, reserved, tag_of, found = scratch
+    penalty, cut, k = settings.penalty, settings.cut, len(matrix.gradient)
     real, integers, tag = np.zeros((4, len(atom))), np.full((3, len(atom)), -1), np.zeros(len(atom), np.int16)
     gain, best, positive, negative = real[0], real[1], real[2], real[3]
     best_atom, rows, slot = integers[0], integers[1], integers[2]
     nodes = Nodes(gain, best, best_atom, positive, negative, rows, tag, slot)
-    reserved = np.zeros(len(pool), np.bool_)
+    reserved[:] = False
     for column in (atom, yes, no):
         column[:] = -1
     tag_of[:] = 0
@@ -172,11 +195,11 @@ def grow(matrix, penalty, cut, split_ratio, root_slack, max_splits, subtraction,
     best[0], best_atom[0] = best_split(matrix.histogram, total, penalty, cut)
     steepest = steepest_child(matrix.histogram, total)
     n_nodes = 1
-    if best_atom[0] < 0 or not best[0] > gain[0] + root_slack * penalty:
+    if best_atom[0] < 0 or not best[0] > gain[0] + settings.root_slack * penalty:
         return n_nodes, steepest
     slot[0] = _reserve_slot(reserved)
     pool[slot[0], :] = matrix.histogram
-    for _ in range(max_splits):
+    for _ in range(settings.max_splits):
         node, best_gain = -1, 0.0
         for leaf in range(n_nodes):
             if slot[leaf] >= 0 and best[leaf] - gain[leaf] > best_gain:
@@ -186,19 +209,15 @@ def grow(matrix, penalty, cut, split_ratio, root_slack, max_splits, subtraction,
         left, right = n_nodes, n_nodes + 1
         n_nodes += 2
         atom[node], yes[node], no[node] = best_atom[node], left, right
-        _split_rows(matrix, nodes, node, left, right, penalty, cut, tag_of, found)
+        _split_rows(matrix, settings, nodes, node, left, right, scratch)
         small, large = (left, right) if rows[left] <= rows[right] else (right, left)
-        small_open = _may_split(nodes, small, penalty, cut, split_ratio)
-        large_open = _may_split(nodes, large, penalty, cut, split_ratio)
-        _split_histogram(
-            matrix, nodes, node, small, large, small_open, large_open, subtraction, pool, reserved, tag_of, found
-        )
+        _split_histogram(matrix, settings, nodes, node, small, large, scratch)
         for child in (left, right):
             if slot[child] < 0:
                 continue
             total = positive[child] - negative[child]
             best[child], best_atom[child] = best_split(pool[slot[child]], total, penalty, cut)
-            if not best[child] > split_ratio * gain[child]:
+            if not best[child] > settings.split_ratio * gain[child]:
                 reserved[slot[child]] = False
                 slot[child] = -1
     return n_nodes, steepest
@@ -211,8 +230,7 @@ def grow_tree(matrix: Matrix, penalty: float, config: LearnerConfig, space: Work
     pool = space.take("pool", (max_splits + 2) * n_atoms, SCORE).reshape(max_splits + 2, n_atoms)
     tag_of, found = space.take("tag_of", k, np.int16), space.take("found", k + 1, INDEX)
     cut = 0.0 if config.gain == "hard" else float(penalty)
-    n_nodes, steepest = grow(
-        matrix, float(penalty), cut, float(config.split_ratio), float(config.root_slack), max_splits,
-        config.subtraction, pool, tag_of, found, *tree,
-    )  # fmt: skip
+    ratio, slack = float(config.split_ratio), float(config.root_slack)
+    settings = GrowSettings(float(penalty), cut, ratio, slack, max_splits, config.subtraction)
+    n_nodes, steepest = grow(matrix, settings, GrowScratch(pool, np.empty(len(pool), np.bool_), tag_of, found), tree)
     return Tree(*(column[:n_nodes].copy() for column in tree)), float(steepest)

@@ -63,6 +63,7 @@ def list_columns(indptr, atoms, starts, postings):
     for atom in range(n_atoms):
         starts[atom + 1] += starts[atom]
     ends = starts[:-1].copy()
+    # Rows ascend, so every list is sorted.
     for row in range(len(indptr) - 1):
         for position in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
             column = np.uint64(atoms[np.uint64(position)])

@@ -156,9 +156,17 @@ def run_level(task: LevelTask) -> LevelReport:
                 break
         grown, lost, seconds = learner.n_grown, float(learner.lost_weight), learner.seconds
     return LevelReport(
-        task.name, task.level, finished, len(state.ensemble.roots), n_parameters(state.ensemble), grown, lost,
-        time.perf_counter() - began, tuple(seconds[step] for step in STEPS), float(state.progress.gradient),
-    )  # fmt: skip
+        task.name,
+        task.level,
+        finished,
+        len(state.ensemble.roots),
+        n_parameters(state.ensemble),
+        grown,
+        lost,
+        time.perf_counter() - began,
+        tuple(seconds[step] for step in STEPS),
+        float(state.progress.gradient),
+    )
 
 
 def _learner(task: LevelTask, state: LabelState) -> LabelLearner:

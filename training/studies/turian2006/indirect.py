@@ -17,6 +17,7 @@ from spacy_dtparse.dtparse.features.lexicon import Lexicon
 from spacy_dtparse.dtparse.features.templates import Templates, compile_templates
 from spacy_dtparse.dtparse.kernels import features as k
 from spacy_dtparse.dtparse.kernels.atoms import AtomMap
+from spacy_dtparse.dtparse.kernels.replay import state_buffers
 from spacy_dtparse.dtparse.kernels.state import Grammar
 from spacy_dtparse.dtparse.model.model import hash_table, make_feature_scratch
 from spacy_dtparse.dtypes import HASH, INDEX, OFFSET
@@ -26,8 +27,8 @@ from spacy_dtparse.trees.kernels import HeadTable
 
 from ...dtparse.boosting.store import INDIRECT, array_files, check_atoms, map_array, read_store_file, write_store_file
 from ...dtparse.boosting.tree import NODE, Tree
-from ...dtparse.examples import STORES, Derivation, Replayer, example_types, labelled_rows, state_buffers
-from .indirect_kernels import Derivations, Stages, extract_rows, percolate_rows
+from ...dtparse.examples import STORES, Derivation, Replayer, example_types, labelled_rows
+from .indirect_kernels import Derivations, StagedTree, Stages, StoredRows, extract_rows, percolate_rows
 
 SOURCE = "derivations"  # folder next to those of the stores, shared by all of them
 BUNDLES: dict[str, Any] = {"grammar": Grammar, "heads": HeadTable, "table": k.TemplateTable, "atoms": AtomMap}
@@ -57,10 +58,12 @@ class IndirectStore:
     def __init__(self, source: Source, row_starts: np.ndarray, name: str):
         self.source, self.row_starts = source, row_starts
         self.n_examples, self.n_atoms = int(row_starts[-1]), int(source.atoms.state[0])
-        self._store = STORES.index(name)
         tokens, actions = np.diff(source.derivations.token_starts), np.diff(source.derivations.action_starts)
         longest = int(tokens.max(initial=1)), int((tokens + actions).max(initial=1))
-        self._buffers = state_buffers(source.grammar, *longest)
+        buffers = state_buffers(source.grammar, *longest)
+        self._stored = StoredRows(
+            STORES.index(name), source.grammar, source.heads, source.derivations, row_starts, buffers
+        )
         self._scratch = make_feature_scratch(source.table, self.n_atoms)
         self._rows = np.empty(1 << 12, dtype=INDEX)
         self._leaf = np.empty(self.n_examples, dtype=NODE)
@@ -73,7 +76,7 @@ class IndirectStore:
             low, high, most = ids.min(), ids.max(), self.n_examples - 1
             raise IndexError(f"example ids from {low} to {high}; they must be ascending and from 0 to {most}")
         indptr = np.zeros(len(ids) + 1, dtype=OFFSET)
-        given, done = (self._store, *self.source[:5], self.row_starts, self._buffers, self._scratch, ids), 0
+        given, done = (self._stored, self.source.table, self.source.atoms, self._scratch, ids), 0
         while True:
             done = extract_rows(*given, done, indptr, self._rows)
             if done == len(ids):
@@ -106,9 +109,9 @@ class IndirectStore:
         self._direct[entries] = direct
         scratch = make_feature_scratch(stages.table, len(numbers))
         seen, ready = np.zeros(len(numbers), dtype=OFFSET), np.zeros(len(templates), dtype=OFFSET)
-        given = self._store, s.grammar, s.heads, stages, number_of, s.derivations, self.row_starts, self._buffers
+        staged = StagedTree(compact, stage, tree.yes, tree.no)
         try:
-            percolate_rows(*given, scratch, seen, ready, compact, stage, tree.yes, tree.no, self._leaf)
+            percolate_rows(self._stored, stages, number_of, scratch, seen, ready, staged, self._leaf)
         finally:
             self._direct[entries] = -1
         return self._leaf
