@@ -114,20 +114,18 @@ def search_from(model, sentences, sentence, shift_threshold, min_sum, supertags,
                 scratch.features.stamp[:] = 0
         counts = parses.counts[sentence]
         search = Search(
-            model,
             tokens,
             sentences.tags[first:last],
             n,
             supertags,
             sentence_nodes,
-            scratch,
             agenda,
             cache,
             node_costs,
             shift_threshold,
             min_sum,
         )
-        if advance(search, sentences.budgets[sentence]) == OUT_OF_SPACE:
+        if advance(model, scratch, search, sentences.budgets[sentence]) == OUT_OF_SPACE:
             break
         mark[at.STARTED] = 0
         counts[0], counts[1], counts[3] = mark[at.EXPANDED], mark[at.SCORED], mark[at.N_STATES]
@@ -136,7 +134,7 @@ def search_from(model, sentences, sentence, shift_threshold, min_sum, supertags,
             parse = k * sentence + rank
             parses.offsets[parse + 1] = parses.offsets[parse]
             if rank < mark[at.N_ENDS]:
-                build_parse(search, rank)
+                build_parse(model, scratch, search, rank)
                 parses.offsets[parse + 1] = _write_items(
                     sentence_nodes, n, node_costs, scratch.frontier, parses, parses.offsets[parse]
                 )

@@ -12,7 +12,7 @@ from .constraints import constrain_labels, constrain_windows, is_label_allowed, 
 from .features import Nodes, ParseState, Windows
 from .marginals import has_marginals
 from .pruning import prune_by_marginals, skip_cost
-from .score import SHIFT_SEED, WINDOW_SEED, ScoreCache, Scorer, SearchModel, SearchScratch, score_windows
+from .score import SHIFT_SEED, WINDOW_SEED, ScoreCache, Scorer, score_windows
 from .spines import SupertagArrays, follow_chain, may_shift, prune_windows
 from .state import SHIFT_REDUCE, Grammar, infer, is_label_legal, list_windows
 from .window_filter import filter_windows
@@ -21,20 +21,19 @@ _BIT = np.uint64(1)
 
 
 class Search(NamedTuple):
-    """The search of one sentence.
+    """The search of one sentence, by a `SearchModel` with a `SearchScratch`. (These are separate arguments, because
+    compile time grows faster than the number of arrays in a bundle.)
 
     `tokens` int32 (rows, columns), `tag_symbols` int32 (n_tokens,): see `batch.Sentences`. `node_costs` float64: see
     `batch.Workspace`; its last entry is the cost that a parse must stay below to be one of the k best.
     `shift_threshold`, `min_sum`: see `batch.search_all`.
     """
 
-    model: SearchModel
     tokens: np.ndarray
     tag_symbols: np.ndarray
     n_tokens: int
     supertags: SupertagArrays
     nodes: Nodes
-    scratch: SearchScratch
     agenda: Agenda
     cache: ScoreCache
     node_costs: np.ndarray
@@ -68,8 +67,8 @@ class Candidates(NamedTuple):
     forced: bool
 
 
-# Functions take the arrays that they use instead of the whole `Search` where they can: every array of an argument costs
-# compile time (more than in proportion, in one bundle), and a copy per call.
+# Functions that are called often, or in several places, take the arrays that they use instead of the whole `Search`:
+# every array of an argument costs compile time, and a copy per call.
 
 
 @inner_kernel
@@ -183,11 +182,11 @@ def is_forced(supertags, tokens, windows, n_windows, can_shift):
 
 
 @inner_kernel
-def score_inferences(model, scratch, cache, supertags, shift_threshold, state, n_windows, can_shift, windows_first):
+def score_inferences(model, scratch, search, state, n_windows, can_shift, windows_first):
     """Score the windows and, as one more window, the shift, starting with the one that the window filter considers more
     likely. If its score is above `shift_threshold`, the other is skipped: return (number of windows, whether to shift)
     that remain."""
-    windows = scratch.windows
+    windows, supertags, shift_threshold = scratch.windows, search.supertags, search.shift_threshold
     if can_shift:  # the arrays have one more entry than a state can have windows
         windows.i[n_windows] = state.cursor - 1
         windows.j[n_windows] = state.cursor
@@ -200,7 +199,7 @@ def score_inferences(model, scratch, cache, supertags, shift_threshold, state, n
             atoms, rules, bits = model.window_atoms, model.window_rules, scratch.window
             seed, scores, first, last = WINDOW_SEED, scratch.scores, np.int64(0), n_windows
         scorer = Scorer(model.grammar, model.heads, model.table, model.labels, atoms, rules, bits, seed, scores)
-        score_windows(scorer, state, windows, first, last, scratch.features, cache)
+        score_windows(scorer, state, windows, first, last, scratch.features, search.cache)
         if turn == 0 and can_shift:
             if not windows_first:
                 if scratch.shift[0, 0] > shift_threshold and skip_cost_of(state) == 0.0:

@@ -44,12 +44,12 @@ GLUE_COST = 1000.0
 
 
 @inner_kernel
-def _rebuild(search, number):
+def _rebuild(model, scratch, search, number):
     """Make the state with a number the current one by applying its path from the initial state. The cost of each
     inference is written to `node_costs` at the index of the node that it creates."""
-    model, nodes, agenda, n_tokens = search.model, search.nodes, search.agenda, search.n_tokens
+    nodes, agenda, n_tokens = search.nodes, search.agenda, search.n_tokens
     states, path, mark = agenda.states, agenda.path, agenda.mark
-    frontier, children = search.scratch.frontier, search.scratch.features.children
+    frontier, children = scratch.frontier, scratch.features.children
     length = 0
     s = number
     while s > 0:
@@ -166,10 +166,10 @@ def _make_shift(grammar, agenda, state):
 
 
 @inner_kernel
-def _complete_greedily(search):
+def _complete_greedily(model, scratch, search):
     """Apply the cheapest inference repeatedly from the current state, and create states for the others; return the
     outcome."""
-    model, scratch, agenda, supertags = search.model, search.scratch, search.agenda, search.supertags
+    agenda, supertags = search.agenda, search.supertags
     grammar, heads, labels = model.grammar, model.heads, model.labels
     windows, children = scratch.windows, scratch.features.children
     selector = WindowSelector(
@@ -189,15 +189,7 @@ def _complete_greedily(search):
             forced = is_forced(supertags, state.tokens, windows, n_windows, can_shift)
             if n_windows > 0 and not forced:
                 n_windows, can_shift = score_inferences(
-                    model,
-                    scratch,
-                    search.cache,
-                    supertags,
-                    search.shift_threshold,
-                    state,
-                    n_windows,
-                    can_shift,
-                    windows_first,
+                    model, scratch, search, state, n_windows, can_shift, windows_first
                 )
             candidates = Candidates(windows, scratch.scores, scratch.shift, n_windows, can_shift, forced)
             best_cost = search.node_costs[-1]
@@ -241,17 +233,17 @@ def _queue_successors(agenda, best_cost):
 
 
 @inner_kernel
-def advance(search, budget):
+def advance(model, scratch, search, budget):
     """Continue a search; return `OUT_OF_SPACE` if an array is full (the marks show which), else 0. The parses are the
     agenda's `ends`, from which `build_parse` builds trees."""
     agenda, out_cost = search.agenda, search.node_costs
     states, heap, mark, k = agenda.states, agenda.heap, agenda.mark, len(agenda.ends)
-    per_state = np.int64(search.model.grammar.options[3]) if has_supertags(search.supertags) else 0
+    per_state = np.int64(model.grammar.options[3]) if has_supertags(search.supertags) else 0
     while True:
         if mark[at.RESUMED] == 0:
-            _rebuild(search, mark[at.CURRENT])
+            _rebuild(model, scratch, search, mark[at.CURRENT])
             mark[at.QUEUED_FROM] = mark[at.N_STATES]
-        ended = _complete_greedily(search)
+        ended = _complete_greedily(model, scratch, search)
         mark[at.RESUMED] = ended == OUT_OF_SPACE
         if ended == OUT_OF_SPACE:
             return OUT_OF_SPACE
@@ -282,12 +274,12 @@ def status_of(agenda, rank):
 
 
 @inner_kernel
-def build_parse(search, rank):
+def build_parse(model, scratch, search, rank):
     """Build the items of one of the agenda's parses."""
-    model, nodes, mark, end = search.model, search.nodes, search.agenda.mark, search.agenda.ends[rank]
-    _rebuild(search, end["state"])
+    nodes, mark, end = search.nodes, search.agenda.mark, search.agenda.ends[rank]
+    _rebuild(model, scratch, search, end["state"])
     if end["glued"]:
         low, size = mark[at.LOW], mark[at.SIZE]
         search.node_costs[nodes.used[0]] = GLUE_COST * (size - low)
-        top, children = np.int64(model.grammar.options[4]), search.scratch.features.children
-        add_item(model.heads, nodes, search.scratch.frontier, low, size, top, children)
+        top, children = np.int64(model.grammar.options[4]), scratch.features.children
+        add_item(model.heads, nodes, scratch.frontier, low, size, top, children)
