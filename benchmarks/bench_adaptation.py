@@ -39,7 +39,7 @@ from spacy_dtparse.trees.heads import COLLINS
 from training.data.corpus import Sentence
 from training.data.reading import SentenceSelection
 from training.data.reading import load_tagger as tagging_pipeline
-from training.data.spines import Token, replace_rare
+from training.data.spines import SpineToken, replace_rare
 from training.data.text import text_files
 from training.data.treebanks import TreebankFile
 from training.runs.files import write_atomically
@@ -176,7 +176,7 @@ def gold_of_target(work: Path, count: int) -> list[LabelledSentence]:
 
 def without_rare_labels(sentences: Sequence[LabelledSentence], least: int) -> list[LabelledSentence]:
     """Return the sentences without categories that occur less than `least` times (see `replace_rare`)."""
-    rows = replace_rare([list(map(Token, *sentence)) for sentence in sentences], least)
+    rows = replace_rare([list(map(SpineToken, *sentence)) for sentence in sentences], least)
     return [s._replace(labels=tuple(t.category for t in row)) for s, row in zip(sentences, rows, strict=True)]
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 SHELLS = ("bash", "zsh", "fish")
 
 
-class Option(NamedTuple):
+class CompletionOption(NamedTuple):
     """An option of a command: its names (`-m`, `--max-count`), its help, whether a value follows, and the allowed
     values if there are few."""
 
@@ -25,12 +25,12 @@ class Option(NamedTuple):
     values: tuple[str, ...]
 
 
-class Command(NamedTuple):
+class CompletionCommand(NamedTuple):
     """A command: its name, a summary, its options, and the allowed values of its first argument if there are few."""
 
     name: str
     summary: str
-    options: tuple[Option, ...]
+    options: tuple[CompletionOption, ...]
     values: tuple[str, ...]
 
 
@@ -48,14 +48,14 @@ def run(options: argparse.Namespace) -> None:
     print(write(find_commands(build_parser())))
 
 
-def find_commands(parser: argparse.ArgumentParser) -> list[Command]:
+def find_commands(parser: argparse.ArgumentParser) -> list[CompletionCommand]:
     """The commands of the argument parser of `dtparse`."""
     (subparsers,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     found = []
     for choice in subparsers._choices_actions:
         actions = subparsers.choices[choice.dest]._actions
         options = tuple(
-            Option(
+            CompletionOption(
                 tuple(action.option_strings), _help(action), action.nargs != 0, tuple(map(str, action.choices or ()))
             )
             for action in actions
@@ -63,7 +63,7 @@ def find_commands(parser: argparse.ArgumentParser) -> list[Command]:
         )
         first = next((action for action in actions if not action.option_strings), None)
         values = tuple(map(str, first.choices or ())) if first is not None else ()
-        found.append(Command(choice.dest, _plain(choice.help or ""), options, values))
+        found.append(CompletionCommand(choice.dest, _plain(choice.help or ""), options, values))
     return found
 
 
@@ -81,7 +81,7 @@ def _quote(text: str) -> str:
     return f"'{text}'"
 
 
-def bash_script(commands: list[Command]) -> str:
+def bash_script(commands: list[CompletionCommand]) -> str:
     """The script for bash."""
     cases, values = [], []
     for command in commands:
@@ -125,7 +125,7 @@ complete -o default -F _dtparse dtparse"""
 _NEW_LINE = "\n"
 
 
-def zsh_script(commands: list[Command]) -> str:
+def zsh_script(commands: list[CompletionCommand]) -> str:
     """The script for zsh."""
     described = [f"        {_quote(f'{one.name}:{one.summary}')}" for one in commands]
     cases = []
@@ -156,14 +156,14 @@ _dtparse() {{
 compdef _dtparse dtparse"""
 
 
-def _zsh_option(option: Option) -> str:
+def _zsh_option(option: CompletionOption) -> str:
     text = option.help.replace(":", "\\:")
     value = "" if not option.has_value else f":value:({' '.join(option.values)})" if option.values else ":value:_files"
     excluded = f"({' '.join(option.names)})" if len(option.names) > 1 else ""
     return " ".join(_quote(f"{excluded}{name}[{text}]{value}") for name in option.names)
 
 
-def fish_script(commands: list[Command]) -> str:
+def fish_script(commands: list[CompletionCommand]) -> str:
     """The script for fish."""
     lines = ["# Completion of dtparse in fish."]
     for command in commands:

@@ -15,7 +15,7 @@ from ..stored_names import stored_as
 from .streams import standard_input
 
 
-class Line(NamedTuple):
+class InputLine(NamedTuple):
     """A line: the name of its file, its number from 1, its text without the line end, and the number of bytes of the
     whole input up to its end."""
 
@@ -70,7 +70,7 @@ def input_size(paths: Iterable[str]) -> int:
 
 def read_lines(
     paths: Iterable[str], encoding: str, errors: str = "strict", skipped: list[DtparseError] | None = None
-) -> Iterator[Line]:
+) -> Iterator[InputLine]:
     """Yield the lines of each file as they come; "-" is standard input, and a byte order mark is left out.
 
     `errors`: one of `bad_input.ERRORS`, for lines with bytes that are not in the encoding: "skip" leaves such lines out
@@ -94,7 +94,7 @@ class _Decoder:
         self.wide = codecs.lookup(encoding).name.startswith(("utf-16", "utf-32"))  # a line end is several bytes
         self.stop = 0
 
-    def lines(self, file: IO[bytes], name: str) -> Iterator[Line]:
+    def lines(self, file: IO[bytes], name: str) -> Iterator[InputLine]:
         """Yield the lines of a file."""
         number = 0
         for raw in [file.read()] if self.wide else file:
@@ -116,10 +116,10 @@ class _Decoder:
                     self.skipped.append(bad)
                     continue
                 line = (line.removeprefix("\ufeff") if number == 1 else line).removesuffix("\r")
-                yield Line(name, number, line, self.stop)
+                yield InputLine(name, number, line, self.stop)
 
 
-def paragraphs(lines: Iterable[Line]) -> Iterator[TextItem]:
+def paragraphs(lines: Iterable[InputLine]) -> Iterator[TextItem]:
     """Yield texts of consecutive lines up to a blank one or the end of a file, joined by spaces."""
     block: list[str] = []
     origin, stop = Origin("", 0), 0
@@ -135,7 +135,7 @@ def paragraphs(lines: Iterable[Line]) -> Iterator[TextItem]:
         yield TextItem(origin, " ".join(block), stop)
 
 
-def from_first_text(lines: Iterable[Line]) -> tuple[list[Line], Iterator[Line]]:
+def from_first_text(lines: Iterable[InputLine]) -> tuple[list[InputLine], Iterator[InputLine]]:
     """The lines up to the first that is not blank, and an iterator of the others. Raises DtparseError if all are."""
     rest, first = iter(lines), []
     for line in rest:

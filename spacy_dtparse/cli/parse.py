@@ -16,7 +16,7 @@ from ..stored_names import to_stored
 from ..text import check_text
 from .bad_input import StopAtError, add_errors_argument, report_skipped, skip_errors
 from .language import LanguageWarning
-from .lines import Line, Origin, TextItem, from_first_text, input_size, is_piped, paragraphs, read_lines
+from .lines import InputLine, Origin, TextItem, from_first_text, input_size, is_piped, paragraphs, read_lines
 from .pipelines import (
     add_pipeline_arguments,
     enable_probabilities,
@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
         raise DtparseError(f"--probabilities: the format {options.format!r} cannot contain them; add --format json")
     skipped: list[DtparseError] = []
     files = [] if options.text else options.files or ["-"]
-    given = (Line("--text", number, text) for number, text in enumerate(options.text or (), 1))
+    given = (InputLine("--text", number, text) for number, text in enumerate(options.text or (), 1))
     lines = given if options.text else read_lines(files, options.encoding, options.errors, skipped)
     first, rest = from_first_text(lines)  # report missing files and empty input before loading
     nlp = load_pipeline(options.pipeline, options.model, options.budget, deadline=options.deadline)
@@ -109,7 +109,7 @@ def run(options: argparse.Namespace) -> int:
     return report_skipped(skipped, "malformed line")
 
 
-def _texts(lines: Iterable[Line], options: argparse.Namespace) -> Iterator[TextItem]:
+def _texts(lines: Iterable[InputLine], options: argparse.Namespace) -> Iterator[TextItem]:
     """Yield the texts to parse: each line, also a blank one if it consists of tokens, or each paragraph."""
     if options.paragraphs:
         yield from paragraphs(lines)

@@ -11,7 +11,7 @@ from ..core.kbest import CANDIDATES_PER_TREE
 from ..dtypes import INDEX, OFFSET, SCORE
 from .kernels.cky import LEXICAL
 from .kernels.latent import BEST, LatentRules, latent_inside, observed_probability, viterbi_tree
-from .latent import Decoded, Leaves, Step, Vectors, allocate_chart, leaves_of
+from .latent import Decoded, DecodingStep, Leaves, Vectors, allocate_chart, leaves_of
 from .model.model import PART, PcfgGrammar
 
 NO_RULE = -2
@@ -33,7 +33,7 @@ def viterbi(rules: LatentRules, vectors: Vectors, allowed: np.ndarray, root: int
             return None
         if count > 0:
             columns = (nodes[name][:count].tolist() for name in ("symbol", "start", "end", "weight"))
-            steps = [Step(*entry) for entry in zip(*columns, strict=True)]
+            steps = [DecodingStep(*entry) for entry in zip(*columns, strict=True)]
             return Decoded(steps, math.fsum(step.posterior for step in steps), len(chart.whole))
         capacity *= 2
 
@@ -117,5 +117,5 @@ def rerank(
         log, steps = candidates[k]
         weight = np.where(steps["rule"] == LEXICAL, 0.0, weights[np.maximum(steps["rule"], 0)])
         columns = (grammar.coarse[steps["symbol"]], steps["start"], steps["end"], weight)
-        named = [Step(*entry) for entry in zip(*(column.tolist() for column in columns), strict=True)]
+        named = [DecodingStep(*entry) for entry in zip(*(column.tolist() for column in columns), strict=True)]
         yield Decoded(named, exact[k] if exact[k] > -math.inf else log, len(candidates))

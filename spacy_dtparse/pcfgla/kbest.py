@@ -9,7 +9,7 @@ from ..dtypes import OFFSET
 from .chart import Chart
 from .kernels.cky import EDGE, LEXICAL, STEP, find_item, item_edges
 from .kernels.latent import WORD
-from .latent import Decoded, Forest, spans_of_cells
+from .latent import Decoded, PackedForest, spans_of_cells
 
 
 def _sorted_edges(total: np.ndarray, first: int) -> tuple[np.ndarray, list[float]]:
@@ -22,7 +22,7 @@ def _sorted_edges(total: np.ndarray, first: int) -> tuple[np.ndarray, list[float
     return order, total[order].tolist()
 
 
-def forest_trees(found: Forest) -> Iterator[Decoded]:
+def forest_trees(found: PackedForest) -> Iterator[Decoded]:
     """Yield the trees of a forest of a latent grammar, best first; the first is the tree of `latent.best`."""
     anchors, n_symbols = found.anchors, found.score.shape[1]
     rule, split = anchors["rule"], anchors["split"]

@@ -29,7 +29,7 @@ _Word = Sequence[tuple[int, np.ndarray]]
 """The possible symbols of a word, each with the probabilities of the word under its latent values."""
 
 
-class Step(NamedTuple):
+class DecodingStep(NamedTuple):
     """A symbol of a tree over [start, end), and the log of the score of its expansion: its posterior, or, depending on
     the decoder, its fraction of the symbol's expansions or its probability."""
 
@@ -43,7 +43,7 @@ class Decoded(NamedTuple):
     """A tree: its steps in pre-order, the log of the decoder's objective, and the number of rules it was chosen
     from."""
 
-    steps: list[Step]
+    steps: list[DecodingStep]
     score: float
     n_rules: int
 
@@ -58,7 +58,7 @@ def spans_of_cells(n: int) -> np.ndarray:
     return cells
 
 
-class Forest(NamedTuple):
+class PackedForest(NamedTuple):
     """A packed forest: anchored rules (anchors), and the best tree of every symbol over every cell.
 
     `parent`, `left`, `right` int32 (R,): rules. `anchors` ANCHOR, cells from wide to narrow. `cells` int32 (cells, 2):
@@ -88,10 +88,10 @@ class Forest(NamedTuple):
             (end * (end - 1) // 2 + split, int(self.right[rule])),
         )
 
-    def step(self, cell: int, symbol: int, anchor: int) -> Step:
+    def step(self, cell: int, symbol: int, anchor: int) -> DecodingStep:
         """Return the step of a symbol that an anchor expands."""
         start, end = self.cells[cell].tolist()
-        return Step(symbol, start, end, float(self.anchors["posterior"][anchor]))
+        return DecodingStep(symbol, start, end, float(self.anchors["posterior"][anchor]))
 
 
 class Leaves(NamedTuple):
@@ -269,7 +269,7 @@ def forest(
     root: int,
     narrow: float = 0.0,
     decoder: str = "max-rule",
-) -> Forest | None:
+) -> PackedForest | None:
     """Build the forest of anchored rules with the product, over grammars, of posteriors ("max-rule") or of
     `expansion_probs` ("q"), and the best trees; None if one of the grammars has no tree. `narrow`: see
     `all_posteriors`."""
@@ -291,10 +291,14 @@ def forest(
     back = np.empty(allowed.shape, dtype=INDEX)
     parent, left, right = (np.ascontiguousarray(column) for column in table.T)
     max_rule_tree(parent, left, right, anchors, len(anchors), cells, score, back)
-    return Forest(parent, left, right, anchors, cells, score, back, root) if back[len(cells) - n, root] >= 0 else None
+    return (
+        PackedForest(parent, left, right, anchors, cells, score, back, root)
+        if back[len(cells) - n, root] >= 0
+        else None
+    )
 
 
-def best(found: Forest) -> Decoded:
+def best(found: PackedForest) -> Decoded:
     """Return the best tree of a forest."""
     top = len(found.cells) - int(found.cells[-1, 1])
     length = 4 * int(found.cells[-1, 1]) + 64
@@ -307,5 +311,5 @@ def best(found: Forest) -> Decoded:
     cells, symbols = steps[:count].T
     anchors = found.back[cells, symbols]
     columns = (symbols, *found.cells[cells].T, found.anchors["posterior"][anchors])
-    named = [Step(*entry) for entry in zip(*(column.tolist() for column in columns), strict=True)]
+    named = [DecodingStep(*entry) for entry in zip(*(column.tolist() for column in columns), strict=True)]
     return Decoded(named, float(found.score[top, found.root]), len(found.anchors))

@@ -54,7 +54,7 @@ def explain(nlp: Language | ConstituentPipe, span: Span) -> Explanation:
 def explanations(nlp: Language | ConstituentPipe, doc: Doc) -> list[Explanation]:
     """`explain` each of `doc._.constituents`, in order; shared work is done once per sentence."""
     pipe, found = _component_of(nlp, doc)
-    sentence: _Sentence | None = None
+    sentence: _SentenceExplainer | None = None
     explained = []
     for index, start in enumerate(found.starts):
         if sentence is None or start >= sentence.end:
@@ -87,7 +87,7 @@ def _component_of(nlp: Language | ConstituentPipe, doc: Doc) -> tuple[Constituen
     )
 
 
-class _Sentence:
+class _SentenceExplainer:
     """One sentence of a Doc, parsed again, with data shared by the explanations of its constituents."""
 
     def __init__(
@@ -260,11 +260,11 @@ class _Sentence:
         return tuple(sorted(found, key=lambda other: -other.probability))
 
 
-def _sentence_of(pipe: ConstituentPipe, doc: Doc, found: Constituents, token: int) -> _Sentence:
+def _sentence_of(pipe: ConstituentPipe, doc: Doc, found: Constituents, token: int) -> _SentenceExplainer:
     """The sentence that contains a token."""
     parser_input = pipe.read_doc(doc)
     sentence_input = next(one for one in parser_input.sentences if one.start <= token < one.end)
-    return _Sentence(pipe, doc, found, sentence_input, parser_input.supertags)
+    return _SentenceExplainer(pipe, doc, found, sentence_input, parser_input.supertags)
 
 
 def _explain_absence(pipe: ConstituentPipe, span: Span, found: Constituents) -> str:

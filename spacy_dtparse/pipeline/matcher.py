@@ -25,7 +25,7 @@ OnMatch = Callable[["ConstituentMatcher", Doc, int, list[Any]], Any]
 _NUMERIC = ("LENGTH", "IS_", "LIKE_")
 
 
-class _Sentence(NamedTuple):
+class _MatcherSentence(NamedTuple):
     """A tree of the Doc with index `doc` among those searched; its leaf k is token `positions[k]`."""
 
     doc: int
@@ -201,7 +201,7 @@ class ConstituentMatcher:
         return every[order], [keys[k] for k in key_indices[order].tolist()], [names[k] for k in order.tolist() if names]
 
 
-def _sentences(doc_index: int, doclike: Doc | Span, key: str | None) -> Iterator[_Sentence]:
+def _sentences(doc_index: int, doclike: Doc | Span, key: str | None) -> Iterator[_MatcherSentence]:
     """The trees of a Doc, or of the part of each sentence inside a Span; blank sentences have none."""
     doc = doclike.doc
     found = read_constituents(doc, key)
@@ -212,7 +212,7 @@ def _sentences(doc_index: int, doclike: Doc | Span, key: str | None) -> Iterator
         positions = within if first <= start and end <= last else [i for i in within if first <= i < last]
         if len(positions):
             leaf_tags = [tags[i] or UNKNOWN_TAG for i in positions]
-            yield _Sentence(
+            yield _MatcherSentence(
                 doc_index, found, positions, tree_of(found, positions, [words[i] for i in positions], leaf_tags)
             )
 
@@ -225,7 +225,7 @@ def _values(doc: Doc, attribute: str) -> list[Any]:
     return attribute_texts(doc, attribute_id)
 
 
-def _span(doc: Doc, sentence: _Sentence, node: Node) -> Span:
+def _span(doc: Doc, sentence: _MatcherSentence, node: Node) -> Span:
     """The Span of the Doc for a node; also for TOP, which is no constituent if another one covers the sentence."""
     start, end = sentence.positions[node.start], sentence.positions[node.end - 1] + 1
     if node.kind != "constituent":

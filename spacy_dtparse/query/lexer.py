@@ -34,7 +34,7 @@ _TOKEN = re.compile(
 )
 
 
-class Token(NamedTuple):
+class PatternToken(NamedTuple):
     """A token: its kind (a group of `_TOKEN`, a sign itself, or "end"), its text and its column from 0."""
 
     kind: str
@@ -47,9 +47,9 @@ class Token(NamedTuple):
         return self.column + len(self.text)
 
 
-def tokens(text: str) -> list[Token]:
+def tokens(text: str) -> list[PatternToken]:
     """The tokens of a pattern, followed by one of kind "end". Raises PatternError for text that is no token."""
-    found: list[Token] = []
+    found: list[PatternToken] = []
     column = 0
     while column < len(text):
         match = _TOKEN.match(text, column)
@@ -57,9 +57,9 @@ def tokens(text: str) -> list[Token]:
             raise bad_pattern(text, column, _unknown(text, column))
         kind = match.lastgroup or ""
         if kind != "space":
-            found.append(Token(match[0] if kind == "sign" else kind, match[0], column))
+            found.append(PatternToken(match[0] if kind == "sign" else kind, match[0], column))
         column = match.end()
-    found.append(Token("end", "", len(text)))
+    found.append(PatternToken("end", "", len(text)))
     return found
 
 

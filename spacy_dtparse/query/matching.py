@@ -33,7 +33,7 @@ from .syntax import (
     names_of,
     refers,
 )
-from .targets import RELATED_NODES, Columns
+from .targets import RELATED_NODES, NodeColumns
 
 Names = Mapping[str, Any]
 """Name -> node, and "%variable" -> its string."""
@@ -54,7 +54,7 @@ class Matching:
         self.forest = forest
         self._sets: dict[NodePattern, Nodes] = {}
         self._members: dict[NodePattern | Description, set[int]] = {}
-        self._columns = Columns(forest)
+        self._columns = NodeColumns(forest)
 
     def nodes(self, pattern: NodePattern) -> Nodes:
         """All nodes that match, ascending."""

@@ -18,7 +18,7 @@ import re
 import warnings
 
 from ..errors import PatternError
-from .lexer import NODE_ALLOWED, RELATION_ALLOWED, RELATION_KINDS, Token, bad_pattern, tokens
+from .lexer import NODE_ALLOWED, RELATION_ALLOWED, RELATION_KINDS, PatternToken, bad_pattern, tokens
 from .syntax import (
     ANYTHING,
     SEGMENT,
@@ -91,14 +91,14 @@ class _Parser:
         self.open = 0
 
     @property
-    def next(self) -> Token:
+    def next(self) -> PatternToken:
         return self.tokens[self.position]
 
-    def ahead(self, count: int) -> Token:
+    def ahead(self, count: int) -> PatternToken:
         """The token after the current one, or a later one; the end if there are fewer."""
         return self.tokens[min(self.position + count, len(self.tokens) - 1)]
 
-    def take(self) -> Token:
+    def take(self) -> PatternToken:
         token = self.next
         self.position += 1
         return token
@@ -113,7 +113,7 @@ class _Parser:
     def error_at(self, column: int, problem: str) -> PatternError:
         return bad_pattern(self.text, column, problem)
 
-    def expect(self, kind: str, allowed: str) -> Token:
+    def expect(self, kind: str, allowed: str) -> PatternToken:
         if self.next.kind != kind:
             raise self.error(f"{self.describe_token()}; {allowed}")
         return self.take()
@@ -147,13 +147,13 @@ class _Parser:
             return parts[0]
         return NodePattern(ANYTHING, None, Either(tuple(Relation("==", part) for part in parts)), parts[0].location)
 
-    def _is_plain(self, first: Token, parsed: NodePattern) -> bool:
+    def _is_plain(self, first: PatternToken, parsed: NodePattern) -> bool:
         """Whether an expression that begins with a token is in brackets, or nothing but labels and a name."""
         if first.kind == "(":
             return self.tokens[self.position - 1].kind == ")" and self._closes(first)
         return first.kind not in ("!", "@") and parsed.condition is None
 
-    def _closes(self, opening: Token) -> bool:
+    def _closes(self, opening: PatternToken) -> bool:
         """Whether the bracket just read closes an earlier one."""
         depth = 0
         for token in reversed(self.tokens[: self.position]):
@@ -308,7 +308,7 @@ class _Parser:
             self.take()
         return tuple(found)
 
-    def _regex(self, token: Token) -> Regex:
+    def _regex(self, token: PatternToken) -> Regex:
         """Parse a regex with its flags."""
         body, _, letters = token.text[1:].rpartition("/")
         flags = 0

@@ -12,7 +12,7 @@ from .forest import WORD, Forest
 from .syntax import SEGMENT
 
 
-class Columns:
+class NodeColumns:
     """The columns of a forest as lists, which are faster to read one by one; each is created when first needed."""
 
     def __init__(self, forest: Forest):
@@ -66,7 +66,7 @@ class Columns:
 
 
 Passes = Callable[[int], bool]
-NodesOf = Callable[[Columns, int, int, Passes], Iterable[int]]
+NodesOf = Callable[[NodeColumns, int, int, Passes], Iterable[int]]
 """(columns, node, number of the relation, whether a chain may pass a node) -> nodes."""
 
 
@@ -78,19 +78,19 @@ def _follow(step: list[int], x: int) -> Iterator[int]:
         x = step[x]
 
 
-def _children(c: Columns, x: int) -> list[int]:
+def _children(c: NodeColumns, x: int) -> list[int]:
     return [x + 1, *_follow(c.right, x + 1)] if c.stops[x] > x + 1 else []
 
 
-def _sisters(c: Columns, x: int) -> list[int]:
+def _sisters(c: NodeColumns, x: int) -> list[int]:
     return [*_follow(c.left, x), *_follow(c.right, x)]
 
 
-def _above(c: Columns, x: int) -> Iterator[int]:
+def _above(c: NodeColumns, x: int) -> Iterator[int]:
     return _follow(c.parents, x)
 
 
-def _is_only(c: Columns, x: int) -> bool:
+def _is_only(c: NodeColumns, x: int) -> bool:
     return c.parents[x] >= 0 and c.left[x] < 0 and c.right[x] < 0
 
 
@@ -99,22 +99,22 @@ def _nth_child(children: list[int], number: int) -> list[int]:
     return [children[index]] if 0 <= index < len(children) else []
 
 
-def _ith_of(c: Columns, x: int, number: int) -> list[int]:
+def _ith_of(c: NodeColumns, x: int, number: int) -> list[int]:
     above = c.parents[x]
     return [above] if above >= 0 and _nth_child(_children(c, above), number) == [x] else []
 
 
-def _ith_leaf(c: Columns, x: int, number: int) -> list[int]:
+def _ith_leaf(c: NodeColumns, x: int, number: int) -> list[int]:
     token = c.starts[x] + number - 1 if number > 0 else c.ends[x] + number
     return [c.words_at[token]] if c.kinds[x] != WORD and c.starts[x] <= token < c.ends[x] else []
 
 
-def _just_after(c: Columns, x: int) -> Iterable[int]:
+def _just_after(c: NodeColumns, x: int) -> Iterable[int]:
     """The nodes that begin where x ends."""
     return range(c.stops[x], c.words_at[c.ends[x]] + 1) if c.stops[x] < c.last[x] else ()
 
 
-def _just_before(c: Columns, x: int) -> Iterator[int]:
+def _just_before(c: NodeColumns, x: int) -> Iterator[int]:
     """Yield the nodes that end where x begins."""
     if c.starts[x] > c.starts[c.first[x]]:
         last = c.words_at[c.starts[x] - 1]
@@ -122,7 +122,7 @@ def _just_before(c: Columns, x: int) -> Iterator[int]:
         yield from (y for y in _above(c, last) if c.ends[y] == c.starts[x])
 
 
-def _chain_above(c: Columns, x: int) -> Iterator[int]:
+def _chain_above(c: NodeColumns, x: int) -> Iterator[int]:
     while _is_only(c, x):
         x = c.parents[x]
         yield x
@@ -141,7 +141,7 @@ def _reach(start: int, near: Callable[[int], Iterable[int]], passes: Passes) -> 
                     todo.append(y)
 
 
-def _parent(c: Columns, x: int) -> list[int]:
+def _parent(c: NodeColumns, x: int) -> list[int]:
     return [c.parents[x]] if c.parents[x] >= 0 else []
 
 

@@ -97,7 +97,7 @@ def _check(spine: DirectionalSpine) -> None:
         )
 
 
-class _Piece(NamedTuple):
+class _SpinePiece(NamedTuple):
     """A token or constituent without a parent: its end, its head token, and how many constituents that heads in it."""
 
     end: int
@@ -121,15 +121,15 @@ def tree_from_directional(
             f"{len(spines)} directional spines for {len(words)} tokens; give one for each of at least one token"
         )
     spans: list[tuple[int, int, str]] = []
-    stack: list[_Piece] = []
+    stack: list[_SpinePiece] = []
     for start in range(len(words) - 1, -1, -1):
         _check(spines[start])
-        piece = _Piece(start + 1, start, 0)
+        piece = _SpinePiece(start + 1, start, 0)
         while _is_edge(piece, spines[piece.token], LEFT):
             end, head = _take_siblings(start, piece, stack, spines)
             if head is not None:
                 spans.append((start, end, spines[head.token].labels[head.height]))
-                piece = _Piece(end, head.token, head.height + 1)
+                piece = _SpinePiece(end, head.token, head.height + 1)
             elif start == 0 and not stack:
                 return Tree.from_spans(words, tags, [(start, end, top), *reversed(spans)])
             else:
@@ -141,7 +141,7 @@ def tree_from_directional(
     raise TreeError("no constituent begins with the first token; change the position or a side of its spine")
 
 
-def _is_edge(piece: _Piece, spine: DirectionalSpine, side: int) -> bool:
+def _is_edge(piece: _SpinePiece, spine: DirectionalSpine, side: int) -> bool:
     """Whether a piece is the first (side LEFT) or last child of its parent."""
     if piece.height < len(spine.labels):
         return not spine.sides[piece.height] & side
@@ -149,8 +149,8 @@ def _is_edge(piece: _Piece, spine: DirectionalSpine, side: int) -> bool:
 
 
 def _take_siblings(
-    start: int, piece: _Piece, stack: list[_Piece], spines: Sequence[DirectionalSpine]
-) -> tuple[int, _Piece | None]:
+    start: int, piece: _SpinePiece, stack: list[_SpinePiece], spines: Sequence[DirectionalSpine]
+) -> tuple[int, _SpinePiece | None]:
     """Pop the right siblings of a first child from the stack; return the end of the last one, and the head child or
     None."""
     head = None

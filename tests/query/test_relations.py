@@ -10,7 +10,7 @@ import pytest
 from spacy_dtparse.query.forest import Forest
 from spacy_dtparse.query.relations import RELATION_MASKS
 from spacy_dtparse.query.syntax import ANYTHING, NodePattern, Relation
-from spacy_dtparse.query.targets import RELATED_NODES, Columns
+from spacy_dtparse.query.targets import RELATED_NODES, NodeColumns
 from spacy_dtparse.trees.tree import Tree
 
 from .naive import NaiveTree
@@ -60,7 +60,7 @@ def test_nodes_are_those_of_the_trees():
 def test_relation_equals_its_definition(relation):
     rng = np.random.default_rng(7)
     forest = Forest(TREES)
-    lists = Columns(forest)
+    lists = NodeColumns(forest)
     paths = [path for naive in NAIVE for path in sorted(naive.labels)]  # pre-order
     passing = np.flatnonzero(rng.random(len(forest)) < 0.5)
     passes = set(passing.tolist())

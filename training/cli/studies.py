@@ -103,7 +103,7 @@ def reproduce(options: argparse.Namespace) -> None:
     """
     from training.studies.plans import run_each, select_runs
     from training.studies.sources import corpus_sources, treebank_sources
-    from training.studies.turian2006.running import PLAN, Job, execute
+    from training.studies.turian2006.running import PLAN, TrainingJob, execute
 
     if options.list:
         for run in PLAN:
@@ -121,7 +121,9 @@ def reproduce(options: argparse.Namespace) -> None:
     else:
         sources = corpus_sources(options.corpus, options.names, options.tags, options.scale)
     command = ("python", "-m", "training", *sys.argv[1:])
-    job = Job(sources, options.out, options.budget, tuple(options.set), options.minutes, options.baseline, command)
+    job = TrainingJob(
+        sources, options.out, options.budget, tuple(options.set), options.minutes, options.baseline, command
+    )
     run_each(runs, lambda run: execute(run, job), _format_scores)
 
 

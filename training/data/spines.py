@@ -27,7 +27,7 @@ COVERAGE = {
 """The measures of `Inventory.coverage`: fractions of tokens, except the last."""
 
 
-class Token(NamedTuple):
+class SpineToken(NamedTuple):
     """A word as in raw text, its tag, and its category."""
 
     word: str
@@ -37,20 +37,20 @@ class Token(NamedTuple):
 
 def categorise(
     sentences: Iterable[Sentence], recipe: Recipe, categories: Callable[[Tree], Sequence[str]]
-) -> list[list[Token]]:
+) -> list[list[SpineToken]]:
     """The tokens of each sentence's training tree (see `training_tree`) with the categories that `categories` returns.
     Raises TrainingDataError for a tree without categories."""
     tokens = []
     for sentence in sentences:
         tree = training_tree(sentence, recipe)
         try:
-            tokens.append(list(map(Token, tree.words, tree.tags, categories(tree))))
+            tokens.append(list(map(SpineToken, tree.words, tree.tags, categories(tree))))
         except TreeError as error:
             raise TrainingDataError(f"treebank {sentence.source}, {tree!r}: {error}") from error
     return tokens
 
 
-def replace_rare(sentences: Sequence[Sequence[Token]], min_count: int) -> list[list[Token]]:
+def replace_rare(sentences: Sequence[Sequence[SpineToken]], min_count: int) -> list[list[SpineToken]]:
     """Replace categories that occur less than `min_count` times by the tag's most frequent category among the others
     (among those of all tags if it has none). Raises TrainingDataError if no category occurs so often."""
     counts = Counter(token.category for sentence in sentences for token in sentence)
@@ -74,7 +74,7 @@ class Inventory:
     """The categories of a treebank's tokens: `counts` of each, `by_word` and `by_tag` their counts by word and by tag.
     Raises TrainingDataError when there is no token."""
 
-    def __init__(self, sentences: Iterable[Sequence[Token]]):
+    def __init__(self, sentences: Iterable[Sequence[SpineToken]]):
         self.sentences = 0
         self.counts: Counter[str] = Counter()
         self.by_word: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -117,7 +117,7 @@ class Inventory:
             "tags": tags,
         }
 
-    def coverage(self, sentences: Iterable[Sequence[Token]]) -> dict[str, Any]:
+    def coverage(self, sentences: Iterable[Sequence[SpineToken]]) -> dict[str, Any]:
         """The coverage of held-out text: "sentences", "tokens", and the `COVERAGE` from 0 to 1; "guess" is the fraction
         of tokens whose category `guess` predicts from the tag. Raises TrainingDataError if there is no token."""
         hits: Counter[str] = Counter()

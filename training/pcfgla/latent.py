@@ -18,7 +18,7 @@ from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.model_io.segments import any_positive
 
 from .binarise import BinaryTree, Symbol
-from .latent_kernels import Blocks, Workspace, expect, merge_losses
+from .latent_kernels import Blocks, ExpectationWorkspace, expect, merge_losses
 
 CHUNKS = 16
 """Number of chunks of trees whose expected counts are added in order: the same sums with any number of threads."""
@@ -167,9 +167,9 @@ class Expected(NamedTuple):
     lost: int
 
 
-def _make_workspace(trees: LatentTrees, grammar: LatentGrammar) -> Workspace:
+def _make_workspace(trees: LatentTrees, grammar: LatentGrammar) -> ExpectationWorkspace:
     n, k = int(np.diff(trees.start).max(initial=1)), int(grammar.sizes.max())
-    return Workspace(np.ones((n + 1, k)), np.ones((n + 1, k)), np.zeros(n), np.zeros(n))
+    return ExpectationWorkspace(np.ones((n + 1, k)), np.ones((n + 1, k)), np.zeros(n), np.zeros(n))
 
 
 def _chunks(trees: LatentTrees) -> list[tuple[int, int]]:

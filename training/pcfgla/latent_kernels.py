@@ -30,7 +30,7 @@ class Blocks(NamedTuple):
     words: np.ndarray
 
 
-class Workspace(NamedTuple):
+class ExpectationWorkspace(NamedTuple):
     """Workspace: `inside`, `outside` float64 (nodes of the longest tree + 1, largest size), whose last row represents a
     missing right child, with the single inside score 1. float64 (nodes,): `factor`: the divisor of each node's inside
     row; `norm`: the sum over x of scaled inside times scaled outside."""

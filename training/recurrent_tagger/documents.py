@@ -15,7 +15,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from training.recurrent_tagger.config import AugmentConfig, FitConfig
-from training.recurrent_tagger.treebanks import Sentence
+from training.recurrent_tagger.treebanks import CorpusSentence
 
 SPACE_TAG = "_SP"
 _CURLY = {('"', "``"): "“", ('"', "''"): "”", ("'", "``"): "‘"}
@@ -26,13 +26,13 @@ _INNER = re.compile(r"[-.,]")  # may stand inside a piece: "IL-2", "r.m.s", "1,0
 _MODIFIER = frozenset({"JJ", "VBN", "VBG", "NN", "CD", "RB", "IN"})
 
 
-def curly_words(sentence: Sentence) -> tuple[str, ...]:
+def curly_words(sentence: CorpusSentence) -> tuple[str, ...]:
     """The words with typographic quotes, apostrophes and dashes; tags distinguish opening from closing quotes."""
     pairs = zip(sentence.words, sentence.tags, strict=True)
     return tuple("—" if pair[0] == "--" else _CURLY.get(pair, pair[0].replace("'", "’")) for pair in pairs)
 
 
-def title_words(sentence: Sentence) -> tuple[str, ...]:
+def title_words(sentence: CorpusSentence) -> tuple[str, ...]:
     """The words with capitals as in English titles (short function words stay as they are)."""
     return tuple(
         word if tag in ("IN", "DT", "CC", "TO") or not word.islower() else word[:1].upper() + word[1:]
@@ -48,7 +48,7 @@ class WordSplitter:
     ``evidence``, sentences of treebanks that split; only signs and last parts are certain enough to be set by rule. If
     tags are not the Penn Treebank's (``penn``), a part that is not in the evidence gets the tag of the whole word."""
 
-    def __init__(self, tokenizer: Tokenizer, evidence: Iterable[Sentence], penn: bool = True) -> None:
+    def __init__(self, tokenizer: Tokenizer, evidence: Iterable[CorpusSentence], penn: bool = True) -> None:
         self._penn = penn
         counts: dict[str, Counter[str]] = defaultdict(Counter)
         for sentence in evidence:
@@ -58,7 +58,7 @@ class WordSplitter:
         self._majority = {word: min(tags, key=lambda tag: (-tags[tag], tag)) for word, tags in counts.items()}
         self._pieces = cache(lambda word: tuple(token.text for token in tokenizer(word)))
 
-    def split(self, sentence: Sentence) -> Sentence | None:
+    def split(self, sentence: CorpusSentence) -> CorpusSentence | None:
         """Split the words of a sentence; None if there is nothing to split. Words are split at hyphens, slashes and a
         few signs ("Ca2+", "5'") and before a final full stop ("Fig."): users' texts often differ from treebanks there,
         and the tags can be guessed."""
@@ -69,7 +69,7 @@ class WordSplitter:
             split = len(pieces) > 1 and _splittable(pieces)
             words += pieces if split else [word]
             tags += self._tags(pieces, tag) if split else [tag]
-        return Sentence(tuple(words), tuple(tags)) if len(words) > len(sentence.words) else None
+        return CorpusSentence(tuple(words), tuple(tags)) if len(words) > len(sentence.words) else None
 
     def _tags(self, pieces: tuple[str, ...], whole: str) -> list[str]:
         if not self._penn:
@@ -102,7 +102,7 @@ def _splittable(pieces: tuple[str, ...]) -> bool:
     return all(piece in _SIGN_TAGS or _INNER.sub("", piece).isalnum() for piece in pieces)
 
 
-class Token(NamedTuple):
+class TokenRow(NamedTuple):
     """A token of a training document. `start`: whether a sentence begins here."""
 
     word: str
@@ -117,7 +117,7 @@ class DocumentSampler:
     random draws come from generators seeded by `fit.seed`. `splitter` splits words with the probability in
     `augment`."""
 
-    groups: Sequence[Sequence[Sentence]]
+    groups: Sequence[Sequence[CorpusSentence]]
     augment: AugmentConfig
     fit: FitConfig
     splitter: WordSplitter | None = None
@@ -132,9 +132,9 @@ class DocumentSampler:
             reference = Doc(nlp.vocab, words=words, tags=tags, sent_starts=starts)
             yield Example(Doc(nlp.vocab, words=words), reference)
 
-    def one_pass(self) -> Iterator[list[Token]]:
+    def one_pass(self) -> Iterator[list[TokenRow]]:
         """Yield all documents of one pass, in random order, as lists of tokens."""
-        runs: list[Sequence[Sentence]] = []
+        runs: list[Sequence[CorpusSentence]] = []
         for group in self.groups:
             start = 0
             while start < len(group):
@@ -144,12 +144,12 @@ class DocumentSampler:
             if tokens := self._document(runs[index]):
                 yield tokens
 
-    def _document(self, sentences: Sequence[Sentence]) -> list[Token]:
+    def _document(self, sentences: Sequence[CorpusSentence]) -> list[TokenRow]:
         # Curly quotes, line breaks and lower case are drawn per document, the rest per sentence.
         augment = self.augment
         curly, lower = self._random.random(2)
         wrapped = self._spacing.random()
-        tokens: list[Token] = []
+        tokens: list[TokenRow] = []
         for sentence in sentences:
             case, split, drop = self._random.random(3)
             if self.splitter is not None and split < augment.split_hyphens:
@@ -166,7 +166,7 @@ class DocumentSampler:
                 words = sentence.words
             if not words:
                 continue
-            part = list(map(Token, words, sentence.tags, chain([True], repeat(False))))
+            part = list(map(TokenRow, words, sentence.tags, chain([True], repeat(False))))
             shortened = len(part) > 1 and drop < augment.drop_final and part[-1].word in _FINAL
             if shortened:
                 part.pop()
@@ -175,10 +175,10 @@ class DocumentSampler:
                 tokens.append(_space(int(self._spacing.integers(3))))
         return tokens
 
-    def _wrap(self, part: list[Token]) -> list[Token]:
+    def _wrap(self, part: list[TokenRow]) -> list[TokenRow]:
         """Insert a line break every 8 to 16 words, or runs of blanks every 1 to 8 words."""
         lines = self._spacing.random() < 0.5
-        result: list[Token] = []
+        result: list[TokenRow] = []
         while part:
             size = int(self._spacing.integers(*((8, 17) if lines else (1, 9))))
             result, part = result + part[:size], part[size:]
@@ -187,6 +187,6 @@ class DocumentSampler:
         return result
 
 
-def _space(which: int) -> Token:
+def _space(which: int) -> TokenRow:
     # A whitespace token belongs to the sentence before it, as in spaCy's own training data.
-    return Token(_BREAKS[which], SPACE_TAG, False)
+    return TokenRow(_BREAKS[which], SPACE_TAG, False)

@@ -30,9 +30,9 @@ from training.data.tokens import blank_pipeline
 from training.data.treebanks import write_tags
 from training.nn.layers import Arrays, as_network, values_of
 from training.recurrent_tagger.config import AugmentConfig, FitConfig, NetworkConfig, TaggingConfig
-from training.recurrent_tagger.documents import SPACE_TAG, DocumentSampler, Token, WordSplitter
+from training.recurrent_tagger.documents import SPACE_TAG, DocumentSampler, TokenRow, WordSplitter
 from training.recurrent_tagger.network import TaggedText, TaggerTrainer, init_tagger_values
-from training.recurrent_tagger.treebanks import Sentence, Treebank, accuracy, consecutive_runs, tag_set
+from training.recurrent_tagger.treebanks import CorpusSentence, Treebank, accuracy, consecutive_runs, tag_set
 from training.runs.files import append_line, load_checkpoint, save_checkpoint
 from training.runs.lock import lock_dir
 from training.runs.progress import progress_bar
@@ -53,7 +53,7 @@ def scheduled_rate(config: FitConfig, step: int, done: float) -> float:
 
 def train_tagger(
     config: TaggingConfig,
-    groups: Sequence[Sequence[Sentence]],
+    groups: Sequence[Sequence[CorpusSentence]],
     tags: Sequence[str],
     name: str,
     splitter: WordSplitter | None = None,
@@ -129,7 +129,7 @@ class TextEncoder:
             )
         )
 
-    def encode(self, tokens: Sequence[Token]) -> TaggedText:
+    def encode(self, tokens: Sequence[TokenRow]) -> TaggedText:
         """Encode a document."""
         n = len(tokens)
         rare, tags, starts = np.zeros(n + 2, REAL), np.full(n + 2, -1, INDEX), np.zeros(n + 2, REAL)

@@ -16,14 +16,14 @@ from training.data.shards import list_shards, read_shard
 
 
 @dataclass(frozen=True)
-class Sentence:
+class CorpusSentence:
     """The words (unescaped) and gold tags (without function suffixes) of one tree."""
 
     words: tuple[str, ...]
     tags: tuple[str, ...]
 
 
-def read_tagged_sentences(path: Path) -> list[Sentence]:
+def read_tagged_sentences(path: Path) -> list[CorpusSentence]:
     """Read the sentences of a file of bracketed trees, in file order, without empty elements (``-NONE-``). A tree
     without words gives a Sentence of no words, so that sentences and trees stay aligned. Raises TreeFormatError, with
     file, line and column, for a malformed tree."""
@@ -31,7 +31,7 @@ def read_tagged_sentences(path: Path) -> list[Sentence]:
     for tree in read_trees(path):
         leaves = [leaf for leaf in zip(tree.words, tree.tags, strict=True) if leaf[1] != EMPTY_TAG]
         words = tuple(raw_word(word) for word, _ in leaves)
-        sentences.append(Sentence(words, tuple(base_label(tag) for _, tag in leaves)))
+        sentences.append(CorpusSentence(words, tuple(base_label(tag) for _, tag in leaves)))
     return sentences
 
 
@@ -40,8 +40,8 @@ class Treebank:
     """A named treebank; ``weight``: number of times that each of its training sentences occurs in a pass."""
 
     name: str
-    train: list[Sentence] = field(repr=False)
-    dev: list[Sentence] = field(repr=False)
+    train: list[CorpusSentence] = field(repr=False)
+    dev: list[CorpusSentence] = field(repr=False)
     weight: int = 1
 
     @classmethod
@@ -53,7 +53,7 @@ class Treebank:
         path, weight = (Path(text), int(number)) if text and number.isdigit() else (Path(argument), 1)
         if weight < 1:
             raise ValueError(f"{argument}: the weight must be a whole number of at least 1")
-        name, dev = path.resolve().name, list[Sentence]()
+        name, dev = path.resolve().name, list[CorpusSentence]()
         if path.suffix == ".conllu":
             other = path.with_name(path.name.replace("train", "dev"))
             name, train = path.resolve().parent.name, _read_conllu_sentences(path, tag_column)
@@ -62,7 +62,9 @@ class Treebank:
             files = (path / "train.mrg", path / "dev.mrg")
             train, dev = (read_tagged_sentences(file) if file.is_file() else [] for file in files)
         elif any(path.glob("*.npz")):
-            train = [Sentence(s.words, s.tags) for shard in list_shards([path]) for s in read_shard(shard).sentences]
+            train = [
+                CorpusSentence(s.words, s.tags) for shard in list_shards([path]) for s in read_shard(shard).sentences
+            ]
         else:
             raise FileNotFoundError(
                 f"{path} has neither train.mrg nor shards; give the folder of a treebank or of annotated text"
@@ -70,14 +72,14 @@ class Treebank:
         return cls(name, train, dev, weight)
 
 
-def _read_conllu_sentences(path: Path, tag_column: str) -> list[Sentence]:
+def _read_conllu_sentences(path: Path, tag_column: str) -> list[CorpusSentence]:
     rows = [(tuple(s.words), tuple(s.pos if tag_column == "upos" else s.tags)) for s in read_conllu_columns(path)]
     if rows and not any(tag for _, tags in rows for tag in tags):
         column, other = ("4 (UPOS)", "xpos") if tag_column == "upos" else ("5 (XPOS)", "upos")
         raise TrainingDataError(
             f"{path}: no token has a tag in column {column}; to use the other column of tags: --tag-column {other}"
         )
-    return [Sentence(words, tags) for words, tags in rows]
+    return [CorpusSentence(words, tags) for words, tags in rows]
 
 
 def consecutive_runs(selected: np.ndarray) -> list[slice]:
@@ -91,7 +93,7 @@ def tag_set(treebanks: Sequence[Treebank]) -> list[str]:
     return sorted({tag for treebank in treebanks for sentence in treebank.train for tag in sentence.tags})
 
 
-def accuracy(gold: Sequence[Sentence], predicted: Sequence[Sequence[str]]) -> tuple[int, int]:
+def accuracy(gold: Sequence[CorpusSentence], predicted: Sequence[Sequence[str]]) -> tuple[int, int]:
     """Count correct tags and all tags."""
     rows = zip(gold, predicted, strict=True)
     same = [a == b for sentence, tags in rows for a, b in zip(sentence.tags, tags, strict=True)]

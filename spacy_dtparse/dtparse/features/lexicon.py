@@ -15,7 +15,7 @@ from ...symbols import CompactSymbolTable, Memo, SymbolTable, index_bytes
 from ...text import SHAPES, normal_word, word_shape
 from ...trees.tree import TOP
 from ..kernels.features import TOKEN_COLUMNS
-from .templates import Sizes
+from .templates import TableSizes
 
 RARE = "*rare*"
 PUNCTUATION_TAGS = frozenset({":", ",", ".", "``", "''"})
@@ -75,9 +75,9 @@ class Lexicon:
         object.__setattr__(self, "_row_of_token", Memo(self._row))
 
     @property
-    def sizes(self) -> Sizes:
+    def sizes(self) -> TableSizes:
         symbols, words, classes = len(self.symbols), len(self.words), len(self.classes)
-        return Sizes(symbols, words, classes, len(SHAPES), len(self.chains), len(self.clusters))
+        return TableSizes(symbols, words, classes, len(SHAPES), len(self.chains), len(self.clusters))
 
     @property
     def tags(self) -> tuple[str, ...]:

@@ -70,7 +70,7 @@ Position = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class Sizes:
+class TableSizes:
     """Number of values of each attribute: `symbols` (labels and tags), `words`, `classes`, `shapes`, `chains` (label
     chains of the span model), and word `clusters`."""
 
@@ -239,7 +239,7 @@ def is_shared(position: Position) -> bool:
     return _root(position)[1] in ("left", "front")
 
 
-def compile_templates(templates: Templates, sizes: Sizes) -> tuple[k.TemplateTable, int]:
+def compile_templates(templates: Templates, sizes: TableSizes) -> tuple[k.TemplateTable, int]:
     """Return the integer form of a table and the size of its direct map (entries of one-value templates)."""
     position_rows: dict[Position, int] = {}
     slot_rows: dict[tuple[Position, str], int] = {}

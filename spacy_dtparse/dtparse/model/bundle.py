@@ -14,7 +14,7 @@ from ...model_io.model_format import FETCH, ModelFormat
 from ...model_io.segments import ascending
 from ...trees.heads import HeadRules
 from ..features.lexicon import Lexicon
-from ..features.templates import Sizes, Templates, compile_templates
+from ..features.templates import TableSizes, Templates, compile_templates
 from ..kernels.atoms import AtomMap
 from ..kernels.features import PARTS_WIDTH, TemplateTable
 from .model import DtreeModel, hash_table
@@ -102,7 +102,7 @@ def _dtree_from_arrays(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> D
     return model
 
 
-def _check_parts(parts: np.ndarray, templates: Templates, table: TemplateTable, sizes: Sizes) -> None:
+def _check_parts(parts: np.ndarray, templates: Templates, table: TemplateTable, sizes: TableSizes) -> None:
     """Raise ModelFormatError unless the parts of hashed atoms are valid for their templates. A row: the template's
     index, the number of values, the values; if the second entry is 0, the parts are unknown."""
     width, fits = parts.shape[1], 2 <= parts.shape[1] <= PARTS_WIDTH

@@ -19,7 +19,7 @@ from spacy_dtparse.dtparse.features.lexicon import (
     word_shape,
 )
 from spacy_dtparse.dtparse.features.tables import TABLES, get_templates
-from spacy_dtparse.dtparse.features.templates import Sizes, Templates, compile_templates, is_shared
+from spacy_dtparse.dtparse.features.templates import TableSizes, Templates, compile_templates, is_shared
 from spacy_dtparse.dtparse.kernels import features as k
 from spacy_dtparse.dtparse.kernels.marginals import N_BINS
 from spacy_dtparse.errors import ConfigError, TrainingDataError
@@ -85,7 +85,7 @@ def test_how_far_a_table_looks_to_the_right(places, grouped, reach):
 
 
 def test_direct_entries_do_not_overlap_and_fill_the_map():
-    sizes = Sizes(symbols=7, words=5, classes=4, shapes=len(SHAPES), chains=3)
+    sizes = TableSizes(symbols=7, words=5, classes=4, shapes=len(SHAPES), chains=3)
     for name in TABLES:
         table, size = compile_templates(get_templates(name), sizes)
         spans = [
@@ -139,7 +139,7 @@ def test_other_versions_shapes_and_names_are_refused():
         get_templates("huge")
     single = Templates("t", (), tuples=(((ITEM, "tag"),),))
     with pytest.raises(ConfigError, match="joins 2 or 3 slots, not 1"):
-        compile_templates(single, Sizes(2, 2, 2, 2))
+        compile_templates(single, TableSizes(2, 2, 2, 2))
 
 
 def lexicon() -> Lexicon:
@@ -165,7 +165,7 @@ def test_lexicons_round_trip_and_differ_in_fingerprint():
     first = lexicon()
     again = Lexicon.from_dict(json.loads(json.dumps(first.to_dict())))
     assert again == first and again.fingerprint() == first.fingerprint()
-    assert first.tags == ("DT", "NN", ",", "XX") and first.sizes == Sizes(6, 3, 4, len(SHAPES))
+    assert first.tags == ("DT", "NN", ",", "XX") and first.sizes == TableSizes(6, 3, 4, len(SHAPES))
     other = Lexicon.build(["NP", "TOP"], ["DT", "NN", ",", "XX"], [RARE, "the"], "XX")
     moved = Lexicon.build(["NP", "TOP"], ["DT", "NN", ",", "XX"], [RARE, "the", "00"], "NN")
     assert len({first.fingerprint(), other.fingerprint(), moved.fingerprint()}) == 3

@@ -13,8 +13,8 @@ from spacy_dtparse.errors import ModelFormatError
 from spacy_dtparse.pcfgla.kernels.latent import ANCHOR, UNARY, WORD, max_rule_tree, read_tree
 from spacy_dtparse.pcfgla.latent import (
     MIN_POSTERIOR,
-    Forest,
     Leaves,
+    PackedForest,
     allocate_chart,
     best,
     flatten,
@@ -251,7 +251,7 @@ def test_parts_that_do_not_fit_are_refused(change):
         LatentPart(**{**fields, **change})
 
 
-def walked(found: Forest, top: int) -> list[tuple[int, int]]:
+def walked(found: PackedForest, top: int) -> list[tuple[int, int]]:
     """(cell, symbol) of the best tree in pre-order, by the forest's own parts."""
     steps, stack = [], [(top, found.root)]
     while stack:
@@ -303,7 +303,7 @@ def test_a_chain_longer_than_the_allocated_workspace():
     anchors["split"][-1] = WORD
     cells, score, back = spans_of_cells(1), np.empty((1, n_symbols)), np.empty((1, n_symbols), np.int32)
     max_rule_tree(parent, left, right, anchors, n_symbols, cells, score, back)
-    found = best(Forest(parent, left, right, anchors, cells, score, back, 0))
+    found = best(PackedForest(parent, left, right, anchors, cells, score, back, 0))
     assert [(step.start, step.end, step.symbol) for step in found.steps] == [(0, 1, at) for at in range(n_symbols)]
 
 

@@ -17,7 +17,7 @@ from training.data.corpus import Sentence, read_treebank
 from training.data.spines import (
     COVERAGE,
     Inventory,
-    Token,
+    SpineToken,
     categorise,
     check_round_trips,
     entropy,
@@ -40,7 +40,7 @@ def sentences(*texts: str, tags: str | None = None) -> list[Sentence]:
     return [Sentence(tree, tree.tags if tags is None else tuple(tags.split()), "tiny") for tree in trees]
 
 
-def with_spines(*texts: str, tags: str | None = None, recipe: Recipe = Recipe.PLAIN) -> list[list[Token]]:
+def with_spines(*texts: str, tags: str | None = None, recipe: Recipe = Recipe.PLAIN) -> list[list[SpineToken]]:
     return categorise(sentences(*texts, tags=tags), recipe, category_writer("spine", COLLINS))
 
 
@@ -125,7 +125,7 @@ def test_guesses(inventory):
     assert inventory.guess("NN") == "NP"
     assert inventory.guess("UNSEEN") == "-", "the most frequent of all"
     assert "UNSEEN" not in inventory.by_tag
-    tie = Inventory([[Token("a", "X", "VP"), Token("a", "X", "NP")]])
+    tie = Inventory([[SpineToken("a", "X", "VP"), SpineToken("a", "X", "NP")]])
     assert tie.guess("X") == "NP" == tie.guess("Y")
 
 

@@ -25,7 +25,7 @@ from training.recurrent_tagger.config import AugmentConfig, FitConfig, NetworkCo
 from training.recurrent_tagger.documents import (
     SPACE_TAG,
     DocumentSampler,
-    Token,
+    TokenRow,
     WordSplitter,
     curly_words,
     title_words,
@@ -39,7 +39,7 @@ from training.recurrent_tagger.running import (
     train_final,
     train_tagger,
 )
-from training.recurrent_tagger.treebanks import Sentence, Treebank, consecutive_runs, read_tagged_sentences
+from training.recurrent_tagger.treebanks import CorpusSentence, Treebank, consecutive_runs, read_tagged_sentences
 
 OFF = AugmentConfig(curly=0, lower=0, title=0, upper=0)
 SMALL = TaggingConfig(
@@ -80,7 +80,7 @@ def test_reading_strips_escapes_empties_and_suffixes(tmp_path: Path) -> None:
     first, empty, last = read_tagged_sentences(path)
     assert first.words == ('"', "cats", "(", "1/2", ")", '"', "run")
     assert first.tags == ("``", "NNS", "-LRB-", "CD", "-RRB-", "''", "VBP")
-    assert empty == Sentence((), ())
+    assert empty == CorpusSentence((), ())
     assert last.words == ("anti-Ro(A)",)
 
 
@@ -238,7 +238,7 @@ def test_training_continues_from_a_pipeline(treebanks: list[Treebank], tmp_path:
     made["first"].to_disk(tmp_path / "other_tagger")
     with pytest.raises(ConfigError, match="has no recurrent tagger; give one made by `train-tagger`"):
         train_final(treebanks, tmp_path / "other", tmp_path / "out", config, start=tmp_path / "other_tagger")
-    fewer = [replace(treebanks[0], train=[Sentence(("Run", "!"), ("VB", "."))] * 9)]
+    fewer = [replace(treebanks[0], train=[CorpusSentence(("Run", "!"), ("VB", "."))] * 9)]
     with pytest.raises(ConfigError, match=r"has other tags \(DT, IN, .*VB"):
         train_final(fewer, tmp_path / "other", tmp_path / "out", config, start=tmp_path / "first")
 
@@ -262,7 +262,7 @@ def test_command_line(treebanks: list[Treebank], tmp_path: Path, capsys: pytest.
 
 
 def test_typographic_variants() -> None:
-    sentence = Sentence(
+    sentence = CorpusSentence(
         ('"', "Do", "n't", "go", "--", "to", "town", '"'), ("``", "VB", "RB", "VB", ":", "TO", "NN", "''")
     )
     assert curly_words(sentence) == ("“", "Do", "n’t", "go", "—", "to", "town", "”")
@@ -270,11 +270,11 @@ def test_typographic_variants() -> None:
 
 
 def test_hyphenated_words_are_split_as_spacy_does() -> None:
-    evidence = [Sentence(("calcium", "activated", "of", "T"), ("NN", "VBN", "IN", "NN"))]
+    evidence = [CorpusSentence(("calcium", "activated", "of", "T"), ("NN", "VBN", "IN", "NN"))]
     splitter = WordSplitter(spacy.blank("en").tokenizer, evidence)
     words = ("T-cell", "growth", "is", "calcium-activated", "(", "Fig.", "2", ")", "'ve", "<i>", "-", "Ca2+")
     tags = ("NN", "NN", "VBZ", "JJ", "-LRB-", "NN", "CD", "-RRB-", "VBP", "SYM", ":", "NN")
-    split = splitter.split(Sentence(words, tags))
+    split = splitter.split(CorpusSentence(words, tags))
     assert split is not None
     assert list(zip(split.words, split.tags, strict=True)) == [
         *(("T", "NN"), ("-", "HYPH"), ("cell", "NN"), ("growth", "NN"), ("is", "VBZ")),
@@ -282,11 +282,11 @@ def test_hyphenated_words_are_split_as_spacy_does() -> None:
         *(("(", "-LRB-"), ("Fig", "NN"), (".", "."), ("2", "CD"), (")", "-RRB-")),
         *(("'ve", "VBP"), ("<i>", "SYM"), ("-", ":"), ("Ca2", "NN"), ("+", "SYM")),
     ]
-    assert splitter.split(Sentence(("plain", "words"), ("JJ", "NNS"))) is None
+    assert splitter.split(CorpusSentence(("plain", "words"), ("JJ", "NNS"))) is None
 
 
 def _sample(augment: AugmentConfig, copies: int = 40) -> list[Example]:
-    groups = [[Sentence(("Cats", "don't", "."), ("NNS", "VBP", "."))] * copies]
+    groups = [[CorpusSentence(("Cats", "don't", "."), ("NNS", "VBP", "."))] * copies]
     return list(DocumentSampler(groups, augment, FitConfig()).examples(spacy.blank("en")))
 
 
@@ -329,7 +329,7 @@ def test_schedules() -> None:
 def test_derivatives_are_those_of_small_changes() -> None:
     tags, words = ["DT", "NN", "VBZ"], ["The", "dog", "\n", "sleeps", "A", "cat"]
     own = ["DT", "NN", SPACE_TAG, "VBZ", "DT", "NN"]
-    tokens = [Token(word, tag, word in ("The", "A")) for word, tag in zip(words, own, strict=True)]
+    tokens = [TokenRow(word, tag, word in ("The", "A")) for word, tag in zip(words, own, strict=True)]
     counts = dict.fromkeys(words, 1)
     parts = TokenParts.build(counts, 1)
     batch = [TextEncoder(parts, tags, counts, 0.5).encode(part) for part in (tokens, tokens[:2], tokens[3:4])]
@@ -361,7 +361,7 @@ def test_derivatives_are_those_of_small_changes() -> None:
 
 def test_the_form_of_an_address_or_an_emoji_decides_its_tag(treebanks: list[Treebank]) -> None:
     def tagger(*more: str) -> Language:
-        extra = [Sentence(("some", "word"), (tag, "NN")) for tag in more]
+        extra = [CorpusSentence(("some", "word"), (tag, "NN")) for tag in more]
         groups = [[*treebanks[0].train, *extra]]
         tags = sorted({tag for sentence in groups[0] for tag in sentence.tags})
         return make_pipeline(train_tagger(SMALL, groups, tags, "forms")[0], senter=False)

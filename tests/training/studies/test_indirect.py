@@ -24,7 +24,7 @@ from training.data.corpus import read_treebank, training_tree
 from training.dtparse.boosting.labels import open_label_data
 from training.dtparse.boosting.learner import LabelLearner
 from training.dtparse.boosting.store import DirectStore, Store, open_store
-from training.dtparse.boosting.tree import Tree, single_leaf
+from training.dtparse.boosting.tree import DecisionTree, single_leaf
 from training.dtparse.examples import STORES, collect_atoms, write_stores
 from training.dtparse.recipe import LearnerConfig
 from training.dtparse.training_set import build_lexicon
@@ -87,7 +87,7 @@ def built(tmp_path_factory):
     return get
 
 
-def random_tree(rng: np.random.Generator, atoms: np.ndarray, n_splits: int) -> Tree:
+def random_tree(rng: np.random.Generator, atoms: np.ndarray, n_splits: int) -> DecisionTree:
     """A tree that splits its leaves at random by some of `atoms`."""
     columns: list[list[int]] = [[-1], [-1], [-1]]
     for _ in range(n_splits):
@@ -96,12 +96,12 @@ def random_tree(rng: np.random.Generator, atoms: np.ndarray, n_splits: int) -> T
         for column, value in zip(columns, (int(rng.choice(atoms)), size, size + 1), strict=True):
             column[node] = value
             column += [-1, -1]
-    return Tree(*(np.array(column, dtype=np.int32) for column in columns))
+    return DecisionTree(*(np.array(column, dtype=np.int32) for column in columns))
 
 
-def one_split(atom: int) -> Tree:
+def one_split(atom: int) -> DecisionTree:
     """Node 1 has the atom, node 2 has not."""
-    return Tree(*(np.array(column, dtype=np.int32) for column in ([atom, -1, -1], [1, -1, -1], [2, -1, -1])))
+    return DecisionTree(*(np.array(column, dtype=np.int32) for column in ([atom, -1, -1], [1, -1, -1], [2, -1, -1])))
 
 
 @pytest.mark.parametrize("table", TABLES)

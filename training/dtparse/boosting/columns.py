@@ -18,7 +18,7 @@ from spacy_dtparse.stored_names import stored_as
 
 
 @stored_as("slot", "bits", "starts", "postings")
-class Columns(NamedTuple):
+class FeatureColumns(NamedTuple):
     """Column index of n examples. `slot` int32 (n_atoms,): row of the atom in `bits`, -1 if it has a list.
 
     `bits` uint64 (n_slots, ceil(n / 64)): bit i % 64 of word i // 64 is example i. `starts` int64 (n_atoms +

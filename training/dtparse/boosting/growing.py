@@ -8,8 +8,8 @@ from spacy_dtparse.dtypes import INDEX, SCORE
 from spacy_dtparse.jit.decorator import kernel
 
 from ..recipe import LearnerConfig
-from .matrix import Matrix, Workspace, add_rows, find_rows, sum_rows
-from .tree import Tree
+from .matrix import Matrix, MatrixWorkspace, add_rows, find_rows, sum_rows
+from .tree import DecisionTree
 
 _BLOCK = 1024
 
@@ -53,7 +53,7 @@ def steepest_child(histogram, total):
     return steepest
 
 
-class Nodes(NamedTuple):
+class TreeNodes(NamedTuple):
     """The nodes of a tree that is being grown, by node index.
 
     `gain`: gain of the node; `best`, `best_atom`: gain and atom of its best split; `positive`, `negative`: sums of its
@@ -182,7 +182,7 @@ def grow(matrix, settings, scratch, tree):
     real, integers, tag = np.zeros((4, len(atom))), np.full((3, len(atom)), -1), np.zeros(len(atom), np.int16)
     gain, best, positive, negative = real[0], real[1], real[2], real[3]
     best_atom, rows, slot = integers[0], integers[1], integers[2]
-    nodes = Nodes(gain, best, best_atom, positive, negative, rows, tag, slot)
+    nodes = TreeNodes(gain, best, best_atom, positive, negative, rows, tag, slot)
     reserved[:] = False
     for column in (atom, yes, no):
         column[:] = -1
@@ -223,14 +223,16 @@ def grow(matrix, settings, scratch, tree):
     return n_nodes, steepest
 
 
-def grow_tree(matrix: Matrix, penalty: float, config: LearnerConfig, space: Workspace) -> tuple[Tree, float]:
+def grow_tree(
+    matrix: Matrix, penalty: float, config: LearnerConfig, space: MatrixWorkspace
+) -> tuple[DecisionTree, float]:
     """Return (tree, largest |g| of a child of the root); the tree is a single leaf if the root cannot be split."""
     k, n_atoms, max_splits = len(matrix.gradient), len(matrix.histogram), config.max_splits
-    tree = Tree(*(np.empty(2 * max_splits + 1, dtype=INDEX) for _ in range(3)))
+    tree = DecisionTree(*(np.empty(2 * max_splits + 1, dtype=INDEX) for _ in range(3)))
     pool = space.take("pool", (max_splits + 2) * n_atoms, SCORE).reshape(max_splits + 2, n_atoms)
     tag_of, found = space.take("tag_of", k, np.int16), space.take("found", k + 1, INDEX)
     cut = 0.0 if config.gain == "hard" else float(penalty)
     ratio, slack = float(config.split_ratio), float(config.root_slack)
     settings = GrowSettings(float(penalty), cut, ratio, slack, max_splits, config.subtraction)
     n_nodes, steepest = grow(matrix, settings, GrowScratch(pool, np.empty(len(pool), np.bool_), tag_of, found), tree)
-    return Tree(*(column[:n_nodes].copy() for column in tree)), float(steepest)
+    return DecisionTree(*(column[:n_nodes].copy() for column in tree)), float(steepest)

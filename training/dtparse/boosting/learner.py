@@ -18,7 +18,7 @@ from ..recipe import LearnerConfig
 from .growing import grow_tree, steepest_child
 from .labels import LabelData
 from .leaves import add_units, all_weights, leaf_sums, step_units, update_scores
-from .matrix import Matrix, Workspace, make_matrix, on_grid
+from .matrix import Matrix, MatrixWorkspace, make_matrix, on_grid
 from .sampling import PrioritySampler, label_key, stream_keys
 from .store import Store
 from .tree import concat, single_leaf, tree_at
@@ -29,7 +29,7 @@ _SINGLE_LEAF_SWEEPS = 50  # a single leaf is optimised to convergence, as no lat
 
 
 @stored_as("draws", "empty", "gradient")
-class Progress(NamedTuple):
+class LabelProgress(NamedTuple):
     """The progress of a label's training: with the ensemble and the seed it determines everything that follows.
 
     `draws`: samples drawn so far. `empty`: trees in a row whose leaves were all 0. `gradient`: the largest
@@ -60,9 +60,9 @@ class LabelLearner:
         config: LearnerConfig,
         ensemble: LabelEnsemble | None = None,
         score: np.ndarray | None = None,
-        progress: Progress | None = None,
+        progress: LabelProgress | None = None,
     ):
-        self.store, self.config, self.progress = store, config, progress or Progress()
+        self.store, self.config, self.progress = store, config, progress or LabelProgress()
         positive = data.gold == label_id
         self.bias = np.where(positive, data.b_pos, -data.b_neg)
         self.n_positive = int(np.count_nonzero(positive))
@@ -72,7 +72,7 @@ class LabelLearner:
         all_weights(self.score, self.bias, self.weight)
         self._key = label_key(name)
         self._sampler = PrioritySampler(config.sample_size)
-        self._space = Workspace()
+        self._space = MatrixWorkspace()
         self.seconds = dict.fromkeys(STEPS, 0.0)
         self.n_grown, self.lost_weight = 0, 0.0
 
@@ -128,7 +128,7 @@ class LabelLearner:
         if prior:
             tree = single_leaf()
         elif len(tree.atom) == 1 and (self.n_positive or not steepest > penalty):
-            self.progress = Progress(draws, 0, steepest)
+            self.progress = LabelProgress(draws, 0, steepest)
             return None
         sampled_weight = float(np.abs(self.weight[matrix.ids]).sum(dtype=SCORE))
         leaf = self.store.percolate(tree)
@@ -141,7 +141,7 @@ class LabelLearner:
         added = bool(units.any())
         if added:
             self._new.append(LabelEnsemble(np.zeros(1, dtype=INDEX), *tree, units * CONFIDENCE_GRID))
-        self.progress = Progress(draws, 0 if added else self.progress.empty + 1)
+        self.progress = LabelProgress(draws, 0 if added else self.progress.empty + 1)
         return lost
 
     def _set_leaves(self, leaf: np.ndarray, n_nodes: int, penalty: float) -> tuple[np.ndarray, float]:

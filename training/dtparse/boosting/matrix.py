@@ -7,7 +7,7 @@ import numpy as np
 from spacy_dtparse.dtypes import BITS, INDEX, OFFSET, SCORE
 from spacy_dtparse.jit.decorator import kernel
 
-from .columns import LOW6, ONE, SIX, Columns, lower_bound
+from .columns import LOW6, ONE, SIX, FeatureColumns, lower_bound
 
 
 class Matrix(NamedTuple):
@@ -25,12 +25,12 @@ class Matrix(NamedTuple):
     indptr: np.ndarray
     atoms: np.ndarray
     histogram: np.ndarray
-    columns: Columns
+    columns: FeatureColumns
     own_columns: bool
     present: np.ndarray
 
 
-class Workspace:
+class MatrixWorkspace:
     """Arrays reused for every tree (new ones cost a page fault per 4 KiB)."""
 
     def __init__(self) -> None:
@@ -98,8 +98,8 @@ def make_matrix(
     indptr: np.ndarray,
     atoms: np.ndarray,
     n_atoms: int,
-    columns: Columns | None,
-    space: Workspace,
+    columns: FeatureColumns | None,
+    space: MatrixWorkspace,
 ) -> Matrix:
     """Build the matrix of a sample. `columns`: the store's column index; None: build one for the sample."""
     histogram = space.take("histogram", n_atoms, SCORE)
@@ -113,7 +113,7 @@ def make_matrix(
     starts, postings = space.take("starts", n_atoms + 1, OFFSET), space.take("postings", len(atoms), INDEX)
     starts[:] = 0
     list_columns(indptr, atoms, starts, postings)
-    columns = Columns(np.full(n_atoms, -1, INDEX), np.zeros((1, 1), BITS), starts, postings)
+    columns = FeatureColumns(np.full(n_atoms, -1, INDEX), np.zeros((1, 1), BITS), starts, postings)
     return Matrix(ids, gradient, indptr, atoms, histogram, columns, True, np.zeros(0, BITS))
 
 

@@ -19,9 +19,9 @@ from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.stored_names import stored_names
 
 from ...runs.files import load_checkpoint, save_checkpoint
-from .columns import Columns, count_atoms, fill_columns, gather_rows, percolate
-from .matrix import Workspace
-from .tree import NODE, Tree
+from .columns import FeatureColumns, count_atoms, fill_columns, gather_rows, percolate
+from .matrix import MatrixWorkspace
+from .tree import NODE, DecisionTree
 
 STORE_FILE = "store.json"
 DIRECT, INDIRECT = "training.dtree.boosting.store:DirectStore", "training.studies.turian2006.indirect:IndirectStore"
@@ -47,7 +47,7 @@ class Store(Protocol):
         """Atoms of the examples `ids` (ascending int32/int64): (indptr int64 (len(ids) + 1,), atoms int32). The caller
         may overwrite the arrays; they are valid until the next call."""
 
-    def percolate(self, tree: Tree) -> np.ndarray:
+    def percolate(self, tree: DecisionTree) -> np.ndarray:
         """Index of the leaf (its node index in `tree`) that each example reaches, uint16 (n_examples,). The array is
         valid until the next call."""
 
@@ -60,10 +60,10 @@ class DirectStore:
     occurrence for the others).
     """
 
-    def __init__(self, indptr: np.ndarray, atoms: np.ndarray, columns: Columns):
+    def __init__(self, indptr: np.ndarray, atoms: np.ndarray, columns: FeatureColumns):
         self.n_examples, self.n_atoms = len(indptr) - 1, len(columns.slot)
         self.indptr, self.atoms, self.columns = indptr, atoms, columns
-        self._space = Workspace()
+        self._space = MatrixWorkspace()
 
     def rows(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """See `Store.rows`."""
@@ -73,7 +73,7 @@ class DirectStore:
         gather_rows(self.indptr, self.atoms, ids, indptr, atoms)
         return indptr, atoms
 
-    def percolate(self, tree: Tree) -> np.ndarray:
+    def percolate(self, tree: DecisionTree) -> np.ndarray:
         """See `Store.percolate`: bitset and posting-list algebra, without a loop over examples."""
         check_atoms(tree, self.n_atoms)
         n, n_words, n_sets = self.n_examples, (self.n_examples + 63) // 64, len(tree.atom) // 2 + 1
@@ -117,12 +117,12 @@ class DirectStore:
     def open(cls, path: str | os.PathLike) -> DirectStore:
         """Open the store of the folder `path`, memory-mapped: processes that open it share the memory."""
         indptr, atoms, *columns = (
-            map_array(Path(path) / f"{name}.npy") for name in ("indptr", "atoms", *stored_names(Columns))
+            map_array(Path(path) / f"{name}.npy") for name in ("indptr", "atoms", *stored_names(FeatureColumns))
         )
-        return cls(indptr, atoms, Columns(*columns))
+        return cls(indptr, atoms, FeatureColumns(*columns))
 
 
-def check_atoms(tree: Tree, n_atoms: int) -> None:
+def check_atoms(tree: DecisionTree, n_atoms: int) -> None:
     """Raise TrainingDataError if a tree tests an atom that a store of `n_atoms` atoms lacks."""
     if tree.atom.max() >= n_atoms:
         raise TrainingDataError(

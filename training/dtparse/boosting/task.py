@@ -16,7 +16,7 @@ from spacy_dtparse.stored_names import from_stored, stored_as, stored_names, to_
 from ...runs.resuming import array_to_data, as_array, load_arrays, open_arrays, save_arrays
 from ..recipe import PathConfig
 from .labels import open_label_data
-from .learner import STEPS, LabelLearner, Progress
+from .learner import STEPS, LabelLearner, LabelProgress
 from .store import open_store
 from .tree import n_parameters
 
@@ -29,7 +29,7 @@ class LabelState(NamedTuple):
     ensemble is the first counts[r] trees. `grown`: trees grown at the current level."""
 
     ensemble: LabelEnsemble
-    progress: Progress
+    progress: LabelProgress
     counts: tuple[int, ...] = ()
     grown: int = 0
 
@@ -57,13 +57,13 @@ def load_state(workdir: str | os.PathLike, name: str) -> LabelState:
     """Load the label's state; a new one if none was saved. Raises TrainingDataError if it is damaged."""
     source = _state_file(workdir, name)
     if not source.exists():
-        return LabelState(empty_ensemble(), Progress())
+        return LabelState(empty_ensemble(), LabelProgress())
     with open_arrays(source) as arrays:
         state_data = array_to_data(arrays["state"])
         ensemble = LabelEnsemble(*(arrays[name] for name in stored_names(LabelEnsemble)))
         return LabelState(
             ensemble,
-            Progress(**from_stored(Progress, state_data["progress"])),
+            LabelProgress(**from_stored(LabelProgress, state_data["progress"])),
             tuple(state_data["counts"]),
             state_data["grown"],
         )
@@ -109,7 +109,7 @@ class LevelReport(NamedTuple):
     whole ensemble.
 
     `grown`: trees grown by this task, including discarded ones. `lost`: sum over them of the fraction of weight outside
-    the sample. `steps`: seconds per step of STEPS. `seconds`: duration of the whole task. `gradient`: see `Progress`.
+    the sample. `steps`: seconds per step of STEPS. `seconds`: duration of the whole task. `gradient`: see `LabelProgress`.
     """
 
     name: str

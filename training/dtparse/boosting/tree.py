@@ -14,7 +14,7 @@ NODE = np.uint16
 MAX_SPLITS = 32_767
 
 
-class Tree(NamedTuple):
+class DecisionTree(NamedTuple):
     """One tree; its root is node 0. `atom` int32 (N,): the atom that a node tests, -1 at a leaf. `yes`, `no` int32
     (N,): the child if the atom is present / absent, -1 at a leaf; a child's index is greater than its parent's."""
 
@@ -23,9 +23,9 @@ class Tree(NamedTuple):
     no: np.ndarray
 
 
-def single_leaf() -> Tree:
+def single_leaf() -> DecisionTree:
     """The tree without a split: every example stays at the root."""
-    return Tree(*(np.full(1, -1, dtype=INDEX) for _ in range(3)))
+    return DecisionTree(*(np.full(1, -1, dtype=INDEX) for _ in range(3)))
 
 
 def concat(parts: Sequence[LabelEnsemble]) -> LabelEnsemble:
@@ -44,12 +44,12 @@ def first_trees(ensemble: LabelEnsemble, n_trees: int) -> LabelEnsemble:
     return LabelEnsemble(ensemble.roots[:n_trees], *(column[:end] for column in ensemble[1:]))
 
 
-def tree_at(ensemble: LabelEnsemble, index: int) -> tuple[Tree, np.ndarray]:
+def tree_at(ensemble: LabelEnsemble, index: int) -> tuple[DecisionTree, np.ndarray]:
     """Tree `index` with local node indices, and its node values as int64 multiples of CONFIDENCE_GRID."""
     start, end = np.append(ensemble.roots, len(ensemble.atom))[index : index + 2]
     atom, yes, no, value = (column[start:end] for column in ensemble[1:])
     yes, no = (np.where(child < 0, -1, child - start).astype(INDEX) for child in (yes, no))
-    return Tree(atom, yes, no), np.rint(value / CONFIDENCE_GRID).astype(np.int64)
+    return DecisionTree(atom, yes, no), np.rint(value / CONFIDENCE_GRID).astype(np.int64)
 
 
 def n_parameters(ensemble: LabelEnsemble) -> int:

@@ -26,7 +26,7 @@ from spacy_dtparse.stored_names import stored_names, to_stored
 from spacy_dtparse.trees.kernels import HeadTable
 
 from ...dtparse.boosting.store import INDIRECT, array_files, check_atoms, map_array, read_store_file, write_store_file
-from ...dtparse.boosting.tree import NODE, Tree
+from ...dtparse.boosting.tree import NODE, DecisionTree
 from ...dtparse.examples import STORES, Derivation, Replayer, example_types, labelled_rows
 from .indirect_kernels import Derivations, StagedTree, Stages, StoredRows, extract_rows, percolate_rows
 
@@ -86,7 +86,7 @@ class IndirectStore:
             larger[: indptr[done]] = self._rows[: indptr[done]]
             self._rows = larger
 
-    def percolate(self, tree: Tree) -> np.ndarray:
+    def percolate(self, tree: DecisionTree) -> np.ndarray:
         """See `Store.percolate`: every example descends the tree and extracts the templates on its path."""
         inner = tree.atom >= 0
         numbers = np.unique(tree.atom[inner])

@@ -20,7 +20,7 @@ from spacy_dtparse.errors import TrainingDataError
 from ...data.corpus import Sentence
 from ...data.evaluate import score_parser
 from ...dtparse.boosting.labels import LabelData, open_label_data
-from ...dtparse.boosting.learner import STEPS, LabelLearner, Progress, ensemble_scores
+from ...dtparse.boosting.learner import STEPS, LabelLearner, LabelProgress, ensemble_scores
 from ...dtparse.boosting.path import RUN_FILE
 from ...dtparse.boosting.store import Store, open_store
 from ...dtparse.boosting.task import load_scores, load_state
@@ -32,7 +32,7 @@ from .indirect import IndirectStore
 
 LABEL = "NP"  # the classifier that is analysed: the papers' bottleneck
 SCALE_LAMBDA, SCALE_TREES = 1.0, 3  # λ of a "scale" run, low enough for full-size trees, and number of counted trees
-OTHER_DRAWS = Progress(draws=1_000_000)  # sample draws that training does not reach
+OTHER_DRAWS = LabelProgress(draws=1_000_000)  # sample draws that training does not reach
 MAX_RELAXED, RELAX = 40, 0.9  # if the root cannot be split, lower λ by this factor, at most so many times
 
 

@@ -43,7 +43,7 @@ VARIANTS: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Run(PlanItem):
+class StudyRun(PlanItem):
     """One run. `changes`: settings that differ from the recipe 2006, by dotted name. `kind`: "fit" trains and
     evaluates; "profile" grows more trees on the stores of run `base_run`; "scale" builds the stores of sentences of any
     length and grows a few trees; "pcfg" and "pcfgla" are baselines. `minutes`: wall-clock limit of training (after it
@@ -57,28 +57,28 @@ class Run(PlanItem):
 
 
 PLAN = (  # in the order of execution; the minutes add up to less than 6 hours
-    Run("r2l", "fit", "right-to-left, baseline atoms", 40),
-    Run("l2r", "fit", "left-to-right", 40, {"strategy": "l2r"}),
-    Run("bottom_up", "fit", "any order", 40, {"strategy": "bottom_up"}),
-    Run("kitchen_sink", "fit", "right-to-left, all atoms", 45, {"templates": "kitchen_sink", "memory_gib": 12}),
-    Run("hard", "fit", "gain with a hard threshold", 25, {"learner.gain": "hard"}),
-    Run("stumps", "fit", "one split per tree", 25, {"learner.max_splits": 1}),
-    Run("uniform", "fit", "every example weighs 1", 25, {"example_weights": "uniform"}),
-    Run("profile", "profile", "NP trees on the run r2l's", 10, base_run="r2l"),
-    Run("profile_kitchen_sink", "profile", "NP trees on the run kitchen_sink's", 15, base_run="kitchen_sink"),
-    Run(
+    StudyRun("r2l", "fit", "right-to-left, baseline atoms", 40),
+    StudyRun("l2r", "fit", "left-to-right", 40, {"strategy": "l2r"}),
+    StudyRun("bottom_up", "fit", "any order", 40, {"strategy": "bottom_up"}),
+    StudyRun("kitchen_sink", "fit", "right-to-left, all atoms", 45, {"templates": "kitchen_sink", "memory_gib": 12}),
+    StudyRun("hard", "fit", "gain with a hard threshold", 25, {"learner.gain": "hard"}),
+    StudyRun("stumps", "fit", "one split per tree", 25, {"learner.max_splits": 1}),
+    StudyRun("uniform", "fit", "every example weighs 1", 25, {"example_weights": "uniform"}),
+    StudyRun("profile", "profile", "NP trees on the run r2l's", 10, base_run="r2l"),
+    StudyRun("profile_kitchen_sink", "profile", "NP trees on the run kitchen_sink's", 15, base_run="kitchen_sink"),
+    StudyRun(
         "full_length",
         "scale",
         "sentences of any length, indirect storage",
         40,
         {"max_words": None, "memory_gib": 0, "atom_sentences": 4000},
     ),
-    Run("pcfg", "pcfg", "PCFG with parent annotation, same sentences", 5),
-    Run("pcfgla", "pcfgla", "PCFG with latent annotations, same sentences", 10),
+    StudyRun("pcfg", "pcfg", "PCFG with parent annotation, same sentences", 5),
+    StudyRun("pcfgla", "pcfgla", "PCFG with latent annotations, same sentences", 10),
 )
 
 
-def run_recipe(run: Run, settings: Sequence[str] = ()) -> FitRecipe:
+def run_recipe(run: StudyRun, settings: Sequence[str] = ()) -> FitRecipe:
     """The recipe 2006 with the run's changes and `settings` (NAME=VALUE). Raises ConfigError for unknown settings. A
     run that builds on another run has that run's recipe."""
     owner = next((other for other in PLAN if other.name == run.base_run), run)
@@ -87,7 +87,7 @@ def run_recipe(run: Run, settings: Sequence[str] = ()) -> FitRecipe:
 
 
 @dataclass(frozen=True)
-class Job:
+class TrainingJob:
     """Arguments common to all runs of a call. `out`: a run has the folder `out`/NAME and the model `out`/NAME.model.
     `budget`: maximum inferences scored per sentence in the evaluation. `settings`: NAME=VALUE for every recipe.
     `minutes`: instead of the plan's. `baseline`: a parser's file, used instead of training a PCFG. `command`: recorded
@@ -113,7 +113,7 @@ class Job:
         return short
 
 
-def execute(run: Run, job: Job) -> tuple[dict[str, Any], bool]:
+def execute(run: StudyRun, job: TrainingJob) -> tuple[dict[str, Any], bool]:
     """Do a run; returns (its result, whether it was computed now). A run with a result under the same conditions is not
     repeated. Raises TrainingDataError and ConfigError for unusable input, such as the folder of another run."""
     recipe = run_recipe(run, job.settings)
@@ -137,7 +137,7 @@ def execute(run: Run, job: Job) -> tuple[dict[str, Any], bool]:
     return reuse_result(job.out / run.name / RESULT, conditions, compute)
 
 
-def _fit(run: Run, job: Job, recipe: FitRecipe, conditions: dict[str, Any]) -> dict[str, Any]:
+def _fit(run: StudyRun, job: TrainingJob, recipe: FitRecipe, conditions: dict[str, Any]) -> dict[str, Any]:
     folder, model_file = job.out / run.name, job.out / f"{run.name}.model"
     dev = job.short_sentences("dev")
 
@@ -178,7 +178,7 @@ def _short(row: dict[str, Any]) -> dict[str, Any]:
     return {**{key: row[key] for key in keys}, "f1_evalb": row["scores"].get("f1_evalb"), measuring.LABEL: label}
 
 
-def _profile(run: Run, job: Job, recipe: FitRecipe, _: dict[str, Any]) -> dict[str, Any]:
+def _profile(run: StudyRun, job: TrainingJob, recipe: FitRecipe, _: dict[str, Any]) -> dict[str, Any]:
     folder = job.out / str(run.base_run)
     stored = read_result(folder / RESULT)
     if stored is None:
@@ -200,13 +200,13 @@ def _profile(run: Run, job: Job, recipe: FitRecipe, _: dict[str, Any]) -> dict[s
     return {"examples": store.n_examples, "atoms": store.n_atoms, "atoms_per_example": length, "variants": grown}
 
 
-def _scale(run: Run, job: Job, recipe: FitRecipe, _: dict[str, Any]) -> dict[str, Any]:
+def _scale(run: StudyRun, job: TrainingJob, recipe: FitRecipe, _: dict[str, Any]) -> dict[str, Any]:
     with worker_pool(1, "spawn") as pool:  # so that the memory of its process is only this run's
         given = recipe, job.sources.train, job.out / run.name, job.minutes or run.minutes
         return pool.submit(measuring.measure_scale, *given).result()
 
 
-def _pcfg(run: Run, job: Job, recipe: FitRecipe, conditions: dict[str, Any]) -> dict[str, Any]:
+def _pcfg(run: StudyRun, job: TrainingJob, recipe: FitRecipe, conditions: dict[str, Any]) -> dict[str, Any]:
     """Train a PCFG of either kind on the short sentences; `recipe` and the plan's minutes are ignored."""
     job.short_sentences("dev")  # raises if there is none
     started, found = time.perf_counter(), dict[str, Any](options=None)
@@ -228,7 +228,7 @@ def _pcfg(run: Run, job: Job, recipe: FitRecipe, conditions: dict[str, Any]) -> 
     return {**found, "train_seconds": round(time.perf_counter() - started, 1), **_evaluate_parts(parser, job, None)}
 
 
-def _evaluate_parts(parser: ConstituentParser, job: Job, budget: int | None) -> dict[str, Any]:
+def _evaluate_parts(parser: ConstituentParser, job: TrainingJob, budget: int | None) -> dict[str, Any]:
     """Score a parser on dev, and on test if there is any."""
     parts = {part: job.short_sentences(part) for part in ("dev", "test")}
     return {
@@ -238,5 +238,7 @@ def _evaluate_parts(parser: ConstituentParser, job: Job, budget: int | None) -> 
     }
 
 
-Maker = Callable[[Run, Job, FitRecipe, dict[str, Any]], dict[str, Any]]  # the last argument: conditions of the training
+Maker = Callable[
+    [StudyRun, TrainingJob, FitRecipe, dict[str, Any]], dict[str, Any]
+]  # the last argument: conditions of the training
 MAKERS: dict[str, Maker] = {"fit": _fit, "profile": _profile, "scale": _scale, "pcfg": _pcfg, "pcfgla": _pcfg}

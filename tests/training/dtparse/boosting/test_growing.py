@@ -7,7 +7,7 @@ import pytest
 
 from tests.reference import boosting as naive
 from training.dtparse.boosting.growing import grow_tree
-from training.dtparse.boosting.matrix import Workspace, make_matrix, on_grid, seek
+from training.dtparse.boosting.matrix import MatrixWorkspace, make_matrix, on_grid, seek
 from training.dtparse.recipe import LearnerConfig
 
 from .conftest import make_store
@@ -24,7 +24,7 @@ def grow_both(rng, n, n_atoms, penalty, hard, slack, max_splits, own_columns, sh
     for k, example in enumerate(ids):  # something to find
         if 2 in rows[example]:
             gradient[k] = abs(gradient[k])
-    space = Workspace()
+    space = MatrixWorkspace()
     columns = None if own_columns else store.columns
     other = np.flatnonzero(rng.random(n) < 0.3).astype(np.int32)
     make_matrix(other, np.ones(len(other)), *store.rows(other), n_atoms, columns, space)  # leaves its traces
@@ -77,8 +77,8 @@ def test_ties_go_to_the_lowest_atom():
     store = make_store(*naive.to_csr(rows), 8)
     ids = np.arange(8, dtype=np.int32)
     gradient = np.array([1.0] * 4 + [-1.0] * 4)
-    matrix = make_matrix(ids, gradient, *store.rows(ids), 8, store.columns, Workspace())
-    tree, steepest = grow_tree(matrix, 0.5, LearnerConfig(max_splits=10), Workspace())
+    matrix = make_matrix(ids, gradient, *store.rows(ids), 8, store.columns, MatrixWorkspace())
+    tree, steepest = grow_tree(matrix, 0.5, LearnerConfig(max_splits=10), MatrixWorkspace())
     assert tree.atom.tolist() == [1, -1, -1] and steepest == 4.0
 
 
@@ -111,7 +111,7 @@ def test_without_subtraction_the_same_tree(hard, share):
         gradient = on_grid(rng.choice([-1, 1], len(ids), p=[0.6, 0.4]) * rng.exponential(1, len(ids)))
         trees = []
         for subtraction in (True, False):
-            space = Workspace()
+            space = MatrixWorkspace()
             matrix = make_matrix(ids, gradient, *store.rows(ids), 60, store.columns, space)
             config = LearnerConfig(gain="hard" if hard else "soft", max_splits=40, subtraction=subtraction)
             trees.append(grow_tree(matrix, 0.4, config, space))

@@ -8,7 +8,7 @@ import pytest
 from spacy_dtparse.errors import TrainingDataError
 from tests.reference import boosting as naive
 from training.dtparse.boosting.store import BITSET_FRACTION, Store, open_store, read_store_file
-from training.dtparse.boosting.tree import Tree, single_leaf
+from training.dtparse.boosting.tree import DecisionTree, single_leaf
 from training.runs.files import save_checkpoint
 
 from .conftest import make_store
@@ -16,7 +16,7 @@ from .conftest import make_store
 pytestmark = pytest.mark.kernel
 
 
-def random_tree(rng: np.random.Generator, n_atoms: int, n_splits: int) -> Tree:
+def random_tree(rng: np.random.Generator, n_atoms: int, n_splits: int) -> DecisionTree:
     """A tree whose leaves are split at random, with atoms that may come again on the way down."""
     atom, yes, no = [-1], [-1], [-1]
     for _ in range(n_splits):
@@ -27,7 +27,7 @@ def random_tree(rng: np.random.Generator, n_atoms: int, n_splits: int) -> Tree:
         atom += [-1, -1]
         yes += [-1, -1]
         no += [-1, -1]
-    return Tree(*(np.array(column, dtype=np.int32) for column in (atom, yes, no)))
+    return DecisionTree(*(np.array(column, dtype=np.int32) for column in (atom, yes, no)))
 
 
 @pytest.mark.parametrize("n", [1, 63, 64, 65, 300])
@@ -94,7 +94,7 @@ def test_a_store_of_another_format_is_refused(tmp_path):
 
 def test_a_tree_of_another_store_is_refused():
     store = make_store([0, 1], [0], 2)
-    tree = Tree(*(np.array(x, dtype=np.int32) for x in ([7, -1, -1], [1, -1, -1], [2, -1, -1])))
+    tree = DecisionTree(*(np.array(x, dtype=np.int32) for x in ([7, -1, -1], [1, -1, -1], [2, -1, -1])))
     with pytest.raises(TrainingDataError, match="the tree tests atom 7"):
         store.percolate(tree)
     assert store.percolate(single_leaf()).tolist() == [0]
