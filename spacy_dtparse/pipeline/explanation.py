@@ -116,8 +116,7 @@ class Explanation:
         parts = [f"<p><b>{escape(self._title())}</b><br/>{escape(self.decided)}</p>"]
         if self.alternatives:
             rows = [
-                (other.label, other.text, other.relation, score_text(other.probability))
-                for other in self.alternatives
+                (other.label, other.text, other.relation, score_text(other.probability)) for other in self.alternatives
             ]
             parts.append(_html_table(("instead", "words", "relation", "probability"), rows))
         if self.reasons is not None:
