@@ -5,7 +5,7 @@ labels and tags of the Penn Treebank and lists of English verbs; `trees.predicat
 is no clause (a headline, *Good morning!*) they give None or an empty list.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from spacy.tokens import Doc, Span, Token
@@ -289,21 +289,50 @@ def _clause(clause: Span) -> tuple[_Part, int]:
     return part, k - part.first
 
 
+def subjects_verbs_kinds(
+    doc: Doc, indices: Iterable[int], key: str | None = None
+) -> Iterator[tuple[Span | None, Token | None, str | None]]:
+    """The subject, verb and kind of each clause in `indices` (constituents of the Doc, ascending), as `subject`, `verb`
+    and `clause_kind` find them; None for all three if the Doc's language is not English.
+
+    The clauses of one sentence share one analysis, so the time is linear. Raises NotParsedError.
+    """
+    found = read_constituents(doc, key)
+    part, end = None, 0
+    for index in indices:
+        if doc.lang_ not in _LANGUAGES:
+            yield None, None, None
+            continue
+        if part is None or index >= end:
+            root = index
+            while found.parents[root] >= 0:
+                root = found.parents[root]
+            part, end = _part(doc, found, root), found.ends_of_subtrees[root]
+        k = index - part.first
+        one = next(iter(_own_predicates(part, k)), None)
+        kind = find_kind(part.finder, part.finder.clause_of(k))
+        yield (None, None, kind) if one is None else (part.optional(one.subject), doc[part.positions[one.verb]], kind)
+
+
 def _own(clause: Span) -> tuple[_Part, list[PredicateNodes]]:
-    """The predicates of a clause itself; those of its first part that has some if it is a coordination."""
     part, k = _clause(clause)
+    return part, _own_predicates(part, k)
+
+
+def _own_predicates(part: _Part, k: int) -> list[PredicateNodes]:
+    """The predicates of clause k itself; those of its first part that has some if it is a coordination."""
     finder = part.finder
     if finder.labels[k] == "VP" and finder.clause_of(k) not in finder.by_clause:
         inside = [
             one for one in finder.found if k <= one.phrase and finder.extent(one.phrase)[1] <= finder.extent(k)[1]
         ]
-        return part, [one for one in inside if one.clause < k or one.clause == k]
+        return [one for one in inside if one.clause < k or one.clause == k]
     stack = [finder.clause_of(k)]
     while stack:
         k = stack.pop()
         if k in finder.by_clause:
-            return part, sorted(finder.by_clause[k], key=lambda one: one.verb)
+            return sorted(finder.by_clause[k], key=lambda one: one.verb)
         below = [kid for kid in finder.children[k] if kid >= 0 and finder.labels[kid] in _SPLIT]
         plain = [kid for kid in below if finder.labels[kid] != "SBAR"]
         stack += reversed(plain or below)
-    return part, []
+    return []

@@ -11,6 +11,7 @@ from spacy.tokens import Doc, Span
 from ..errors import ConfigError, DtparseError
 from .attributes import locate, to_tree
 from .chunks import chunk_tags, chunks
+from .clauses import subjects_verbs_kinds
 from .constituents import Constituents, group_key, make_span, read_constituents
 from .phrases import clauses, head_rules_for
 from .sentences import is_blank, visible_tokens
@@ -25,7 +26,8 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         "text",
     ),
     "clauses": (
-        "doc", "sentence", "clause", "parent", "depth", "label", *_PLACE, "head", "head_text", "probability", "text",
+        "doc", "sentence", "clause", "parent", "depth", "label", "kind", *_PLACE, "head", "head_text", "subject_start",
+        "subject_end", "subject_text", "verb", "verb_text", "probability", "text",
     ),
     "chunks": ("doc", "sentence", "chunk", "label", *_PLACE, "text"),
     "tokens": ("doc", "sentence", "token", "start_char", "end_char", "text", "tag", "parent", "chunk_tag"),
@@ -45,6 +47,8 @@ def to_records(
     `start_char`, `end_char`: characters of its text; `constituent`, `clause`, `chunk`, `token`: index in the Doc;
     `parent`: the index of the constituent or clause directly above, None for none; `depth`: their number above;
     `head`, `head_text`: the head token; `probability`: None unless the parser's setting `probabilities` is on.
+    In rows of clauses `kind`, `subject_start`, `subject_end`, `subject_text` and `verb`, `verb_text` (the token and its
+    text) are what `clause_kind`, `subject` and `verb` find: None if there is none, or if the Doc is not English.
     Constituents are in pre-order; white space is no token.
 
     Raises NotParsedError for a Doc without constituents, ConfigError for another kind of rows.
@@ -77,7 +81,7 @@ def to_dataframe(
             "as a list of dicts"
         ) from None
     frame = pandas.DataFrame.from_records(records, columns=list(COLUMNS[rows]))
-    types = {name: "Int64" for name in ("parent",) if name in frame}
+    types = {name: "Int64" for name in ("parent", "subject_start", "subject_end", "verb") if name in frame}
     if "probability" in frame:
         types["probability"] = "float64"
     return frame.astype(types)
@@ -141,14 +145,21 @@ def _clause_rows(where: Doc | Span, key: str | None) -> Iterator[dict[str, Any]]
     sentences, found = _sentence_numbers(doc), read_constituents(doc, key)
     heads = _heads_and_probabilities(doc, found, key)
     open_clauses: list[tuple[int, int]] = []  # index and end of the clauses around the next one
-    for number, span in enumerate(clauses(doc, key)):
+    spans = clauses(doc, key)
+    indices = [locate(span, key).constituent for span in spans]
+    parts = subjects_verbs_kinds(doc, indices, key)
+    for number, (span, k, (subject, verb, kind)) in enumerate(zip(spans, indices, parts, strict=True)):
         while open_clauses and open_clauses[-1][1] <= span.start:
             open_clauses.pop()
         if first <= span.start and span.end <= last:
             yield {
                 "sentence": sentences[span.start], "clause": number,
                 "parent": open_clauses[-1][0] if open_clauses else None, "depth": len(open_clauses),
-                "label": span.label_, **_place(span), **heads[locate(span, key).constituent],
+                "label": span.label_, "kind": kind, **_place(span), **heads[k],
+                "subject_start": None if subject is None else subject.start,
+                "subject_end": None if subject is None else subject.end,
+                "subject_text": None if subject is None else subject.text,
+                "verb": None if verb is None else verb.i, "verb_text": None if verb is None else verb.text,
             }  # fmt: skip
         open_clauses.append((number, span.end))
 

@@ -60,6 +60,27 @@ def test_rows_of_clauses(doc):
     assert list(rows[0]) == list(COLUMNS["clauses"])
 
 
+def test_rows_of_clauses_have_subject_verb_and_kind(doc):
+    """They are those of the functions of clauses; a sentence of a Doc in another language has none."""
+    names = ("kind", "subject_start", "subject_end", "subject_text", "verb", "verb_text")
+    rows = to_records(doc, rows="clauses")
+    assert [tuple(row[name] for name in names) for row in rows] == [
+        ("main", 0, 5, "the dog on the mat", 5, "knows"), ("complement", 7, 8, "it", 8, "sleeps"),
+        ("main", 10, 11, "she", 11, "sat"),
+    ]  # fmt: skip
+    for row, clause in zip(rows, doc._.clauses, strict=True):
+        assert (row["kind"], row["verb_text"]) == (clause._.clause_kind, clause._.verb.text)
+    trees = ("(TOP (S (VP (VB Sit)) (. !)))", "(TOP (FRAG (NP (NN News)) (S (NP (PRP it)))))")
+    fragments = gold_doc(*trees, vocab=doc.vocab)
+    assert [tuple(row[name] for name in names) for row in to_records(fragments, "clauses")] == [
+        ("main", None, None, None, 0, "Sit"), ("main", None, None, None, None, None),
+    ]  # fmt: skip
+    french = gold_doc(FIRST, vocab=spacy.blank("fr").vocab)
+    assert {row[name] for row in to_records(french, "clauses") for name in names} == {None}
+    (only,) = to_records(list(doc.sents)[1], "clauses")
+    assert only["subject_text"] == "she"
+
+
 def test_rows_of_chunks_and_tokens(doc):
     assert [(row["label"], row["text"]) for row in to_records(doc, "chunks")][:6] == [
         ("NP", "the dog"), ("PP", "on"), ("NP", "the mat"), ("VP", "knows"), ("SBAR", "that"), ("NP", "it"),

@@ -173,10 +173,10 @@ def sections(text: str) -> dict[str, dict[str, str]]:
 @pytest.mark.slow
 @pytest.mark.embedded
 def test_spacy_train_with_the_sections_of_the_documentation(tmp_path, monkeypatch):
-    """The default configuration of spaCy with the sections of docs/use.md; it finds spans in new sentences."""
+    """The default configuration of spaCy with the sections of docs/spancat.md; it finds spans in new sentences."""
     monkeypatch.chdir(tmp_path)
     spacy_dtparse.load().to_disk("en_dtparse")
-    (block,) = [block for block in blocks("docs/use.md", "ini") if NAME in block.text]
+    (block,) = [block for block in blocks("docs/spancat.md", "ini") if NAME in block.text]
     config = sections(init_config(lang="en", pipeline=["spancat"], silent=True).to_str())
     for name, lines in sections(block.text).items():
         config[name] = config[name] | lines if name == "training" else lines

@@ -109,7 +109,8 @@ class LevelReport(NamedTuple):
     whole ensemble.
 
     `grown`: trees grown by this task, including discarded ones. `lost`: sum over them of the fraction of weight outside
-    the sample. `steps`: seconds per step of STEPS. `seconds`: duration of the whole task. `gradient`: see `LabelProgress`.
+    the sample. `steps`: seconds per step of STEPS. `seconds`: duration of the whole task. `gradient`: see
+    `LabelProgress`.
     """
 
     name: str
