@@ -41,8 +41,9 @@ class TextItem(NamedTuple):
     stop: int = 0
 
 
-def check_files(paths: Iterable[str], encoding: str) -> None:
-    """Raise DtparseError for missing files, for folders, and for an unknown encoding."""
+def check_files(paths: Iterable[str], encoding: str, purpose: str = "parse") -> None:
+    """Raise DtparseError for missing files, for folders, and for an unknown encoding. `purpose`: what the command does
+    with texts."""
     try:
         codecs.lookup(encoding)
     except LookupError:
@@ -51,7 +52,7 @@ def check_files(paths: Iterable[str], encoding: str) -> None:
         if path != "-" and Path(path).is_dir():
             raise DtparseError(f"{path} is a folder; name the files in it")
         if path != "-" and not Path(path).exists():
-            raise DtparseError(f"there is no file {path}; to parse a text, use --text")
+            raise DtparseError(f"there is no file {path}; to {purpose} a text, use --text")
 
 
 def input_size(paths: Iterable[str]) -> int:
@@ -79,23 +80,28 @@ def read_lines(
     """
     paths = list(paths)
     check_files(paths, encoding)
-    decoder = _Decoder(encoding, errors, [] if skipped is None else skipped)
+    decoder = LineDecoder(encoding, errors, skipped)
     for path in paths:
-        if path == "-":
-            yield from decoder.lines(standard_input(), "standard input")
-            continue
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             yield from decoder.lines(file, path)
 
 
-class _Decoder:
-    def __init__(self, encoding: str, errors: str, skipped: list[DtparseError]):
-        self.encoding, self.errors, self.skipped = encoding, errors, skipped
+def open_file(path: str) -> IO[bytes]:
+    """Open a file; "-" is standard input."""
+    return standard_input() if path == "-" else open(path, "rb")
+
+
+class LineDecoder:
+    """Decodes files line by line; the parameters are those of `read_lines`."""
+
+    def __init__(self, encoding: str, errors: str = "strict", skipped: list[DtparseError] | None = None):
+        self.encoding, self.errors, self.skipped = encoding, errors, [] if skipped is None else skipped
         self.wide = codecs.lookup(encoding).name.startswith(("utf-16", "utf-32"))  # a line end is several bytes
         self.stop = 0
 
     def lines(self, file: IO[bytes], name: str) -> Iterator[InputLine]:
-        """Yield the lines of a file."""
+        """Yield the lines of a file; "-" as its name stands for standard input."""
+        name = "standard input" if name == "-" else name
         number = 0
         for raw in [file.read()] if self.wide else file:
             self.stop += len(raw)

@@ -6,19 +6,18 @@ The exit code is 1 if something was skipped (--errors).
 from __future__ import annotations
 
 import argparse
-import codecs
 import csv
 import io
 import json
 import re
-import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from itertools import chain, groupby, islice
+from typing import IO, TYPE_CHECKING, Any
 
-from ..errors import DtparseError
+from ..errors import DtparseError, TreeFormatError
 from ..text import check_text
-from .bad_input import ERRORS
+from .bad_input import add_errors_argument, on_error, report_skipped
+from .lines import LineDecoder, check_files, open_file
 from .pipelines import add_pipeline_arguments, load_pipeline, quiet_warnings
 
 if TYPE_CHECKING:
@@ -32,6 +31,8 @@ MAX_COLUMNS = 6
 """Maximum number of texts for which a table has a column for each; more become rows."""
 _TREES = re.compile(rb"(?:\xef\xbb\xbf)?\s*\(\s*(?:[A-Z][A-Z0-9+=|-]*)?\s*\(\s*[A-Z$.,:`'#-][A-Z0-9$.,:`'+=|-]*[\s(]")
 """The beginning of a file of bracketed trees."""
+_N_BYTES = 4096
+"""Length of the beginning in bytes."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,13 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="count by the definitions in docs/measures.md (default), or by the published patterns of L2SCA",
     )
     parser.add_argument("--encoding", default="utf-8", help="of the input files (default: utf-8)")
-    parser.add_argument(
-        "--errors",
-        choices=ERRORS,
-        default="strict",
-        help="at a bad byte or malformed tree: stop (strict, default); skip the line or tree; or also replace bad "
-        "bytes by U+FFFD",
-    )
+    add_errors_argument(parser, "line or tree")
     add_pipeline_arguments(parser)
 
 
@@ -77,35 +72,24 @@ def run(options: argparse.Namespace) -> int:
     quiet_warnings()
     if options.text and options.files:
         raise DtparseError("give --text or files, not both")
-    try:
-        codecs.lookup(options.encoding)
-    except LookupError:
-        raise DtparseError(f"unknown encoding {options.encoding!r}; try utf-8, latin-1 or utf-16") from None
-    sources = [("--text", text.encode("utf-8", "surrogateescape")) for text in options.text or ()]
-    encoding = "utf-8" if options.text else options.encoding
-    sources = sources or [(name, _read(name)) for name in options.files or ["-"]]
-    nlp: Language | None = None
-    skipped: list[str] = []
+    names = options.files or ["-"]
+    check_files([] if options.text else names, options.encoding, "measure")
     measured: list[tuple[str, SyntaxMeasures]] = []
-    for name, data in sources:
-        if options.input == "trees" or (options.input == "auto" and not options.text and _TREES.match(data)):
-            found = _measure_trees(name, data, encoding, options, skipped)
-        else:
-            text = _decode(name, data, encoding, options.errors, skipped)
-            if not text.strip():
-                raise DtparseError(f"{name}: there is no text in it; give a text, a file with one, or pipe one in")
-            if nlp is None:
-                nlp = load_pipeline(options.pipeline, options.model, options.budget, deadline=options.deadline)
-            found = _measure_text(nlp, name, text, options.counting)
-        measured.append((name, found))
+    skipped: list[DtparseError] = []
+    measure = _Measuring(options, skipped)
+    for text in options.text or ():
+        data = io.BytesIO(text.encode("utf-8", "surrogateescape"))
+        measured.append(("--text", measure.text("--text", data, "utf-8")))
+    for name in () if options.text else names:
+        with _open_seekable(name) as file:
+            measured.append((name, measure.file(name, file)))
     if options.format == "table" and len(measured) > 1:
         measured.append(("all", sum((found for _, found in measured), SyntaxMeasures())))
     for line in format_measures(measured, options.format):
         print(line)
-    if skipped:
-        what = "1 bad line or tree was" if len(skipped) == 1 else f"{len(skipped)} bad lines or trees were"
-        print(f"dtparse: warning: {what} skipped or changed; the first: {skipped[0]}", file=sys.stderr)
-    return 1 if skipped else 0
+    trees = [error for error in skipped if isinstance(error, TreeFormatError)]
+    lines = [error for error in skipped if not isinstance(error, TreeFormatError)]
+    return report_skipped(trees) | report_skipped(lines, "malformed line")
 
 
 def format_measures(measured: list[tuple[str, SyntaxMeasures]], form: str) -> Iterator[str]:
@@ -140,64 +124,65 @@ def format_measures(measured: list[tuple[str, SyntaxMeasures]], form: str) -> It
             yield "  ".join(cells).rstrip()
 
 
-def _read(name: str) -> bytes:
-    if name == "-":
-        return sys.stdin.buffer.read()
-    path = Path(name)
-    if path.is_dir():
-        raise DtparseError(f"{name} is a folder; name the files in it")
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise DtparseError(f"there is no file {name}; to measure a text, use --text") from None
+def _open_seekable(name: str) -> IO[bytes]:
+    """Open a file; a pipe, which cannot be read again after a look at its beginning, is read."""
+    file = open_file(name)
+    if file.seekable():
+        return file
+    data: Any = io.BytesIO(file.read())
+    data.name = "<stdin>"  # for messages
+    return data
 
 
-def _decode(name: str, data: bytes, encoding: str, errors: str, skipped: list[str]) -> str:
-    """The text of a file. With `errors` "skip" without lines that have bad bytes, which `skipped` then names."""
-    try:
-        return data.decode(encoding).removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        number = data.count(b"\n", 0, error.start) + 1
-        message = f"{name}:{number}: byte {error.start + 1} of the file is not {encoding} ({error.reason})"
-        if errors == "strict":
-            raise DtparseError(f"{message}; give the file's encoding with --encoding, or use --errors skip") from None
-    lines = []
-    for number, line in enumerate(data.split(b"\n"), 1):
-        try:
-            lines.append(line.decode(encoding))
-        except UnicodeDecodeError as error:
-            skipped.append(f"{name}:{number}: not {encoding} ({error.reason})")
-            if errors == "replace":
-                lines.append(line.decode(encoding, "replace"))
-    return "\n".join(lines).removeprefix("\ufeff")
+class _Measuring:
+    """Measures files; appends the errors of skipped lines and trees to `skipped`."""
+
+    def __init__(self, options: argparse.Namespace, skipped: list[DtparseError]):
+        self.options, self.skipped = options, skipped
+        self._nlp: Language | None = None
+
+    def file(self, name: str, file: IO[bytes]) -> SyntaxMeasures:
+        """The measures of a file of text or trees."""
+        start = file.read(_N_BYTES) if self.options.input == "auto" else b""
+        if start:
+            file.seek(0)
+        if self.options.input == "trees" or _TREES.match(start):
+            return self._trees(name, file)
+        return self.text(name, file, self.options.encoding)
+
+    def text(self, name: str, file: IO[bytes], encoding: str) -> SyntaxMeasures:
+        """The measures of a text. A blank line ends a paragraph, which is parsed as a Doc of its own."""
+        from ..pipeline.measures import measure_syntax
+
+        lines = LineDecoder(encoding, self.options.errors, self.skipped).lines(file, name)
+        groups = groupby((line.text for line in lines), lambda text: bool(text.strip()))
+        paragraphs = ("\n".join(group) for is_text, group in groups if is_text)
+        first = next(paragraphs, None)
+        if first is None:
+            raise DtparseError(f"{name}: there is no text in it; give a text, a file with one, or pipe one in")
+        if self._nlp is None:
+            options = self.options
+            self._nlp = load_pipeline(options.pipeline, options.model, options.budget, deadline=options.deadline)
+        return measure_syntax(self._nlp.pipe(_check_texts(chain([first], paragraphs), name)), self.options.counting)
+
+    def _trees(self, name: str, file: IO[bytes]) -> SyntaxMeasures:
+        from ..query.measures import measure_trees
+        from ..trees.brackets import read_trees
+
+        errors: list[TreeFormatError] = []
+        source: Any = file if name == "-" else name
+        trees = read_trees(
+            source, encoding=self.options.encoding, on_error=on_error(self.options.errors), errors=errors
+        )
+        first = list(islice(trees, 1))
+        if not first and not errors:
+            raise DtparseError(f"{name}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))")
+        found = measure_trees(chain(first, trees), self.options.counting)
+        self.skipped += errors
+        return found
 
 
-def _measure_text(nlp: Language, name: str, text: str, counting: str) -> SyntaxMeasures:
-    """The measures of a text. A blank line ends a paragraph, which is parsed as a Doc of its own."""
-    from ..pipeline.measures import measure_syntax
-
-    check_text(text, name)
-    paragraphs = (part for part in re.split(r"\n[^\S\n]*\n", text.replace("\r\n", "\n")) if part.strip())
-    return measure_syntax(nlp.pipe(paragraphs), counting)
-
-
-def _measure_trees(
-    name: str, data: bytes, encoding: str, options: argparse.Namespace, skipped: list[str]
-) -> SyntaxMeasures:
-    from ..errors import TreeFormatError
-    from ..query.measures import measure_trees
-    from ..trees.brackets import read_trees
-    from ..trees.psd import SUFFIX, plain_lines
-
-    source: Any = io.BytesIO(data)
-    if name.endswith(SUFFIX):
-        source = plain_lines(data.decode(encoding, "surrogateescape").splitlines(keepends=True))
-    else:
-        source.name = "standard input" if name == "-" else name
-    errors: list[TreeFormatError] = []
-    on_error = "raise" if options.errors == "strict" else options.errors
-    trees = list(read_trees(source, encoding=encoding, on_error=on_error, errors=errors))
-    skipped += map(str, errors)
-    if not trees and not errors:
-        raise DtparseError(f"{name}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))")
-    return measure_trees(trees, options.counting)
+def _check_texts(texts: Iterable[str], name: str) -> Iterator[str]:
+    for text in texts:
+        check_text(text, name)
+        yield text

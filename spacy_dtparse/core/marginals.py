@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,22 +22,6 @@ class SpanMarginals(NamedTuple):
     span_probs: np.ndarray
     chains: np.ndarray
     chain_probs: np.ndarray
-
-
-class SpanScorer(Protocol):
-    """A span model that scores sentences for the trees."""
-
-    @property
-    def chain_names(self) -> tuple[str, ...]:
-        """Label chains by id, each a string of labels from top to bottom, separated by blanks."""
-
-    def marginals(self, sentences: Sequence[tuple[Sequence[str], Sequence[str]]]) -> list[SpanMarginals]:
-        """Return the marginals of each sentence (words, tags)."""
-
-    def marginals_batch(
-        self, sentences: Sequence[tuple[Sequence[str], Sequence[str]]]
-    ) -> tuple[SpanMarginals, np.ndarray]:
-        """Return the marginals of at least one sentence in the format of `concatenate_marginals`."""
 
 
 def concatenate_marginals(marginals: Sequence[SpanMarginals]) -> tuple[SpanMarginals, np.ndarray]:

@@ -14,6 +14,7 @@ from ..checks import Setting, boolean, one_of
 from ..core.calibration import ResultCalibrator
 from ..core.constraints import Constraints
 from ..core.parser import BatchParser, ParseResult
+from ..errors import DtparseError
 from .batch_pipe import DEADLINE, THREADS, BatchPipe
 from .boundary_changes import LATER_SETTERS
 from .constituents import DEFAULT_KEY, ParsedSentence, write_constituents
@@ -230,3 +231,17 @@ class ConstituentPipe(BatchPipe):
 def without_budget(allowed: Mapping[str, Setting]) -> dict[str, Setting]:
     """The settings of a chart parser, for which a budget has no meaning."""
     return {name: setting for name, setting in allowed.items() if name != "budget"}
+
+
+def constituent_parsers(nlp: Language | ConstituentPipe, active: bool = False) -> list[ConstituentPipe]:
+    """The constituent parsers of a pipeline in order, or the parser itself. `active`: without disabled ones. Raises
+    DtparseError if there is none."""
+    if isinstance(nlp, ConstituentPipe):
+        return [nlp]
+    parsers = [pipe for _, pipe in (nlp.pipeline if active else nlp.components) if isinstance(pipe, ConstituentPipe)]
+    if not parsers:
+        raise DtparseError(
+            f"this pipeline has no constituent parser, only {', '.join(nlp.pipe_names) or 'nothing'}; add 'dtparse' to "
+            "it or use spacy_dtparse.load()"
+        )
+    return parsers

@@ -18,7 +18,7 @@ from spacy.tokens import Doc, Span, SpanGroup, Token
 
 from ..core.parser import ParseResult
 from ..errors import NonConstituentError, NotParsedError, TreeError
-from ..symbols import IdMap
+from ..symbols import IdMap, Memo
 from ..trees.tree import TOP, Tree
 from .retokenized import TokenOffsets, realign, stored_spans, token_offsets
 
@@ -320,7 +320,7 @@ def write_constituents(
     probabilities: list[float | None] = []
     infos: list[dict[str, Any]] = []
     strings = doc.vocab.strings
-    hashes = _Hashes(strings.add)  # creating spans from hashes takes a third of the time
+    hashes = Memo(strings.add)  # creating spans from hashes takes a third of the time
     for start, end, positions, parse in sentences:
         info: dict[str, Any] = {"start": start, "end": end, "status": "empty"}
         infos.append(info)
@@ -360,15 +360,3 @@ def write_constituents(
     if noun_chunks != "auto":
         attrs["noun_chunks"] = noun_chunks
     doc.spans[key] = SpanGroup(doc, name=key, attrs=attrs, spans=spans)
-
-
-class _Hashes(dict[str, int]):
-    """The hashes of strings in a Doc's vocabulary, to which missing strings are added; 0 for the empty string."""
-
-    def __init__(self, add: Callable[[str], int]):
-        super().__init__({"": 0})
-        self._add = add
-
-    def __missing__(self, string: str) -> int:
-        self[string] = string_hash = self._add(string)
-        return string_hash

@@ -11,11 +11,11 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span
 
 from ..core.parser import ParseResult
-from ..errors import DtparseError, NonConstituentError, OtherPipelineError
+from ..errors import NonConstituentError, OtherPipelineError
 from ..trees.tree import TOP
 from ..viz.svg import score_text
 from .attributes import locate
-from .constituent_pipe import ConstituentPipe
+from .constituent_pipe import ConstituentPipe, constituent_parsers
 from .constituents import Constituents, group_key, read_constituents
 from .explanation import Alternative, Explanation
 from .sentences import SentenceInput, is_blank
@@ -67,14 +67,7 @@ def _component_of(nlp: Language | ConstituentPipe, doc: Doc) -> tuple[Constituen
     """The component that wrote a Doc's constituents, and these constituents."""
     found = read_constituents(doc)
     key = str(group_key(doc))
-    pipes = [nlp] if isinstance(nlp, ConstituentPipe) else [pipe for _, pipe in nlp.components]
-    parsers = [pipe for pipe in pipes if isinstance(pipe, ConstituentPipe)]
-    if not parsers:
-        raise DtparseError(
-            f"this pipeline has no constituent parser that could explain anything, only {', '.join(nlp.pipe_names)}"
-            if isinstance(nlp, Language)
-            else f"{nlp!r} is no pipeline"
-        )
+    parsers = constituent_parsers(nlp)
     parser_name = doc.spans[key].attrs.get("parser", "")
     for pipe in parsers:
         if pipe.spans_key == key and pipe.parser.name == parser_name:

@@ -15,7 +15,7 @@ from ..core.parser import KBestParser, ParseResult
 from ..errors import DtparseError
 from ..trees.bracket_writer import write_tree
 from ..trees.tree import TOP, Tree
-from .constituent_pipe import ConstituentPipe
+from .constituent_pipe import ConstituentPipe, constituent_parsers
 from .sentences import SentenceInput
 
 _MAX_COLUMNS = 100
@@ -187,14 +187,7 @@ def _rank_trees(pipe: ConstituentPipe, sentence_input: SentenceInput, k: int) ->
 
 def _choose_component(nlp: Language | ConstituentPipe, doc: Doc) -> ConstituentPipe:
     """The constituent parser that wrote a Doc's constituents, else the first."""
-    if isinstance(nlp, ConstituentPipe):
-        return nlp
-    parsers = [pipe for _, pipe in nlp.components if isinstance(pipe, ConstituentPipe)]
-    if not parsers:
-        raise DtparseError(
-            f"this pipeline has no constituent parser, only {', '.join(nlp.pipe_names) or 'nothing'}; add 'dtparse' to "
-            "it or use spacy_dtparse.load()"
-        )
+    parsers = constituent_parsers(nlp)
     writers = (pipe for pipe in parsers if pipe.spans_key in doc.spans)
     return next(
         (pipe for pipe in writers if doc.spans[pipe.spans_key].attrs.get("parser") == pipe.parser.name), parsers[0]

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from spacy.tokens import Doc, Span, SpanGroup, Token
 
+from ..symbols import IdMap
 from .constituents import group_key
 
 SPINES_KEY = "spines"
@@ -26,10 +27,8 @@ def write_spines(doc: Doc, positions: Sequence[int], supertags: Sequence[Superta
     The group's attrs are plain data: `version`; `kind`; `n_tokens` of the Doc; `names`, distinct spines; "offers", one
     list per word: the index of each candidate in `names` and its probability, alternating.
     """
-    ids: dict[str, int] = {}
-    packed = [
-        [part for name, p in candidates for part in (ids.setdefault(name, len(ids)), p)] for candidates in supertags
-    ]
+    ids: IdMap[str] = IdMap()
+    packed = [[part for name, p in candidates for part in (ids[name], p)] for candidates in supertags]
     spans = [Span(doc, i, i + 1, label=candidates[0][0]) for i, candidates in zip(positions, supertags, strict=True)]
     attrs = {"version": FORMAT_VERSION, "kind": _KIND, "n_tokens": len(doc), "names": list(ids), "offers": packed}
     doc.spans[key] = SpanGroup(doc, name=key, attrs=attrs, spans=spans)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from ..dtypes import INDEX
 from ..errors import PatternError
+from ..symbols import IdMap
 from ..trees.heads import COLLINS, HeadRules
 from ..trees.labels import base_label
 from ..trees.tree import Tree
@@ -42,6 +43,19 @@ class Node(NamedTuple):
 
     def __repr__(self) -> str:
         return f"<Node {self.label!r}: {self.kind}, tokens {self.start} to {self.end} of tree {self.tree}>"
+
+
+class Order:
+    """Some of the n nodes in an order: `nodes`, and back the `places` of all, -1 for those that are not in it.
+
+    `counts`: of orders by token, the number of nodes before each token, and of all.
+    """
+
+    def __init__(self, nodes: Nodes, n: int, counts: Nodes | None = None):
+        self.nodes = nodes
+        self.places = np.full(n, -1, dtype=INDEX)
+        self.places[nodes] = np.arange(len(nodes))
+        self.counts = nodes[:0] if counts is None else counts
 
 
 class Forest:
@@ -80,7 +94,7 @@ class Forest:
         self.words_at = words_at = tags_at + 1
         self.constituents_at = at
         self.roots = np.concatenate([at[self.first_constituents[:-1]], [n]]) if m else np.zeros(1, np.int64)
-        self.label_ids: dict[str, int] = _Ids()
+        self.label_ids: IdMap[str] = IdMap()
         label_ids = self.label_ids
         self.symbols = _column(n, at, [label_ids[text] for tree in trees for text in tree.labels])
         self.symbols[tags_at] = [label_ids[text] for tree in trees for text in tree.tags]
@@ -96,7 +110,8 @@ class Forest:
         depths = _column(n, at, np.arange(m) - np.searchsorted(closed, starts, "right"))
         depths[tags_at] = opened_at - np.searchsorted(closed, tokens, "right")
         depths[words_at] = depths[tags_at] + 1
-        self.parents = _parents(depths)
+        self._level_order = np.argsort(depths, kind="stable")
+        self.parents = _parents(depths, self._level_order)
         self.tree_of = np.repeat(np.arange(len(trees), dtype=INDEX), np.diff(self.roots))
         self._cache: dict[Any, Nodes] = {}
 
@@ -115,22 +130,33 @@ class Forest:
         return np.arange(self.n)
 
     @cached_property
-    def right(self) -> Nodes:
-        """The next child of the same parent, -1 for none."""
-        found = np.full(self.n, -1, dtype=INDEX)
-        inner = np.flatnonzero(self.stops < self.n)
-        after = self.stops[inner]
-        beside = inner[(self.parents[after] == self.parents[inner]) & (self.parents[inner] >= 0)]
-        found[beside] = self.stops[beside]
-        return found
+    def levels(self) -> Order:
+        """All nodes by depth, so that sisters follow one another."""
+        return Order(self._level_order, self.n)
 
     @cached_property
-    def left(self) -> Nodes:
-        """The previous child of the same parent, -1 for none."""
-        found = np.full(self.n, -1, dtype=INDEX)
-        has_right = np.flatnonzero(self.right >= 0)
-        found[self.right[has_right]] = has_right
-        return found
+    def words(self) -> Order:
+        """The words; in pre-order, the nodes that begin at token i end with word i."""
+        return Order(self.words_at, self.n, np.concatenate([[0], self.words_at + 1, [self.n]]))
+
+    @cached_property
+    def by_end(self) -> Order:
+        """All nodes by last token, those with the same one from the highest down to the word."""
+        return self._by_token(self.ends - 1)
+
+    @cached_property
+    def by_head(self) -> Order:
+        """All nodes by head token, those with the same one from the highest down to the word."""
+        return self._by_token(self.head_tokens)
+
+    def _by_token(self, tokens: Nodes) -> Order:
+        counts = np.concatenate([[0], np.cumsum(np.bincount(tokens))])
+        return Order(np.argsort(tokens, kind="stable"), self.n, counts)
+
+    @cached_property
+    def first_children(self) -> Nodes:
+        """The place of the first child of each node in `levels`; that of some other node for words."""
+        return self.levels.places[np.minimum(self.all + 1, self.n - 1)]
 
     @cached_property
     def n_children(self) -> Nodes:
@@ -140,13 +166,7 @@ class Forest:
     @cached_property
     def ranks(self) -> Nodes:
         """Position of a node among the children of its parent, from 1; 0 for a root."""
-        order = np.argsort(self.parents, kind="stable")
-        above = self.parents[order]
-        first = np.searchsorted(above, above, "left")
-        found = np.empty(self.n, dtype=INDEX)
-        found[order] = np.arange(self.n) - first + 1
-        found[self.parents < 0] = 0
-        return found
+        return np.where(self.parents < 0, 0, self.levels.places - self.first_children[self.parents] + 1)
 
     @cached_property
     def chain_tops(self) -> Nodes:
@@ -226,14 +246,6 @@ class Forest:
         return Node(tree, KINDS[kind], number, start, end, self.texts[self.symbols[x]])
 
 
-class _Ids(dict[str, int]):
-    """Maps strings to ids, from 0, in the order of their first look-up."""
-
-    def __missing__(self, text: str) -> int:
-        self[text] = string_id = len(self)
-        return string_id
-
-
 def _column(n: int, positions: Nodes, values: Any) -> Nodes:
     """n int32 with values at some positions."""
     column = np.zeros(n, dtype=INDEX)
@@ -241,10 +253,10 @@ def _column(n: int, positions: Nodes, values: Any) -> Nodes:
     return column
 
 
-def _parents(depths: Nodes) -> Nodes:
-    """The parents of nodes in pre-order, from their depths: the nearest earlier node that is one level higher."""
+def _parents(depths: Nodes, order: Nodes) -> Nodes:
+    """The parents of nodes in pre-order, from their depths and the order by them: the nearest earlier node that is one
+    level higher."""
     n = len(depths)
-    order = np.argsort(depths, kind="stable")
     keys = depths[order].astype(np.int64) * n + order
     wanted = keys - n
     above = np.searchsorted(keys, wanted) - 1

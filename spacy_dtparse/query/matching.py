@@ -17,7 +17,7 @@ import numpy as np
 
 from ..trees.labels import base_label
 from .forest import Forest, Mask, Nodes
-from .relations import RELATION_MASKS
+from .relations import RelatedNodes, related_mask
 from .syntax import (
     All,
     Condition,
@@ -33,7 +33,6 @@ from .syntax import (
     names_of,
     refers,
 )
-from .targets import RELATED_NODES, NodeColumns
 
 Names = Mapping[str, Any]
 """Name -> node, and "%variable" -> its string."""
@@ -54,7 +53,7 @@ class Matching:
         self.forest = forest
         self._sets: dict[NodePattern, Nodes] = {}
         self._members: dict[NodePattern | Description, set[int]] = {}
-        self._columns = NodeColumns(forest)
+        self._related = RelatedNodes(forest)
 
     def nodes(self, pattern: NodePattern) -> Nodes:
         """All nodes that match, ascending."""
@@ -114,9 +113,7 @@ class Matching:
     def _holds(self, nodes: Nodes, condition: Condition) -> Mask:
         if isinstance(condition, Relation):
             between = self._matching_nodes(condition.between) if condition.between is not None else nodes[:0]
-            return RELATION_MASKS[condition.relation](
-                self.forest, nodes, self._candidates(condition.node), condition, between
-            )
+            return related_mask(self.forest, nodes, self._candidates(condition.node), condition, between)
         if isinstance(condition, Not):
             if _refers(condition):  # the negated part may match fewer nodes than the sets contain
                 return np.ones(len(nodes), dtype=bool)
@@ -197,7 +194,7 @@ class Matching:
         members = self._node_set(condition.node)
         between = condition.between
         passes: Callable[[int], bool] = (lambda y: False) if between is None else self._node_set(between).__contains__
-        near = RELATED_NODES[condition.relation](self._columns, x, condition.number, passes)
+        near = self._related.find(condition.relation, x, condition.number, passes)
         return [y for y in near if y in members]
 
     def _node_set(self, part: NodePattern | Description) -> set[int]:

@@ -1,246 +1,218 @@
-"""Which nodes of one set have a relation to some node of another set: one function for each relation.
+"""The relations of patterns, each defined once: the nodes that have it to a node are a slice of an order of all nodes.
 
-Each takes a forest, two sets of nodes (ascending, each node once) and the relation itself, and returns a mask over the
-first set. None compares pairs: they mark the nodes that the second set reaches, or search in it.
+In pre-order, the nodes below x are a slice; ordered by depth its children are, by last token the nodes that end before
+it, and by head token the path of heads through it. `related_mask` decides from the slices for many nodes at once, by
+binary search and without comparing pairs; `RelatedNodes` lists the nodes of one slice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
-from .forest import WORD, Forest, Mask, Nodes
+from .forest import WORD, Forest, Mask, Nodes, Order
 from .syntax import SEGMENT, Relation
 
-Within = Callable[[Forest, Nodes, Nodes, Relation, Nodes], Mask]
-"""(forest, a, b, relation, nodes that a chain may pass) -> which a."""
 
+class Slices(NamedTuple):
+    """For each of some nodes the slice [first, stop) of an order; an empty one has stop <= first. None: pre-order."""
 
-def _mask_of(n: int, positions: Nodes) -> Mask:
-    """A mask of n positions with some marked, and an unmarked one at the end, which index -1 selects."""
-    found = np.zeros(n + 1, dtype=bool)
-    found[positions] = True
-    return found
+    order: Order | None
+    first: Nodes
+    stop: Nodes
 
 
-def _last(n: int, positions: Nodes, values: Nodes) -> Nodes:
-    """For each of n positions the greatest of its values, -1 for none."""
-    found = np.full(n + 1, -1, dtype=np.int64)
-    np.maximum.at(found, positions, values)
-    return found
+def _where(condition: Mask, order: Order | None, first: Nodes, stop: Nodes) -> Slices:
+    return Slices(order, first, np.where(condition, stop, first))
 
 
-def _first(n: int, positions: Nodes, values: Nodes) -> Nodes:
-    """For each of n positions the least of its values, n for none."""
-    found = np.full(n + 1, n, dtype=np.int64)
-    np.minimum.at(found, positions, values)
-    return found
+def _parent(f: Forest, x: Nodes, condition: Mask | bool) -> Slices:
+    above = f.parents[x]
+    return _where((above >= 0) & condition, None, above, above + 1)
 
 
-def _next_within(a: Nodes, b: Nodes, limits: Nodes) -> Mask:
-    """Whether some b lies in (a, limit)."""
-    if not len(b):
-        return np.zeros(len(a), dtype=bool)
-    position = np.searchsorted(b, a, "right")
-    return (position < len(b)) & (b[np.minimum(position, len(b) - 1)] < limits)
+def _ith_child(f: Forest, x: Nodes, i: int) -> Slices:
+    first, n = f.first_children[x], f.n_children[x]
+    place = first + i - 1 if i > 0 else first + n + i
+    return _where((place >= first) & (place < first + n), f.levels, place, place + 1)
 
 
-def _child(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
-    return _mask_of(f.n, f.parents[b])[a]
+def _ith_of(f: Forest, x: Nodes, i: int) -> Slices:
+    n = f.n_children[f.parents[x]]
+    return _parent(f, x, f.ranks[x] == (i if i > 0 else n + 1 + i))
 
 
-def _parent(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
-    return _mask_of(f.n, b)[f.parents[a]]
+def _ith_leaf(f: Forest, x: Nodes, i: int) -> Slices:
+    token = f.starts[x] + i - 1 if i > 0 else f.ends[x] + i
+    inside = (token >= f.starts[x]) & (token < f.ends[x]) & (f.kinds[x] != WORD)
+    return _where(inside, f.words, token, token + 1)
 
 
-def _below(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
-    return _next_within(a, b, f.stops[a])
+def _sisters_after(f: Forest, x: Nodes, limit: int) -> Slices:
+    first, n = f.levels.places[x] + 1, f.n_children[f.parents[x]] - f.ranks[x]  # none for a root, of rank 0
+    return Slices(f.levels, first, first + (np.minimum(n, limit) if limit else n))
 
 
-def _above(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
-    if not len(b):
-        return np.zeros(len(a), dtype=bool)
-    reach = np.maximum.accumulate(f.stops[b])
-    position = np.searchsorted(b, a, "left") - 1
-    return (position >= 0) & (reach[position] > a)
+def _sisters_before(f: Forest, x: Nodes, limit: int) -> Slices:
+    place, n = f.levels.places[x], f.ranks[x] - 1
+    return Slices(f.levels, place - (np.minimum(n, limit) if limit else n), place)
 
 
-def _leaf(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
-    return _below(f, a, b[f.kinds[b] == WORD], relation, _)
+def _head_child(f: Forest, x: Nodes) -> Slices:
+    place = f.by_head.places[x]
+    return _where(f.kinds[x] != WORD, f.by_head, place + 1, place + 2)
 
 
-def _ith_leaf(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
-    token = f.starts[a] + relation.number - 1 if relation.number > 0 else f.ends[a] + relation.number
-    inside = (token >= f.starts[a]) & (token < f.ends[a]) & (f.kinds[a] != WORD)
-    return inside & _mask_of(f.n, b)[f.words_at[np.where(inside, token, 0)]]
+def _head_of(f: Forest, x: Nodes) -> Slices:
+    place = f.by_head.places[x]
+    return _where(place > f.by_head.counts[f.head_tokens[x]], f.by_head, place - 1, place)
 
 
-def _at_rank(f: Forest, nodes: Nodes, number: int) -> Mask:
-    """Whether each node is the child with this number; negative numbers count from the end."""
-    ranks = f.ranks[nodes]
-    if number > 0:
-        return ranks == number
-    return (ranks > 0) & (f.n_children[f.parents[nodes]] - ranks + 1 == -number)
+def _just_after(f: Forest, x: Nodes) -> Slices:
+    token = f.ends[x]
+    return _where(token < f.first_tokens[f.tree_of[x] + 1], None, f.words.counts[token], f.words.counts[token + 1])
 
 
-def _ith_child(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
-    return _child(f, a, b[_at_rank(f, b, relation.number)], relation, _)
+def _just_before(f: Forest, x: Nodes) -> Slices:
+    token, counts = f.starts[x], f.by_end.counts
+    return _where(token > f.first_tokens[f.tree_of[x]], f.by_end, counts[token - 1], counts[token])
 
 
-def _ith_of(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
-    return _parent(f, a, b, relation, _) & _at_rank(f, a, relation.number)
-
-
-def _only_child(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
-    return _child(f, a, b, relation, _) & (f.n_children[a] == 1)
-
-
-def _only_of(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
-    return _parent(f, a, b, relation, _) & (f.n_children[f.parents[a]] == 1)
-
-
-def _chain_below(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
-    return _next_within(a, b, f.chain_ends[a] + 1)
-
-
-def _chain_above(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
-    return _next_within(f.chain_tops[a] - 1, b, a)
-
-
-def _leftmost_below(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
-    return _next_within(a, b, f.words_at[f.starts[a]] + 1)
-
-
-def _rightmost_below(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
-    return _last(f.n, f.stops[b], b)[f.stops[a]] > a
-
-
-def _leftmost_of(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
-    return _first(f.n, f.starts[b], b)[f.starts[a]] < a
-
-
-def _rightmost_of(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
-    return _first(f.n, f.stops[b], b)[f.stops[a]] < a
-
-
-def _head_child(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
-    inner = b[f.parents[b] >= 0]
-    return _child(f, a, inner[f.head_tokens[inner] == f.head_tokens[f.parents[inner]]], relation, _)
-
-
-def _head_of(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
-    return _parent(f, a, b, relation, _) & (f.head_tokens[a] == f.head_tokens[f.parents[a]])
-
-
-def _head_below(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
-    return _last(f.n, f.head_tokens[b], b)[f.head_tokens[a]] > a
-
-
-def _head_above(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
-    return _first(f.n, f.head_tokens[b], b)[f.head_tokens[a]] < a
-
-
-def _sister(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
-    return _sister_after(f, a, b, relation, _) | _sister_before(f, a, b, relation, _)
-
-
-def _sister_after(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
-    return (_last(f.n, f.parents[b], b)[f.parents[a]] > a) & (f.parents[a] >= 0)
-
-
-def _sister_before(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
-    return (_first(f.n, f.parents[b], b)[f.parents[a]] < a) & (f.parents[a] >= 0)
-
-
-def _next_sister(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
-    return _mask_of(f.n, b)[f.right[a]]
-
-
-def _sister_just_before(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
-    return _mask_of(f.n, b)[f.left[a]]
-
-
-def _just_before(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
-    return _mask_of(f.n, f.starts[b])[f.ends[a]] & (f.ends[a] < f.first_tokens[f.tree_of[a] + 1])
-
-
-def _just_after(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
-    return _mask_of(f.n, f.ends[b])[f.starts[a]] & (f.starts[a] > f.first_tokens[f.tree_of[a]])
-
-
-def _before(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
-    return _last(f.n, f.tree_of[b], f.starts[b])[f.tree_of[a]] >= f.ends[a]
-
-
-def _after(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
-    return _first(f.n, f.tree_of[b], f.ends[b])[f.tree_of[a]] <= f.starts[a]
-
-
-def _same(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
-    return _mask_of(f.n, b)[a]
-
-
-def _same_or_child(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
-    return _same(f, a, b, relation, _) | _child(f, a, b, relation, _)
-
-
-def _in_tree(f: Forest, a: Nodes, b: Nodes, relation: Relation, _: Nodes) -> Mask:
-    return _mask_of(len(f.trees), f.tree_of[b])[f.tree_of[a]]
-
-
-def _passed_below(f: Forest, a: Nodes, b: Nodes, relation: Relation, between: Nodes) -> Mask:
-    passes = _mask_of(f.n, between)
-    found = np.zeros(f.n + 1, dtype=bool)
-    level = f.parents[b]
-    while len(level):
-        level = np.unique(level[level >= 0])
-        level = level[~found[level]]
-        found[level] = True
-        level = f.parents[level[passes[level]]]
-    return found[a]
-
-
-def _passed_above(f: Forest, a: Nodes, b: Nodes, relation: Relation, between: Nodes) -> Mask:
-    passes, wanted = _mask_of(f.n, between), _mask_of(f.n, b)
-    found = np.zeros(len(a), dtype=bool)
-    above, which = f.parents[a], np.arange(len(a))
-    while len(which):
-        found[which] |= wanted[above]
-        going = passes[above] & ~wanted[above]
-        above, which = f.parents[above[going]], which[going]
-    return found
-
-
-def _passed_after(f: Forest, a: Nodes, b: Nodes, relation: Relation, between: Nodes) -> Mask:
-    return _reach(f, a, b, between, f.starts, f.ends, 1)
-
-
-def _passed_before(f: Forest, a: Nodes, b: Nodes, relation: Relation, between: Nodes) -> Mask:
-    return _reach(f, a, b, between, f.ends, f.starts, 0)
-
-
-def _reach(f: Forest, a: Nodes, b: Nodes, between: Nodes, near: Nodes, far: Nodes, side: int) -> Mask:
-    """Whether a sequence of adjacent nodes leads from a's far edge to the near edge of some b; `side`: the end of trees
-    is a limit."""
-    reached = _mask_of(f.n, near[b])  # gaps from which some b is reached
-    edges = f.first_tokens[f.tree_of[between] + side]
-    inner = between[far[between] != edges]
-    while True:
-        new = inner[reached[far[inner]] & ~reached[near[inner]]]
-        if not len(new):
-            break
-        reached[near[new]] = True
-    return reached[far[a]] & (far[a] != f.first_tokens[f.tree_of[a] + side])
-
-
-RELATION_MASKS: dict[str, Within] = {
-    "<": _child, ">": _parent, "<<": _below, ">>": _above, "<<<": _leaf, "<<<i": _ith_leaf, "<i": _ith_child,
-    ">i": _ith_of, "<:": _only_child, ">:": _only_of, "<<:": _chain_below, ">>:": _chain_above,
-    "<<,": _leftmost_below, "<<-": _rightmost_below, ">>,": _leftmost_of, ">>-": _rightmost_of,
-    "<#": _head_child, ">#": _head_of, "<<#": _head_below, ">>#": _head_above,
-    "$": _sister, "$+": _next_sister, "$-": _sister_just_before, "$++": _sister_after, "$--": _sister_before,
-    ".": _just_before, ",": _just_after, "..": _before, ",,": _after, "==": _same, "<=": _same_or_child,
-    SEGMENT: _in_tree, "<+": _passed_below, ">+": _passed_above, ".+": _passed_after, ",+": _passed_before,
+RELATIONS: dict[str, Callable[[Forest, Nodes, int], Slices]] = {
+    "<": lambda f, x, i: Slices(f.levels, f.first_children[x], f.first_children[x] + f.n_children[x]),
+    ">": lambda f, x, i: _parent(f, x, True),
+    "<<": lambda f, x, i: Slices(None, x + 1, f.stops[x]),
+    "<<<": lambda f, x, i: _where(f.kinds[x] != WORD, f.words, f.starts[x], f.ends[x]),
+    "<<<i": _ith_leaf,
+    "<i": _ith_child,
+    ">i": _ith_of,
+    "<:": lambda f, x, i: _where(f.n_children[x] == 1, f.levels, f.first_children[x], f.first_children[x] + 1),
+    ">:": lambda f, x, i: _parent(f, x, f.n_children[f.parents[x]] == 1),
+    "<<:": lambda f, x, i: Slices(None, x + 1, f.chain_ends[x] + 1),
+    ">>:": lambda f, x, i: Slices(None, f.chain_tops[x], x),
+    "<<,": lambda f, x, i: Slices(None, x + 1, f.words.counts[f.starts[x] + 1]),
+    ">>,": lambda f, x, i: Slices(None, f.words.counts[f.starts[x]], x),
+    "<<-": lambda f, x, i: Slices(f.by_end, f.by_end.places[x] + 1, f.by_end.counts[f.ends[x]]),
+    ">>-": lambda f, x, i: Slices(f.by_end, f.by_end.counts[f.ends[x] - 1], f.by_end.places[x]),
+    "<#": lambda f, x, i: _head_child(f, x),
+    ">#": lambda f, x, i: _head_of(f, x),
+    "<<#": lambda f, x, i: Slices(f.by_head, f.by_head.places[x] + 1, f.by_head.counts[f.head_tokens[x] + 1]),
+    ">>#": lambda f, x, i: Slices(f.by_head, f.by_head.counts[f.head_tokens[x]], f.by_head.places[x]),
+    "$+": lambda f, x, i: _sisters_after(f, x, 1),
+    "$-": lambda f, x, i: _sisters_before(f, x, 1),
+    "$++": lambda f, x, i: _sisters_after(f, x, 0),
+    "$--": lambda f, x, i: _sisters_before(f, x, 0),
+    ".": lambda f, x, i: _just_after(f, x),
+    ",": lambda f, x, i: _just_before(f, x),
+    "..": lambda f, x, i: Slices(None, f.stops[x], f.roots[f.tree_of[x] + 1]),
+    ",,": lambda f, x, i: Slices(f.by_end, f.roots[f.tree_of[x]], f.by_end.counts[f.starts[x]]),
+    "==": lambda f, x, i: Slices(None, x, x + 1),
+    SEGMENT: lambda f, x, i: Slices(None, f.roots[f.tree_of[x]], f.roots[f.tree_of[x] + 1]),
 }  # fmt: skip
-"""Name of a relation -> its function."""
+"""Name of a relation -> the slices of nodes x, given the number of the relation."""
+
+UNIONS = {"$": ("$--", "$++"), "<=": ("==", "<")}
+CHAINS = {"<+": "<", ">+": ">", ".+": ".", ",+": ","}
+_INVERSE = {"<": ">", ">": "<", ">>": "<<", ".": ",", ",": "."}
+_SINGLE = frozenset((">", "<<<i", "<i", ">i", "<:", ">:", "<#", ">#", "$+", "$-", "=="))
+"""Relations to at most one node."""
+_NEAREST_FIRST = frozenset((">>:", ">>,", ">>-", ">>#", "$--", ","))
+"""Relations whose nodes are listed from the last of the slice to the first."""
+
+
+def related_mask(f: Forest, a: Nodes, b: Nodes, relation: Relation, between: Nodes) -> Mask:
+    """Which of the nodes a have the relation to some of the nodes b; both ascending. `between`: the nodes that a chain
+    may pass."""
+    name = relation.relation
+    if name in CHAINS:
+        return _chain_starts(f, b, CHAINS[name], between)[a]
+    return np.logical_or.reduce([_is_related(f, a, b, part, relation.number) for part in UNIONS.get(name, (name,))])
+
+
+def _is_related(f: Forest, a: Nodes, b: Nodes, name: str, number: int) -> Mask:
+    if name in ("<", ">>"):  # the slices of b are simpler here
+        return _targets(f, b, _INVERSE[name])[a]
+    order, first, stop = RELATIONS[name](f, a, number)
+    if name in _SINGLE:
+        members = np.zeros(f.n + 1, dtype=bool)
+        members[b] = True
+        nodes = first if order is None else order.nodes[np.minimum(first, len(order.nodes) - 1)]
+        return (first < stop) & members[nodes]
+    places = b if order is None else np.sort(order.places[b])
+    if not len(places):
+        return np.zeros(len(a), dtype=bool)
+    at = np.searchsorted(places, first)
+    return places[np.minimum(at, len(places) - 1)] < np.where(at < len(places), stop, -1)
+
+
+def _targets(f: Forest, b: Nodes, name: str) -> Mask:
+    """All nodes to which some b has a relation."""
+    order, first, stop = RELATIONS[name](f, b, 0)
+    inside = first < stop
+    if name in _SINGLE:
+        found = np.zeros(f.n, dtype=bool)
+        found[first[inside]] = True
+        return found
+    steps = np.bincount(first[inside], minlength=f.n + 1) - np.bincount(stop[inside], minlength=f.n + 1)
+    covered = np.cumsum(steps)[: f.n] > 0
+    return covered if order is None else covered[order.places]
+
+
+def _chain_starts(f: Forest, b: Nodes, name: str, between: Nodes) -> Mask:
+    """All nodes from which steps of a relation lead to some b, over nodes `between`."""
+    passes = np.zeros(f.n, dtype=bool)
+    passes[between] = True
+    found = np.zeros(f.n, dtype=bool)
+    while len(b):
+        new = _targets(f, b, _INVERSE[name]) & ~found
+        found |= new
+        b = np.flatnonzero(new & passes)
+    return found
+
+
+class RelatedNodes:
+    """The nodes of a forest that have a relation to one node; slices are kept as lists, which are faster to read one
+    by one."""
+
+    def __init__(self, forest: Forest):
+        self._forest = forest
+        self._lists: dict[tuple[str, int], tuple[list[int] | None, list[int], list[int]]] = {}
+        self._orders: dict[int, list[int]] = {}
+
+    def find(self, name: str, x: int, number: int, passes: Callable[[int], bool]) -> Iterable[int]:
+        """The nodes to which x has a relation, each once. `passes`: whether a chain may pass a node."""
+        if name in UNIONS:
+            return [y for part in UNIONS[name] for y in self.find(part, x, number, passes)]
+        if name in CHAINS:
+            return self._chain(CHAINS[name], x, passes)
+        if name == ">>":
+            return self._chain(">", x, lambda y: True)
+        order, first, stop = self._slices(name, number)
+        if order is None:
+            found = range(first[x], stop[x])
+            return found[::-1] if name in _NEAREST_FIRST else found
+        nodes = order[first[x] : stop[x]]
+        if name == ",,":
+            nodes.sort()
+        return nodes[::-1] if name in _NEAREST_FIRST else nodes
+
+    def _slices(self, name: str, number: int) -> tuple[list[int] | None, list[int], list[int]]:
+        if (name, number) not in self._lists:
+            order, first, stop = RELATIONS[name](self._forest, self._forest.all, number)
+            nodes = None if order is None else self._orders.setdefault(id(order), order.nodes.tolist())
+            self._lists[name, number] = nodes, first.tolist(), stop.tolist()
+        return self._lists[name, number]
+
+    def _chain(self, name: str, x: int, passes: Callable[[int], bool]) -> Iterator[int]:
+        """Yield the nodes reached by steps of a relation over nodes that `passes` allows, each once."""
+        seen: set[int] = set()
+        todo = [x]
+        while todo:
+            for y in self.find(name, todo.pop(), 0, passes):
+                if y not in seen:
+                    seen.add(y)
+                    yield y
+                    if passes(y):
+                        todo.append(y)

@@ -12,6 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 from ..errors import ConfigError
 from ..trees.tree import Tree
 from .colors import PLAIN, Colors, check_color, check_colors, check_theme, color_class, color_rules
+from .layout import place_nodes, side_rows
 
 LAYOUTS = ("auto", "down", "side")
 MAX_DOWN_TOKENS = 25
@@ -160,28 +161,31 @@ def _ground(look: Look) -> list[str]:
 
 
 def _down(tree: Tree, look: Look, scores: Scores) -> _Shape:
-    child_lists, depths = tree.child_lists(), tree.depths()
+    depths = tree.depths()
     n, m = len(tree.words), len(tree.labels)
     bottom = max(depths) + 1  # the level of tags; words stand just below
+    levels = [*depths, *[bottom] * n]  # as x, by node: token i is at ~i
     lower = _SCORE if any(score is not None for score in scores) else 0.0
     level = _LEVEL + lower
-    token_x, width = _columns(tree, child_lists, look.tags, scores)
-    x = [0.0] * m
-    for k in range(m - 1, -1, -1):
-        ends = [x[c] if c >= 0 else token_x[~c] for c in (child_lists[k][0], child_lists[k][-1])]
-        x[k] = (ends[0] + ends[1]) / 2
+    sizes = [
+        max(_width(word), _width(tag) if look.tags else 0.0) for word, tag in zip(tree.words, tree.tags, strict=True)
+    ]
+    label_sizes = [
+        max(_label_width(label), 0.0 if score is None else _SMALL * 4)
+        for label, score in zip(tree.labels, scores, strict=True)
+    ]
+    x, right = place_nodes(tree, sizes, label_sizes, _MARGIN, _GAP, _CHARACTER)
+    width = right + _MARGIN
     if look.direction == "rtl":
         x = [width - one for one in x]
-        token_x = [width - one for one in token_x]
     word_y = _MARGIN + _TEXT + bottom * level + (_TEXT + 6 if look.tags else 0)
     parts = []
-    for k, children in enumerate(child_lists):
+    for k, children in enumerate(tree.child_lists()):
         top = _MARGIN + _TEXT + 5 + depths[k] * level + (lower if scores[k] is not None else 0)
         knee = _MARGIN - 3 + (depths[k] + 1) * level
-        points = [(x[child], depths[child]) if child >= 0 else (token_x[~child], bottom) for child in children]
-        is_wide = abs(points[0][0] - points[-1][0]) > _STEEP
-        for to_x, to_level in points:
-            foot = _MARGIN - 3 + to_level * level
+        is_wide = abs(x[children[0]] - x[children[-1]]) > _STEEP
+        for child in children:
+            to_x, foot = x[child], _MARGIN - 3 + levels[child] * level
             if is_wide:  # down, across, down
                 across = f"V{_format_number(int((top + knee) / 2) + 0.5)}H{_format_number(to_x)}"
                 line = f"M{_format_number(x[k])} {_format_number(top)}{across}V{_format_number(foot)}"
@@ -198,46 +202,39 @@ def _down(tree: Tree, look: Look, scores: Scores) -> _Shape:
             parts.append(_text('class="score"', x[k], y + _SCORE, score_text(scores[k])))
     for i in range(n):
         if look.tags:
-            parts.append(_text('class="tag"', token_x[i], _MARGIN + _TEXT + bottom * level, tree.tags[i]))
-        parts.append(_text(_word_about(i, look), token_x[i], word_y, tree.words[i]))
+            parts.append(_text('class="tag"', x[~i], _MARGIN + _TEXT + bottom * level, tree.tags[i]))
+        parts.append(_text(_word_about(i, look), x[~i], word_y, tree.words[i]))
     return _Shape(width, word_y + _MARGIN, parts)
 
 
 def _side(tree: Tree, look: Look, scores: Scores) -> _Shape:
     """A line for each token and for each constituent of several children, children below and right of their parent."""
-    child_lists = tree.child_lists()
     sign = -1 if look.direction == "rtl" else 1
     texts: list[str] = []
     edges, width = [], 0.0
     lowest: dict[int, tuple[float, int]] = {}  # row of a parent: x of the line down to its children, row of the last
-    todo: list[tuple[int, int, int]] = [(0, 0, -1)]  # node, depth, row of the parent
-    while todo:
-        node, depth, above = todo.pop()
-        row = len(texts)
+    for row, (chain, depth, above, _) in enumerate(side_rows(tree)):
         x, y = _MARGIN + depth * _INDENT, _MARGIN + _TEXT + row * _ROW
         if above >= 0:
             edges.append(f"M{_format_number(sign * (x - 14))} {_format_number(y - 5)}h{sign * 10}")
             lowest[above] = x - 14, row
         parts, size = [], 0.0
-        while node >= 0:
+        for index, node in enumerate(chain):
+            if index:
+                parts.append(_part('class="score"', " ── "))
+                size += 30
+            if node < 0:
+                if look.tags:
+                    parts.append(_part('class="tag"', f"{tree.tags[~node]}  "))
+                    size += _label_width(tree.tags[~node]) + 8
+                parts.append(_part(_word_about(~node, look), tree.words[~node]))
+                size += _width(tree.words[~node])
+                continue
             parts.append(_part(_label_about(tree, node, look), tree.labels[node]))
             size += _label_width(tree.labels[node])
             if scores[node] is not None:
                 parts.append(_part('class="score" dx="4"', score_text(scores[node])))
                 size += _SMALL * 5
-            if len(child_lists[node]) > 1:
-                break
-            node = child_lists[node][0]
-            parts.append(_part('class="score"', " ── "))
-            size += 30
-        if node < 0:
-            if look.tags:
-                parts.append(_part('class="tag"', f"{tree.tags[~node]}  "))
-                size += _label_width(tree.tags[~node]) + 8
-            parts.append(_part(_word_about(~node, look), tree.words[~node]))
-            size += _width(tree.words[~node])
-        else:
-            todo += [(child, depth + 1, row) for child in reversed(child_lists[node])]
         texts.append(f'<text x="{_format_number(sign * x)}" y="{_format_number(y)}">{"".join(parts)}</text>')
         width = max(width, x + size)
     for above, (x, row) in lowest.items():
@@ -249,25 +246,6 @@ def _side(tree: Tree, look: Look, scores: Scores) -> _Shape:
     )
     lines = [f'<path class="edge" d="{"".join(edges)}"/>'] if edges else []
     return _Shape(width, 2 * _MARGIN + len(texts) * _ROW, [opening, *lines, *texts, "</g>"])
-
-
-def _columns(tree: Tree, child_lists: list[list[int]], tags: bool, scores: Scores) -> tuple[list[float], float]:
-    """The middle of each token's column, and the width of the drawing.
-
-    A column is as wide as its word, its tag, and the labels directly above it: those of constituents over this token
-    alone. A wider label above several tokens is spread evenly over their columns.
-    """
-    widths = [max(_width(word), _width(tag) if tags else 0.0) for word, tag in zip(tree.words, tree.tags, strict=True)]
-    for k in range(len(tree.labels) - 1, -1, -1):
-        start, end = tree.starts[k], tree.ends[k]
-        part = max(_label_width(tree.labels[k]), 0.0 if scores[k] is None else _SMALL * 4) / (end - start)
-        if part > _CHARACTER:
-            widths[start:end] = [max(width, part) for width in widths[start:end]]
-    middles, x = [], _MARGIN
-    for width in widths:
-        middles.append(x + width / 2)
-        x += width + _GAP
-    return middles, x - _GAP + _MARGIN
 
 
 def score_text(score: float | None) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from ..errors import ConfigError
 from ..trees.tree import Tree
+from .layout import side_rows
 from .upright import upright_tree
 
 MAX_INDENT = 200
@@ -124,25 +125,17 @@ def _side(
 ) -> list[tuple[str, str, str]]:
     """Each line as its prefix, the prefix of its continuation lines, and its text."""
     tee, corner, bar, line = boxes
-    child_lists = tree.child_lists()
     lines: list[tuple[str, str, str]] = []
-    # a node, the text that its first line begins with, and the one that its children's lines begin with
-    todo: list[tuple[int, str, str]] = [(0, "", "")]
-    while todo:
-        node, first, rest = todo.pop()
-        parts = []
-        while node >= 0 and len(child_lists[node]) == 1:
-            parts.append(labels[node])
-            node = child_lists[node][0]
-        if node < 0:
-            lines.append((first, rest, line.join([*parts, leaves[~node]])))
-            continue
-        lines.append((first, rest + bar, line.join([*parts, labels[node]])))
-        children = child_lists[node]
-        for index in range(len(children) - 1, -1, -1):
-            is_last = index == len(children) - 1
-            below = rest if len(rest) >= max_indent else rest + (" " * len(bar) if is_last else bar)
-            todo.append((children[index], rest + (corner if is_last else tee), below))
+    below: list[str] = []  # for each line the text that its children's lines begin with
+    for chain, _, above, is_last in side_rows(tree):
+        first = rest = "" if above < 0 else below[above]
+        if above >= 0:
+            first += corner if is_last else tee
+            if len(rest) < max_indent:
+                rest += " " * len(bar) if is_last else bar
+        below.append(rest)
+        content = line.join(labels[node] if node >= 0 else leaves[~node] for node in chain)
+        lines.append((first, rest if chain[-1] < 0 else rest + bar, content))
     return lines
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from ..trees.tree import Tree
+from .layout import place_nodes
 
 _GAP = 2
 _MAX_CELLS = 1_000_000
@@ -27,32 +28,25 @@ def upright_tree(
     `labels`, `tags`, `words`: texts to write; `columns`: returns the number of columns of a text; `clusters`: splits a
     text into grapheme clusters.
     """
-    child_lists, depths = tree.child_lists(), tree.depths()
+    depths, n = tree.depths(), tree.n_tokens
     bottom = max(depths) + 1
-    sizes = _sizes(tree, labels, tags, words, columns)
-    total = sum(sizes) + _GAP * (len(sizes) - 1)
+    levels = [*depths, *[bottom] * n]  # as x, by node: token i is at ~i
+    sizes = [max(columns(tag), columns(word), 1) for tag, word in zip(tags, words, strict=True)]
+    x, total = place_nodes(tree, sizes, list(map(columns, labels)), 0, _GAP, 1)
     if (width is not None and total > width) or total * bottom > _MAX_CELLS:
         return None
-    token_x, column_start = [], 0
-    for size in sizes:
-        token_x.append(column_start + (size - 1) // 2)
-        column_start += size + _GAP
-    x = [0] * len(labels)
-    for k in range(len(labels) - 1, -1, -1):
-        first, last = (x[c] if c >= 0 else token_x[~c] for c in (child_lists[k][0], child_lists[k][-1]))
-        x[k] = (first + last) // 2
     has_tags = any(tags)
     rows = [[" "] * total for _ in range(2 * bottom + 1 + has_tags)]
     ways = [[0] * total for _ in rows]
-    for k, children in enumerate(child_lists):
+    for k, children in enumerate(tree.child_lists()):
         row = 2 * depths[k] + 1
-        ends = [x[c] if c >= 0 else token_x[~c] for c in children]
+        ends = [x[child] for child in children]
         for column in range(ends[0], ends[-1] + 1):
             ways[row][column] |= (column > ends[0]) * 2 + (column < ends[-1]) * 1
         ways[row][x[k]] |= 4
         for child, column in zip(children, ends, strict=True):
             ways[row][column] |= 8
-            for lower in range(row + 1, 2 * (depths[child] if child >= 0 else bottom)):
+            for lower in range(row + 1, 2 * levels[child]):
                 ways[lower][column] |= 12
     chars = _ASCII if ascii_only else _BOX
     for cells, row_ways in zip(rows, ways, strict=True):
@@ -62,25 +56,11 @@ def upright_tree(
     texts = [(2 * depths[k], x[k], labels[k]) for k in range(len(labels))]
     for i, word in enumerate(words):
         if has_tags:
-            texts.append((2 * bottom, token_x[i], tags[i]))
-        texts.append((2 * bottom + has_tags, token_x[i], word))
+            texts.append((2 * bottom, x[~i], tags[i]))
+        texts.append((2 * bottom + has_tags, x[~i], word))
     for row, middle, text in texts:
         _write_centred(rows[row], middle, text, columns, clusters)
     return "\n".join("".join(row).rstrip() for row in rows)
-
-
-def _sizes(
-    tree: Tree, labels: list[str], tags: list[str], words: list[str], columns: Callable[[str], int]
-) -> list[int]:
-    """The columns of each token: for its word, its tag, and its fraction of the labels above it."""
-    sizes = [max(columns(tag), columns(word), 1) for tag, word in zip(tags, words, strict=True)]
-    for k in range(len(labels) - 1, -1, -1):
-        start, end = tree.starts[k], tree.ends[k]
-        needed = columns(labels[k])
-        part = -(-needed // (end - start))
-        if part > 1:
-            sizes[start:end] = [max(size, part) for size in sizes[start:end]]
-    return sizes
 
 
 def _write_centred(

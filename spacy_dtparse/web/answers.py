@@ -14,7 +14,7 @@ from ..core.calibration import ResultCalibrator
 from ..core.parser import KBestParser
 from ..errors import ConfigError, DtparseError
 from ..pipeline.attributes import constituents, sentence_infos
-from ..pipeline.constituent_pipe import ConstituentPipe
+from ..pipeline.constituent_pipe import constituent_parsers
 from ..pipeline.drawings import trees_with_probabilities
 from ..pipeline.explain_constituent import explain
 from ..pipeline.text_language import TextLanguage, language_name
@@ -64,14 +64,8 @@ class Answers:
 
     def __init__(self, nlp: Language):
         self.nlp = nlp
-        found = next((pipe for _, pipe in nlp.pipeline if isinstance(pipe, ConstituentPipe)), None)
-        if found is None:
-            raise DtparseError(
-                f"the pipeline has no constituent parser, only {', '.join(nlp.pipe_names) or 'nothing'}; add 'dtparse' "
-                "to it or use spacy_dtparse.load()"
-            )
-        self.component = found
-        self.language = TextLanguage(nlp, found.parser)
+        self.component = constituent_parsers(nlp, active=True)[0]
+        self.language = TextLanguage(nlp, self.component.parser)
         self._lock = Lock()  # spaCy's vocabulary is not thread-safe
 
     def about(self) -> dict[str, Any]:

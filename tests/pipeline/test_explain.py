@@ -111,7 +111,7 @@ def test_spans_that_are_no_constituents(nlp, doc):
 def test_what_cannot_be_explained(nlp, doc):
     with pytest.raises(NotParsedError, match="this Doc has no constituents"):
         explain(nlp, nlp.make_doc("She slept.")[0:1])
-    with pytest.raises(DtparseError, match="no constituent parser that could explain"):
+    with pytest.raises(DtparseError, match="no constituent parser, only nothing"):
         explain(spacy.blank("en"), doc[0:3])
     other = spacy_dtparse.load("en_span")
     with pytest.raises(OtherPipelineError, match=r"made by a parser of kind 'dtree', and this pipeline has .*'span'"):

@@ -28,14 +28,13 @@ from spacy_dtparse.query.syntax import (
     names_of,
     refers,
 )
-from spacy_dtparse.query.targets import RELATED_NODES
 
 from .naive import NaiveTree, Path
-from .test_relations import random_tree
+from .test_relations import ALL_RELATIONS, random_tree
 
 TREES = [random_tree(random.Random(seed)) for seed in range(100, 125)]
 NAIVE = [NaiveTree(tree) for tree in TREES]
-RELATIONS = sorted(RELATED_NODES)
+RELATIONS = sorted(ALL_RELATIONS)
 
 
 class Writer:

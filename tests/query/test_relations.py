@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.query.forest import Forest
-from spacy_dtparse.query.relations import RELATION_MASKS
+from spacy_dtparse.query.relations import CHAINS, RELATIONS, UNIONS, RelatedNodes, related_mask
 from spacy_dtparse.query.syntax import ANYTHING, NodePattern, Relation
-from spacy_dtparse.query.targets import RELATED_NODES, NodeColumns
 from spacy_dtparse.trees.tree import Tree
 
 from .naive import NaiveTree
@@ -33,11 +32,8 @@ def random_tree(rng: random.Random) -> Tree:
 
 TREES = [random_tree(random.Random(seed)) for seed in range(60)]
 NAIVE = [NaiveTree(tree) for tree in TREES]
+ALL_RELATIONS = {*RELATIONS, *UNIONS, *CHAINS, ">>"}
 NUMBERS = {"<i": (1, 2, -1, -2), ">i": (1, 2, -1, -2), "<<<i": (1, 2, -1, -2)}
-
-
-def test_all_relations_are_known():
-    assert set(RELATION_MASKS) == set(RELATED_NODES)
 
 
 def test_nodes_are_those_of_the_trees():
@@ -56,11 +52,11 @@ def test_nodes_are_those_of_the_trees():
     assert found == [[naive.labels[path] for path in sorted(naive.labels)] for naive in NAIVE]
 
 
-@pytest.mark.parametrize("relation", sorted(RELATION_MASKS))
+@pytest.mark.parametrize("relation", sorted(ALL_RELATIONS))
 def test_relation_equals_its_definition(relation):
     rng = np.random.default_rng(7)
     forest = Forest(TREES)
-    lists = NodeColumns(forest)
+    related = RelatedNodes(forest)
     paths = [path for naive in NAIVE for path in sorted(naive.labels)]  # pre-order
     passing = np.flatnonzero(rng.random(len(forest)) < 0.5)
     passes = set(passing.tolist())
@@ -74,18 +70,19 @@ def test_relation_equals_its_definition(relation):
                     pairs[a, b] = naive.related(paths[a], paths[b], relation, number, may_pass.__contains__)
         assert pairs.any() or relation == "<<<i"
         for a in range(len(forest)):
-            near = sorted(RELATED_NODES[relation](lists, a, number, passes.__contains__))
+            near = sorted(related.find(relation, a, number, passes.__contains__))
             assert near == np.flatnonzero(pairs[a]).tolist(), (relation, number, a)
         how = Relation(relation, NodePattern(ANYTHING), number)
         for share_a, share_b in ((1, 1), (1, 0.05), (0.3, 0.3), (1, 0), (0, 1)):
             a = np.flatnonzero(rng.random(len(forest)) < share_a)
             b = np.flatnonzero(rng.random(len(forest)) < share_b)
-            found = RELATION_MASKS[relation](forest, a, b, how, passing)
+            found = related_mask(forest, a, b, how, passing)
             assert found.dtype == bool and found.tolist() == pairs[np.ix_(a, b)].any(axis=1).tolist()
 
 
 def test_an_empty_forest():
     forest = Forest([])
     nothing = forest.all
-    for relation, within in RELATION_MASKS.items():
-        assert not len(within(forest, nothing, nothing, Relation(relation, NodePattern(ANYTHING), 1), nothing))
+    for relation in ALL_RELATIONS:
+        how = Relation(relation, NodePattern(ANYTHING), 1)
+        assert not len(related_mask(forest, nothing, nothing, how, nothing))
