@@ -15,6 +15,8 @@ from ..errors import ModelFormatError
 from ..models import HERE, embedded_pipeline
 
 PACKAGE = "spacy-dtparse"
+PROVENANCE = ("license", "sources", "credits")
+"""Fields of `nlp.meta` that `add_provenance` sets."""
 _LICENCE_FILES = ("LICENSE*", "LICENCE*", "NOTICE*")
 
 
@@ -76,7 +78,7 @@ def _stored_meta(path: Path, _: int) -> dict[str, Any]:
     found = dict(meta) if isinstance(meta, dict) else {}
     if "license" not in found and HERE in path.parents:  # the tagger: the pipeline in its package names them
         pipeline = srsly.read_json(embedded_pipeline() / "meta.json")
-        found = {**{field: pipeline[field] for field in ("license", "sources", "credits")}, **found}
+        found = {**{field: pipeline[field] for field in PROVENANCE}, **found}
     return found
 
 

@@ -17,6 +17,7 @@ from spacy.language import Language
 from spacy_dtparse.dtypes import INDEX, REAL
 from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.nn.packing import pack
+from spacy_dtparse.pipeline.provenance import PROVENANCE
 from spacy_dtparse.recurrent_tagger.features import TokenParts
 from spacy_dtparse.recurrent_tagger.forms import FORMS
 from spacy_dtparse.recurrent_tagger.kernels import TaggingNetwork
@@ -144,8 +145,13 @@ def make_pipeline(model: RecurrentModel, senter: bool, nlp: Language | None = No
     """Add the tagger to ``nlp``, or to a blank pipeline of its language. With ``senter`` it also sets sentence
     starts."""
     nlp = nlp or blank_pipeline(model.meta["lang"])
+    before = {field: nlp.meta.get(field) for field in PROVENANCE}
     component = cast(Any, nlp.add_pipe("recurrent_tagger", name=TAGGER, config={"sentences": senter}))
     component.set_parser(RecurrentTagger(model))
+    for field, value in before.items():  # without those of the default model, which this one replaces
+        nlp.meta.pop(field, None)
+        if value is not None:
+            nlp.meta[field] = value
     return nlp
 
 

@@ -208,6 +208,7 @@ def test_spacy_loads_the_final_pipeline(treebanks: list[Treebank], tmp_path: Pat
     nlp = spacy.load(tmp_path / "model")
     assert nlp.pipe_names == ["tagger"]
     assert nlp.meta["performance"] == scores
+    assert not nlp.meta.get("credits") and not nlp.meta["license"], "those of the default model, which it replaces"
     assert set(scores.values()) == {1.0}, "few words, each with one tag"
     assert 0 < json.loads((tmp_path / "out" / "log.jsonl").read_text())["bytes"] < 1_000_000
     assert not {"Name0x", "Name500x"} & set(nlp.vocab.strings), "words of train and dev stay out of the files"
