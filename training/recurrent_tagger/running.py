@@ -149,9 +149,7 @@ def make_pipeline(model: RecurrentModel, senter: bool, nlp: Language | None = No
     component = cast(Any, nlp.add_pipe("recurrent_tagger", name=TAGGER, config={"sentences": senter}))
     component.set_parser(RecurrentTagger(model))
     for field, value in before.items():  # without those of the default model, which this one replaces
-        nlp.meta.pop(field, None)
-        if value is not None:
-            nlp.meta[field] = value
+        nlp.meta[field] = value or ("" if field == "license" else [])  # written, since spaCy merges at loading
     return nlp
 
 
