@@ -51,10 +51,13 @@ def stored_fields(kind: type) -> dict[str, str]:
 def to_stored(value: Any, without: Iterable[str] = ()) -> dict[str, Any]:
     """Return the fields of a dataclass or NamedTuple by their stored names, dataclasses within them as well.
 
-    `without`: fields, by their Python names, that are left out. Raises TypeError as `stored_names`.
+    `without`: fields, by their Python names, that are left out. Raises TypeError as `stored_names`, and for a name in
+    `without` that the class does not have.
     """
     left_out = set(without)
     pairs = stored_fields(type(value)).items()
+    if unknown := left_out.difference(field for _, field in pairs):
+        raise TypeError(f"{type(value).__name__} has no fields {', '.join(sorted(unknown))} to leave out")
     return {stored: _plain(getattr(value, field)) for stored, field in pairs if field not in left_out}
 
 

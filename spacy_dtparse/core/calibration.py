@@ -33,8 +33,8 @@ _MIN_PROB, _MAX_PROB = 5e-4, 1 - 1e-5
 _SMOOTHING = 0.01
 """Added to the expected number of errors before taking the logarithm."""
 NO_SPAN_MODEL = (
-    "this dtparse model has no span model, so it gives no probabilities and cannot be calibrated: use en_dtparse or "
-    "en_span, or train one with `python -m training train-boosted --span-model MODEL` and "
+    "this dtparse model has no span model, so it gives no probabilities and cannot be calibrated: use en_dtparse, "
+    "en_span or en_pcfgla, or train one with `python -m training train-boosted --span-model MODEL` and "
     "then calibrate it with `python -m training calibrate`"
 )
 """Message for probabilities of boosted trees without a span model."""

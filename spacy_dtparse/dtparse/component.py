@@ -11,9 +11,11 @@ class DtParse(ConstituentPipe):
     `budget`: number of inferences to score per sentence before the search returns the best tree so far; 0 parses
     greedily. `max_tokens`: longer sentences are parsed greedily. `shift_threshold`: a shift with a higher score is
     taken without scoring the other inferences. `window_filter`: fraction of the correct windows that may be dropped
-    unscored. `marginal_weight`: weight of the span model's marginals relative to the trees. `commit_threshold`: minimum
-    probability at which an inference is taken unscored. `attach_unattached`: whether to attach words that are never
-    unattached in the treebanks. `betas`: cutoffs for supertags, see `SearchSettings`.
+    unscored. `marginal_weight`: weight of the span model's marginals relative to the boosted trees.
+    `commit_threshold`: minimum probability at which an inference is taken unscored. `attach_unattached`: whether words
+    that the search left without a phrase get one, if the treebanks never leave such words without; it also repeats
+    labels that the span model finds probable (an NP directly above an NP). `betas`: cutoffs for supertags, see
+    `SearchSettings`.
     """
 
     factory = "dtparse"

@@ -11,7 +11,8 @@ class SpanParse(ConstituentPipe):
     `max_tokens`: longer sentences are parsed in windows. `networks`: number of the model's networks to use.
     `ensemble_threshold`: if no constituent of the first network's tree has a higher score (-ln of its probability), the
     others are skipped. `penalty`: from 0 to below 1, the minimum probability of a constituent. `attach_unattached`:
-    whether to attach words that are never unattached in the treebank (see `SpanSettings`).
+    whether a word that the chart left without a phrase gets one, if the treebank never leaves such words without (see
+    `SpanSettings`).
 
     Supertags (spines) are not used.
     """

@@ -2,7 +2,12 @@
 
 `baseline` and `kitchen_sink` follow Turian & Melamed 2006a (section 4.1 and table 3; details in the papers' program):
 they test only whether some item of a group has a value. `standard` is ours: one-hot positions, a few groups, and pairs
-and triples of positions, so that a tree needs one test where the papers' sets need several.
+and triples of positions, so that a tree needs one test where the papers' sets need several. `standard_read` adds
+templates on span marginals.
+
+Names of tables and of attributes are stored in model files, so they do not change: "read" means with span marginals;
+"believed" a window that is a constituent under the span model, "mass" the probability of a span, "sure" that of its
+label chain (see `templates.MARGINALS`).
 """
 
 from itertools import product

@@ -29,7 +29,7 @@ _NEVER = REAL(-9.5)
 )  # fmt: skip
 class SpanNetwork(NamedTuple):
     """Weights: float32 arrays, except for an int8 table. e: width of the table, d: units per direction, m: width of the
-    projections, C: labels.
+    projections, C: label chains.
 
     `table` (V, e) with a factor for each row, `factor` (V,); in training the table may be float32. `weights`: for each
     layer (its input, 2 · rows · d), rows 4 if the input is not 2 d wide (the fourth is the highway's input), else 3.
@@ -134,7 +134,7 @@ def score_spans(gaps, left_scores, first, last, scores):
 
 @kernel(fastmath=True, error_model="numpy")
 def label_spans(gaps, weights, bias, spans, out):
-    """Write the log-probabilities of the labels of `spans` int32 (c, 2) to float32 `out` (c, C): the normalised
+    """Write the log-probabilities of the label chains of `spans` int32 (c, 2) to float32 `out` (c, C): the normalised
     geometric mean of the networks' distributions. `weights` float32 (networks, m, C), `bias` (networks, C)."""
     n_spans, n_networks, m, n_labels = len(spans), gaps.shape[0], gaps.shape[3], bias.shape[1]
     hidden = np.empty((n_spans, m), dtype=REAL)
