@@ -11,8 +11,8 @@ from ..stored_names import stored_as, to_stored
 from ..viz.svg import score_text
 
 if TYPE_CHECKING:
-    from ..dtparse.model.explain import Rule
     from ..dtparse.model.reasons import Fact, Group, Reasons
+    from ..dtparse.model.rule_sums import Rule
 
 MAX_LINES = 10
 """Maximum number of lines of an explanation, unless all are requested."""

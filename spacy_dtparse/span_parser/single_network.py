@@ -11,7 +11,7 @@ from ..core.parser import ParseResult, TaggedWords
 from ..dtypes import INDEX, OFFSET, REAL, SCORE
 from .attach import PIECE
 from .kbest import CANDIDATE
-from .kernels.batch import DONE, UNATTACHED, Batch, Chart, parse_from
+from .kernels.batch import DONE, UNATTACHED, Batch, ChartArrays, parse_from
 from .model import AttachTables
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def parse_with_one_network(parser: SpanParser, sentences: Sequence[TaggedWords],
         ends=np.zeros(n + 1, OFFSET),
         tried=np.zeros(n, OFFSET),
     )
-    chart = Chart(*parser._chain_table, parser._min_posterior(), float(parser.settings.penalty), CANDIDATE, PIECE)
+    chart = ChartArrays(*parser._chain_table, parser._min_posterior(), float(parser.settings.penalty), CANDIDATE, PIECE)
     tables = parser._attach_tables or AttachTables(np.zeros((0, 0, 0), dtype=np.bool_), False)
     attached: dict[int, tuple[list[list[int]], list[float]]] = {}
     done, reason = 0, -1

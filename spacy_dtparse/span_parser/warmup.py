@@ -7,7 +7,7 @@ import numpy as np
 from ..core.marginals import SpanMarginals
 from ..dtypes import INDEX, OFFSET, REAL, SCORE, STORED_TABLE
 from .kernels.attach import find_unattached
-from .kernels.batch import Batch, Chart, parse_from
+from .kernels.batch import Batch, ChartArrays, parse_from
 from .kernels.network import SpanNetwork, compute_marginals
 
 
@@ -35,7 +35,7 @@ def kernel_arguments() -> dict[Any, tuple[Any, ...]]:
     pairs, tags = np.zeros((1, 2), dtype=INDEX), np.zeros(1, dtype=INDEX)
     items, never = np.zeros((4, 3), dtype=INDEX), np.zeros((2, 2, 1), dtype=np.bool_)
     labels = network, zeros(1, 1, 1), zeros(1, 1)
-    costs, chart = np.zeros(4, dtype=SCORE), Chart(np.zeros(2, dtype=INDEX), tags, 0.0, 0.0, 0.02, 50)
+    costs, chart = np.zeros(4, dtype=SCORE), ChartArrays(np.zeros(2, dtype=INDEX), tags, 0.0, 0.0, 0.02, 50)
     batch = Batch(token_ids, rows, tags, ends, zeros(8), zeros(2), items, costs, ends, ends)
     marginals = SpanMarginals(pairs, np.zeros(1), pairs, np.zeros((1, 2)))
     return {

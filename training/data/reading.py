@@ -152,7 +152,7 @@ def tagged_sentences(nlp: Language, paragraphs: Iterable[str], keep_hyphens: boo
             yield [token.text for token in tokens], [token.tag_ for token in tokens]
 
 
-def read_sentences(
+def select_sentences(
     nlp: Language, files: Sequence[TextFile], reading: SentenceSelection
 ) -> tuple[list[TaggedSentence], list[dict[str, Any]]]:
     """(Sentences to parse; for each file its name, the numbers of paragraphs, sentences and words read, and the number

@@ -22,7 +22,7 @@ from spacy_dtparse.pcfgla.parser import PcfgParser
 from spacy_dtparse.stored_names import from_stored
 from spacy_dtparse.trees import write_tree
 
-from ..data.reading import SentenceSelection, TaggedSentence, pipeline_metadata, read_sentences
+from ..data.reading import SentenceSelection, TaggedSentence, pipeline_metadata, select_sentences
 from ..data.text import TextFile
 from ..runs.files import file_digest, load_checkpoint, plain, save_checkpoint
 from ..runs.lock import lock_dir
@@ -94,7 +94,7 @@ class SilverParsing:
 
 
 class SilverTreebank(NamedTuple):
-    """`sentences` and their silver `trees`; `conditions`: those of the run; `counts`: those of `read_sentences`."""
+    """`sentences` and their silver `trees`; `conditions`: those of the run; `counts`: those of `select_sentences`."""
 
     sentences: list[TaggedSentence]
     trees: list[SilverTree]
@@ -161,7 +161,7 @@ def parse_silver(parsing: SilverParsing, nlp: Language) -> SilverTreebank:
 
     The result is the same with any number of workers. Raises
     TrainingDataError if the folder has trees of another source parser, text or options, or damaged ones; ConfigError
-    for a source parser without confidence, unless `allow_unknown_confidence` is set; and as `read_sentences` does.
+    for a source parser without confidence, unless `allow_unknown_confidence` is set; and as `select_sentences` does.
     """
     if parsing.n_workers < 1:
         raise ConfigError(f"{parsing.n_workers} workers; give 1 or more (--workers)")
@@ -179,7 +179,7 @@ def parse_silver(parsing: SilverParsing, nlp: Language) -> SilverTreebank:
     stored = load_checkpoint(folder / SENTENCES)
     if stored is None:
         logger.info("reading and tagging the texts")
-        sentences, counts = read_sentences(nlp, parsing.files, parsing.reading)
+        sentences, counts = select_sentences(nlp, parsing.files, parsing.reading)
         save_checkpoint(folder / SENTENCES, {"counts": counts, "sentences": sentences})
     else:
         counts = stored["counts"]

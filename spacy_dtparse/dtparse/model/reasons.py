@@ -26,8 +26,8 @@ from ..kernels.features import MARGINAL_COLUMN, Nodes
 from ..kernels.marginals import count_tokens
 from ..kernels.pruning import AFTER, CERTAIN, LIKELY
 from ..kernels.search import FALLBACK
-from .explain import Rule, atoms_of, cached_atom_names, search
 from .model import DtreeModel
+from .rule_sums import Rule, atoms_of, cached_atom_names, search
 from .rules import Conjunctions, conjunctions
 
 

@@ -15,7 +15,7 @@ DONE, OUT_OF_SPACE, UNATTACHED = 0, 1, 2
 long and has unattached tokens."""
 
 
-class Chart(NamedTuple):
+class ChartArrays(NamedTuple):
     """Options of the chart, see `kernels.network.decode`.
 
     `chain_from` int32 (chains + 1,), `chain_labels` int32: the labels of each chain. `min_prob`, `penalty`:

@@ -18,8 +18,8 @@ from spacy_dtparse.dtparse.features.wording import (
     group_of,
     phrase,
 )
-from spacy_dtparse.dtparse.model.explain import explain
 from spacy_dtparse.dtparse.model.reasons import reasons, rule_book
+from spacy_dtparse.dtparse.model.rule_sums import explain
 from spacy_dtparse.dtparse.parser import DtreeParser
 from tests.jit.harness import KERNEL_MARKS, SLOW, STRATEGIES, hand_made, sentence
 

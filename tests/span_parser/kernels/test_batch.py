@@ -10,7 +10,7 @@ from spacy_dtparse.span_parser import attach, single_network
 from spacy_dtparse.span_parser import parser as span_parser
 from spacy_dtparse.span_parser.attach import PIECE
 from spacy_dtparse.span_parser.kbest import CANDIDATE
-from spacy_dtparse.span_parser.kernels.batch import DONE, OUT_OF_SPACE, UNATTACHED, Batch, Chart, parse_from
+from spacy_dtparse.span_parser.kernels.batch import DONE, OUT_OF_SPACE, UNATTACHED, Batch, ChartArrays, parse_from
 from spacy_dtparse.span_parser.kernels.network import decode, encode_gaps
 from spacy_dtparse.span_parser.parser import SpanParser
 from tests.jit.harness import KERNEL_MARKS
@@ -23,8 +23,8 @@ NO_TABLE = np.zeros((0, 0, 0), dtype=np.bool_)
 SHORTER = [(words[:n], tags[:n]) for words, tags in SENTENCES for n in range(1, len(words) + 1)]
 
 
-def chart_of(parser: SpanParser) -> Chart:
-    return Chart(*parser._chain_table, parser._min_posterior(), 0.0, CANDIDATE, 0)
+def chart_of(parser: SpanParser) -> ChartArrays:
+    return ChartArrays(*parser._chain_table, parser._min_posterior(), 0.0, CANDIDATE, 0)
 
 
 def batch_of(parser: SpanParser, sentences, together: int, room: int) -> Batch:

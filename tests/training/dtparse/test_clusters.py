@@ -10,7 +10,7 @@ import pytest
 
 from spacy_dtparse.core import load_parser
 from spacy_dtparse.dtparse.features.lexicon import Lexicon
-from spacy_dtparse.dtparse.model.explain import label_rules
+from spacy_dtparse.dtparse.model.rule_sums import label_rules
 from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.errors import TrainingDataError
 from tests.jit.harness import SLOW

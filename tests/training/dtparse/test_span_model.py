@@ -13,7 +13,7 @@ from spacy_dtparse.core import load_parser
 from spacy_dtparse.core.marginals import SpanMarginals
 from spacy_dtparse.core.self_test import self_test_sentences
 from spacy_dtparse.dtparse.features.marginals import with_marginals
-from spacy_dtparse.dtparse.model.explain import Rule, by_source, describe_marginals, explain
+from spacy_dtparse.dtparse.model.rule_sums import Rule, by_source, describe_marginals, explain
 from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.errors import DtparseError, ModelFormatError, TrainingDataError
 from spacy_dtparse.trees.unattached import unattached_tokens

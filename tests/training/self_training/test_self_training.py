@@ -23,7 +23,7 @@ from training.data.reading import (
     is_language,
     join_hyphens,
     load_tagger,
-    read_sentences,
+    select_sentences,
     sentence_key,
 )
 from training.data.text import TextFile
@@ -63,7 +63,7 @@ def text(tmp_path):
 
 
 def read(nlp, path, **changes):
-    return read_sentences(nlp, [TextFile(path)], SentenceSelection(**changes))
+    return select_sentences(nlp, [TextFile(path)], SentenceSelection(**changes))
 
 
 def test_a_line_is_a_paragraph(tmp_path):
@@ -138,7 +138,7 @@ def test_bad_texts(nlp, tmp_path):
     with pytest.raises(TrainingDataError, match="byte 3 is not UTF-8"):
         read(nlp, tmp_path / "latin.txt")
     with pytest.raises(ConfigError, match="no text to parse"):
-        read_sentences(nlp, [], SentenceSelection())
+        select_sentences(nlp, [], SentenceSelection())
     with pytest.raises(ConfigError, match="'wrap' is no option of a text; allowed are wrapped, spaced"):
         TextFile.parse("a.txt,wrap")
     with pytest.raises(ModelFormatError, match="as a spaCy pipeline"):

@@ -24,7 +24,7 @@ from tests.span_models import random_model
 from tests.tagger_models import random_tagger
 from training.cli import main
 from training.data.corpus import Sentence
-from training.data.reading import SentenceSelection, TaggedSentence, read_sentences
+from training.data.reading import SentenceSelection, TaggedSentence, select_sentences
 from training.data.text import TextFile, text_files
 from training.data.treebanks import TreebankFile
 from training.dtparse.fit import train_boosted_parser
@@ -93,8 +93,8 @@ def test_folders_of_text(tmp_path, nlp):
     found = text_files([f"{tmp_path},wrapped", str(tmp_path / "notes.md")])
     assert [file.path.name for file in found] == ["a.txt", "b.txt", "c.txt", "notes.md"]
     assert [file.wrapped for file in found] == [True, True, True, False]
-    assert len(read_sentences(nlp, found, SentenceSelection())[0]) == 2, "the others are duplicates"
-    sentences, counts = read_sentences(nlp, found, SentenceSelection(limit=1))
+    assert len(select_sentences(nlp, found, SentenceSelection())[0]) == 2, "the others are duplicates"
+    sentences, counts = select_sentences(nlp, found, SentenceSelection(limit=1))
     assert [s.words[-2] for s in sentences] == ["slept"] and counts[0]["sentences"] == 1
     (tmp_path / "empty").mkdir()
     with pytest.raises(TrainingDataError, match=r"no \.txt file in this folder; give another folder, or files"):

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from spacy_dtparse.core.settings import SearchSettings
-from spacy_dtparse.dtparse.model.explain import Rule, explain, label_rules
+from spacy_dtparse.dtparse.model.rule_sums import Rule, explain, label_rules
 from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.errors import ConfigError, DtparseError
 from tests.jit.harness import KERNEL_MARKS, SHIFT, SLOW, STRATEGIES, hand_made, sentence
