@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from spacy_dtparse import stored_names as declared_names
 from spacy_dtparse.stored_names import from_stored, setting_name, stored_as, stored_fields, stored_names, to_stored
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -28,6 +29,13 @@ def declared_classes():
 
 
 CLASSES = list(declared_classes())
+
+
+@pytest.fixture(autouse=True)
+def own_list_of_fields(monkeypatch):
+    """Keep the fields of these tests' classes out of the list that messages of other tests use."""
+    fields = {stored: set(names) for stored, names in declared_names._FIELDS.items()}
+    monkeypatch.setattr(declared_names, "_FIELDS", fields)
 
 
 def twin_with_renamed_field(kind, index):
