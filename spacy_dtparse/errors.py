@@ -2,8 +2,8 @@
 
 __all__ = [
     "ConfigError", "ConstraintError", "DtparseError", "EditError", "MissingAnnotationError",
-    "ModelFormatError", "NonConstituentError", "NotParsedError", "OtherPipelineError", "PatternError",
-    "TrainingDataError", "TreeError", "TreeFormatError",
+    "ModelFormatError", "NoNounChunksError", "NonConstituentError", "NotParsedError", "OtherPipelineError",
+    "PatternError", "TrainingDataError", "TreeError", "TreeFormatError",
 ]  # fmt: skip
 
 
@@ -54,6 +54,11 @@ class MissingAnnotationError(DtparseError):
 
 class NotParsedError(DtparseError):
     """A Doc has no constituents, or they no longer fit its tokens."""
+
+
+class NoNounChunksError(NotParsedError, NotImplementedError):
+    """A Doc without constituents has no noun chunks, in a language for which spaCy has none either; also a
+    NotImplementedError, since spaCy raises that for such languages."""
 
 
 class NonConstituentError(DtparseError):

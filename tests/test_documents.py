@@ -318,6 +318,7 @@ def test_use_runs(tmp_path, monkeypatch, capsys):
     assert "prefers-color-scheme" in (tmp_path / "spans.html").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.embedded
 @pytest.mark.parametrize(
     ("name", "expected"),
@@ -355,6 +356,7 @@ def test_readme_first_command_parses(capsys):
     assert " ".join(capsys.readouterr().out.split()) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.embedded
 def test_use_dtparse_commands_run(tmp_path, monkeypatch, capsys):
     (tmp_path / "notes.txt").write_text("She laughed. He did not.\n")

@@ -11,7 +11,7 @@ from typing import Any
 from spacy.errors import Errors
 from spacy.tokens import Doc, Span, Token
 
-from ..errors import ConfigError, DtparseError, NotParsedError
+from ..errors import ConfigError, DtparseError, NoNounChunksError, NotParsedError
 from ..trees.heads import HeadRules, head_rules
 from ..trees.labels import base_label
 from ..trees.noun_phrases import CLAUSES, NOUN_PHRASES, noun_phrases
@@ -113,11 +113,6 @@ def head_rules_entry(parser: Any, doc: Doc) -> Any:
     return rules.to_dict() if rules is not None else parser.meta.get("lang") or doc.lang_ or None
 
 
-class _NoNounChunksError(NotParsedError, NotImplementedError):
-    """A Doc without constituents has no noun chunks, in a language for which spaCy has none either; also a
-    NotImplementedError, since spaCy raises that for such languages."""
-
-
 class NounChunks:
     """Replacement for spaCy's noun chunk iterator, for all Docs of a vocabulary.
 
@@ -157,7 +152,7 @@ class NounChunks:
             if self.source is None and self.before is not None:  # a pipeline without constituents
                 yield from self.before(where)
                 return
-            kind = _NoNounChunksError if self.before is None else NotParsedError
+            kind = NoNounChunksError if self.before is None else NotParsedError
             raise kind(f"no noun chunks: {error}") from error
         label = doc.vocab.strings.add("NP")
         yield from ((start, end, label) for start, end in found)

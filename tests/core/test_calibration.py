@@ -140,7 +140,7 @@ def test_a_parser_without_probabilities_refuses_to_report_them():
 
 def test_boosted_trees_without_a_span_model_cannot_be_calibrated():
     parser = DtreeParser(hand_made("shift_reduce", seed=1).model)
-    assert "use en_dtparse or en_span" in NO_SPAN_MODEL and "train-boosted --span-model" in NO_SPAN_MODEL
+    assert "use en_dtparse, en_span or en_pcfgla" in NO_SPAN_MODEL and "train-boosted --span-model" in NO_SPAN_MODEL
     for ask in (lambda: ResultCalibrator(parser), lambda: parser.span_posteriors(["a"], ["DT"])):
         with pytest.raises(DtparseError) as caught:
             ask()

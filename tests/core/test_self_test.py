@@ -44,6 +44,7 @@ def parser_of(kind: Any) -> StoredParser:
     return kind(model)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", OTHER_SETTINGS)
 def test_a_wrong_golden_parse_is_refused(kind: Any) -> None:
     data = parser_of(kind).to_bytes()

@@ -24,7 +24,7 @@ def check(group: str) -> None:
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("group", SHIPPED)
+@pytest.mark.parametrize("group", [group for group in SHIPPED if group not in SLOW])
 def test_shipped_models(group: str) -> None:
     check(group)
 
@@ -36,5 +36,5 @@ def test_trainings(group: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("group", SLOW)
-def test_long_trainings(group: str) -> None:
+def test_slow_groups(group: str) -> None:
     check(group)

@@ -208,7 +208,10 @@ RUNS: dict[str, tuple[Commands, Callable[[str, Any], Entry]]] = {
 }
 """Trainings by the name of the group: the commands, and the kind of the entries. The names of files are compared on
 every machine."""
-SLOW = ("train_adapted", "train_studies", "train_whole")
+SLOW = (
+    "en_bpm", "en_pcfgla", "en_trees", "info", "train_adapted", "train_grammars", "train_labels", "train_links",
+    "train_networks", "train_studies", "train_taggers", "train_taught", "train_whole",
+)  # fmt: skip
 """Groups that the fast tests leave out."""
 
 _CHANGING = re.compile(r"seconds|per_second|^ms$|^ms_per|^steps$|^peak_bytes$|^spacy_version$|^check$|^command$|^date$")

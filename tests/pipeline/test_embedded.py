@@ -76,6 +76,7 @@ def test_the_default_pipeline_parses():
     assert "(NP (DT The) (NN cat))" in next(doc.sents)._.parse_string
 
 
+@pytest.mark.slow
 def test_attributes_of_the_english_pipelines(tmp_path):
     nlp = spacy_dtparse.load("en_span")
     nlp.to_disk(tmp_path / "saved")
@@ -93,6 +94,7 @@ def test_attributes_of_the_english_pipelines(tmp_path):
     assert [chunk.text for chunk in linked.noun_chunks] == ["The dog's tail"] and linked.has_annotation("DEP")
 
 
+@pytest.mark.slow
 def test_the_english_parsers_by_name():
     text = "The old dog sleeps."
     for name, pipe in models.PARSERS.items():

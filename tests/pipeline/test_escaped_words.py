@@ -62,6 +62,7 @@ def _results(nlp, text, **annotations):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.embedded
 @pytest.mark.parametrize("name", PARSERS)
 def test_docs_of_escaped_words(name):
@@ -75,6 +76,7 @@ def test_docs_of_escaped_words(name):
         assert typed != SENTENCES[0][0] or any("PRN" in labels for _, _, labels in constituents)
 
 
+@pytest.mark.slow
 @pytest.mark.embedded
 @pytest.mark.parametrize("name", [name for name, factory in PARSERS.items() if factory != "bpm_parser"])
 def test_parsers_called_directly(name):
@@ -84,6 +86,7 @@ def test_parsers_called_directly(name):
     assert (typed.labels, typed.starts, typed.ends) == (escaped.labels, escaped.starts, escaped.ends)
 
 
+@pytest.mark.slow
 @pytest.mark.embedded
 def test_files_of_plain_text_and_of_tokens(tmp_path, capsys):
     trees = []

@@ -184,6 +184,7 @@ def test_measures_of_docs(doc):
     assert texts(syntactic_structures(second)["T"]) == [second.text]
 
 
+@pytest.mark.slow
 @pytest.mark.embedded
 @pytest.mark.parametrize("name", sorted(COUNTED.keys() - {"quotations"}))  # whose first tree has another form
 def test_parsed_texts_have_the_counts_of_hand(name):

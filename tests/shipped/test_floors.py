@@ -53,6 +53,7 @@ def tagged(treebank: str) -> tuple[list, list]:
     return gold, tag_lists(pipeline("en_span"), (sentence.tree.words for sentence in gold))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "treebank"),
     [pytest.param(*key, marks=[pytest.mark.slow] if key[0] == "en_pcfgla" else []) for key in MIN_F1],
@@ -71,6 +72,7 @@ def test_constituents(name: str, treebank: str) -> None:
         assert 100 * right / sum(map(len, tags)) >= MIN_TAGS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("treebank", MIN_AGREEMENT)
 def test_dependencies(treebank: str) -> None:
     nlp = pipeline("en_bpm")

@@ -19,5 +19,5 @@ def test_boosted_trees_without_a_span_model_are_refused_before_parsing(
     assert main(["calibrate", str(model), "--dev", str(tmp_path / "none.mrg"), "--out", str(tmp_path / "out")]) == 1
     message = capsys.readouterr().err
     assert f"{model}: this dtparse model has no span model" in message
-    assert "use en_dtparse or en_span" in message and "train-boosted --span-model MODEL" in message
+    assert "use en_dtparse, en_span or en_pcfgla" in message and "train-boosted --span-model MODEL" in message
     assert not (tmp_path / "out").exists()

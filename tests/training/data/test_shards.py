@@ -221,6 +221,7 @@ def test_a_pipeline_tags_shards_and_trees(nlp, tmp_path: Path) -> None:
     assert printed == f"{out / 'tiny.dev.tags'}: 75.00 % of the tags are correct"
 
 
+@pytest.mark.slow
 def test_the_command_tags_again(nlp, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     nlp.to_disk(tmp_path / "nlp")
     for number in range(2):

@@ -103,6 +103,7 @@ def test_templates_and_clusters_must_fit(tmp_path: Path) -> None:
         BoostingRun(FitRecipe(), trees, [], tmp_path / "b", resources=Resources(clusters=["the a"]))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(SLOW, reason="minutes without the JIT")
 def test_the_commands_learn_clusters_and_trees_that_test_them(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     text, out, model = SAMPLE / "plain.txt", tmp_path / "clusters.txt", tmp_path / "model"

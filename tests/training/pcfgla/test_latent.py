@@ -274,6 +274,7 @@ def scored(parser) -> float:
     return report.to_dict()["all"]["f1"]
 
 
+@pytest.mark.slow
 @compiled
 def test_a_latent_model_parses_better_than_its_treebank_grammar(latent_model):
     from spacy_dtparse.core.settings import PcfgSettings

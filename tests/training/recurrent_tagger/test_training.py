@@ -220,6 +220,7 @@ def test_spacy_loads_the_final_pipeline(treebanks: list[Treebank], tmp_path: Pat
         assert [tuple(line.split()) for line in lines] == tag_lists(nlp, [s.words for s in treebank.dev])
 
 
+@pytest.mark.slow
 def test_training_continues_from_a_pipeline(treebanks: list[Treebank], tmp_path: Path) -> None:
     config = SMALL
     train_final(treebanks, tmp_path / "first", tmp_path / "out", config)

@@ -285,6 +285,7 @@ def test_a_teacher_without_confidence(teacher, nlp, text, tmp_path):
     assert again == [made.tree for made in silver_trees.trees], "read from the folder"
 
 
+@pytest.mark.slow
 @compiled
 def test_the_commands(teacher, nlp, text, tmp_path, capsys):
     nlp.to_disk(tmp_path / "nlp")

@@ -258,6 +258,7 @@ def test_a_pipeline_gets_its_tagger_before_its_parser(nlp, tmp_path):
         write_pipeline(again, spines, tmp_path / "own")
 
 
+@pytest.mark.slow
 @compiled
 def test_the_command(trees, nlp, tmp_path, capsys):
     source = with_parser(nlp, tmp_path, trees)

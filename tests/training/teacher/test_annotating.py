@@ -165,6 +165,7 @@ def test_text_is_split_as_the_embedded_pipeline_does() -> None:
     assert [len(words) for words in split_sentences(paragraphs, 3, 8)] == [5, 4]
 
 
+@pytest.mark.slow
 @pytest.mark.embedded
 def test_a_span_parser_annotates(tmp_path: Path) -> None:
     (tmp_path / "tiny.txt").write_text("The old ferry left. Nobody saw it.\nRain fell on the town.", encoding="utf8")
