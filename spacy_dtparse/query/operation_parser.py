@@ -16,7 +16,7 @@ In a tree, =name after a label names its node, and @ marks the foot; \\=, \\@ st
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ..errors import PatternError
@@ -59,6 +59,9 @@ _REPLACEMENT = re.compile(
 )
 _POSITION = "a position is $+ NAME (before it), $- NAME (after it), >1 NAME (its first child), >-1 NAME (its last)"
 
+_OF_NAMES: dict[str, Callable[[tuple[str, ...]], Operation]] = {"delete": Delete, "prune": Prune, "coindex": Coindex}
+"""Operations whose arguments are names only."""
+
 
 class _Token(NamedTuple):
     kind: str
@@ -68,7 +71,7 @@ class _Token(NamedTuple):
 
 def parse_operations(text: str) -> list[Operation]:
     """Parse operations separated by line ends, by ; or in [ ]. Raises PatternError, which shows the location."""
-    reader = _Reader(text)
+    reader = _OperationParser(text)
     found = []
     while reader.skip_separators():
         found.append(reader.operation())
@@ -88,7 +91,7 @@ def _bad_operation(text: str, column: int, problem: str) -> PatternError:
     return PatternError(f"the operation is wrong at column {column + 1}: {problem}\n  {flat}\n  {' ' * column}^")
 
 
-class _Reader:
+class _OperationParser:
     """The text, the tokens read so far, and the current position."""
 
     def __init__(self, text: str):
@@ -150,11 +153,11 @@ class _Reader:
 
     def _after(self, keyword: str) -> Operation:
         """Parse the arguments of an operation."""
-        if keyword in ("delete", "prune", "coindex"):
+        if keyword in _OF_NAMES:
             names = [self._name(keyword)]
             while self._argument_follows():
                 names.append(self._name(keyword))
-            return {"delete": Delete, "prune": Prune, "coindex": Coindex}[keyword](tuple(names))
+            return _OF_NAMES[keyword](tuple(names))
         if keyword == "excise":
             return Excise(self._name("excise"), self._name("excise TOP"))
         if keyword == "relabel":
@@ -287,7 +290,7 @@ class _Reader:
         start = self.next.column
         if self.next.kind != "tree":
             raise self.error(f"{self.describe_token()}; after {foot} stands a tree, such as (NP (JJ old) NP@)")
-        reader = _TemplateReader(self.text, start)
+        reader = _TemplateParser(self.text, start)
         self.at = reader.stop
         self.next = _Token("tree", "(", start)
         self.take()
@@ -298,7 +301,7 @@ class _Reader:
         return Template(reader.root, tuple(reader.names), reader.foot)
 
 
-class _TemplateReader:
+class _TemplateParser:
     """Reads a tree from `start`: its root, the nodes with names, its foot, and where it ends."""
 
     def __init__(self, text: str, start: int):

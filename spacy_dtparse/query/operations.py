@@ -7,6 +7,7 @@ They change a `State`. An operation that cannot be carried out raises EditError.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,13 +16,13 @@ from .edit_state import Position, State, Template
 
 
 @dataclass(frozen=True)
-class Operation:
+class Operation(ABC):
     """Base of operations."""
 
     @property
+    @abstractmethod
     def needed_names(self) -> Iterator[str]:
         """The names that the pattern, or an operation before it, must give."""
-        raise NotImplementedError
 
     @property
     def new_names(self) -> Iterator[str]:
@@ -33,9 +34,9 @@ class Operation:
         """The variables of the pattern that it needs."""
         return ()
 
+    @abstractmethod
     def apply(self, state: State) -> None:
         """Change the tree. Raises EditError."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
