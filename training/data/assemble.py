@@ -17,8 +17,8 @@ from spacy_dtparse.pipeline import registration  # noqa: F401 (registers the fac
 
 from .treebanks import CATALOGUE, parse_weighted_names, provenance, span_model_treebanks
 
-MAX_TOTAL = 25_000_000
-MAX_FILE = 12_000_000
+MAX_TOTAL = 40_000_000
+MAX_FILE = 36_000_000
 """Maximum bytes of a pipeline folder, and of one file in it, so that wheels and repositories stay small."""
 
 
@@ -31,11 +31,12 @@ def assemble(
     version: str | None = None,
     licence: str = "",
     credits: Sequence[str] = (),
+    dependency_model: Path | None = None,
 ) -> Language:
     """Write the pipeline folder `out` from a tagger's pipeline folder and a parser's model file; returns the loaded
     result. `treebanks`: ids in the list of treebanks, for tagger and parser together; `name`, `version`: of the
     pipeline (default: the version of the package). `licence`, `credits`: a licence that replaces the one from the list,
-    and additional credits.
+    and additional credits. `dependency_model`: model file of a dependency parser that is added as well.
 
     `out` is replaced if it holds a pipeline. Raises ModelFormatError for parts that cannot be read, ConfigError if
     `out` holds anything else or the result is larger than MAX_TOTAL or MAX_FILE.
@@ -61,6 +62,8 @@ def assemble(
         )
     factory = KINDS[parser.name].factory
     nlp.add_pipe(factory, config={"model": str(model)})
+    if dependency_model is not None:
+        nlp.add_pipe("bpm_parser", config={"model": str(dependency_model)})
     origin = provenance([*parse_weighted_names(treebanks), *span_model_treebanks(parser.meta)])
     origin["credits"] = list(dict.fromkeys([*origin["credits"], *credits, *parser.meta.get("credits", [])]))
     origin["license"] = licence or origin["license"]
@@ -80,9 +83,10 @@ def assemble(
     if out.exists():
         shutil.rmtree(out)
     nlp.to_disk(out)
-    strings = out / "vocab" / "strings.json"  # a large part of a small pipeline: write it without white space
-    strings.write_text(srsly.json_dumps(srsly.read_json(strings)), encoding="utf8")
-    _add_notices(out, origin)
+    write_compact_strings(out)
+    for notice in origin["notices"]:
+        shutil.copyfile(CATALOGUE.parent / notice, out / f"LICENSE.{Path(notice).name}")
+    write_notices(out, origin)
     check_size(out)
     return spacy.load(out)
 
@@ -93,8 +97,14 @@ def check_target(out: Path) -> None:
         raise ConfigError(f"{out} exists and is no pipeline; give a new folder, because it would be overwritten")
 
 
-def _add_notices(folder: Path, origin: dict[str, Any]) -> None:
-    """Write LICENSE, with the credits, and the licence texts that must accompany the data."""
+def write_compact_strings(folder: Path) -> None:
+    """Write the strings of a pipeline without white space: they are a large part of a small pipeline."""
+    strings = folder / "vocab" / "strings.json"
+    strings.write_text(srsly.json_dumps(srsly.read_json(strings)), encoding="utf8")
+
+
+def write_notices(folder: Path, origin: dict[str, Any]) -> None:
+    """Write LICENSE, with the credits; it names the other licence texts in the folder, LICENSE.NAME."""
     lines = [f"License of this model: {origin['license']}", ""]
     if origin["license"] == "CC BY-SA 4.0":
         lines += ["https://creativecommons.org/licenses/by-sa/4.0/", ""]
@@ -102,10 +112,8 @@ def _add_notices(folder: Path, origin: dict[str, Any]) -> None:
     lines += ["It was trained on:", "", *map(str.rstrip, sources)]
     credits = origin["credits"] or ["the authors of spacy-dtparse"]
     lines += ["", "Credits:", "", *(f"- {credit}" for credit in credits)]
-    for notice in origin["notices"]:
-        target = folder / f"LICENSE.{Path(notice).name}"
-        shutil.copyfile(CATALOGUE.parent / notice, target)
-        lines += ["", f"The licence text in {target.name} must stay with this model."]
+    for text in sorted(folder.glob("LICENSE.*")):
+        lines += ["", f"The licence text in {text.name} must stay with this model."]
     (folder / "LICENSE").write_text("\n".join(lines) + "\n", encoding="utf8")
 
 

@@ -50,8 +50,9 @@ def collect_probabilities(parser: Any, sentences: Sequence[Sentence], tags: Sequ
     errors, products, right_trees = [], [], []
     for sentence, row in zip(sentences, tags, strict=True):
         words = sentence.tree.words
-        tree = parser.parse(words, row).tree
-        estimates = tree_estimates(parser, words, row, tree)
+        ((result, posteriors),) = parser.parse_with_posteriors([(words, row)])
+        tree = result.tree
+        estimates = tree_estimates(posteriors, tree)
         gold, found = Counter(sentence.tree.spans()), Counter(tree.spans())
         for span, probability in zip(tree.spans(), estimates.probabilities, strict=True):
             if span[2] != TOP:

@@ -9,9 +9,12 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from spacy_dtparse import trees
 from spacy_dtparse.errors import ConfigError, TrainingDataError
-from spacy_dtparse.trees import read_trees, write_tree
+from spacy_dtparse.trees import write_tree
+from spacy_dtparse.trees.bad_input import on_error
 
+from .bad_input import input_policy, read_trees
 from .treebanks import PARTS
 
 SPLITS = Path(__file__).resolve().parents[2] / "assets" / "splits.json"
@@ -217,8 +220,14 @@ def _tree_lines(source: Path) -> list[str]:
     A leaf of several words has plain spaces between them, as in the source; reading the line joins them again.
     """
     # Read twice: as the trainer does, for its checks (a missing bracket is found at the next root), and unchanged.
-    both = zip(read_trees(source), read_trees(source, top=None), strict=True)
-    lines = [_JOINED.sub(" ", write_tree(tree).replace(_NO_LABEL, "((")) + "\n" for _, tree in both]
+    checked = list(read_trees(source))
+    as_written = trees.read_trees(source, top=None, on_error=on_error(input_policy()), errors=[])
+    lines: list[str] = []
+    for words in (tree.words for tree in checked):
+        tree = next((tree for tree in as_written if tree.words == words), None)  # others are skipped by --errors
+        if tree is None:
+            raise TrainingDataError(f"{source}: no tree fits after tree {len(lines)}; repair the file")
+        lines.append(_JOINED.sub(" ", write_tree(tree).replace(_NO_LABEL, "((")) + "\n")
     if not lines:
         raise TrainingDataError(
             f"{source}: no tree in it ({source.stat().st_size} bytes); it should contain Penn brackets, "

@@ -11,7 +11,8 @@ from spacy.symbols import ORTH
 from spacy.tokenizer import Tokenizer
 
 from spacy_dtparse.text import unescape_token
-from spacy_dtparse.trees import TOP, Tree, read_trees
+from spacy_dtparse.trees import TOP, Tree
+from training.data.bad_input import read_trees
 
 from .tokens import add_tokens
 
@@ -24,6 +25,7 @@ LABELS = frozenset(
 )
 ROOTS = frozenset("S SQ SBARQ SINV NP VP PP ADVP ADJP INTJ SBAR UCP X FRAG WHNP WHADVP WHADJP".split())
 VERBS = frozenset("VB VBD VBG VBN VBP VBZ MD".split())
+FINITE = frozenset("VBD VBP VBZ MD".split())
 _PHRASED = frozenset("S SQ SINV SBARQ VP".split())
 """Labels of constituents whose children may not be nouns or adjectives, only phrases of them."""
 _PREDICATES = frozenset("VP S SBAR SQ SBARQ SINV NP ADJP PP ADVP UCP".split())
@@ -76,7 +78,7 @@ def problems(tree: Tree) -> Iterator[str]:
             if tag == "." and i >= len(tree.tags) - 2 and tree.token_parents()[i] != top[0]:
                 yield "the final stop is not a child of the node below TOP"
     for node in range(1, len(tree.labels)):
-        yield from _node_problems(tree, node, child_lists[node])
+        yield from _node_problems(tree, node, child_lists)
     for word in map(unescape_token, tree.words):
         pieces = _pieces(word)
         if len(pieces) > 1 and word[-1:] != "." and word not in _special_case_pieces():
@@ -91,9 +93,13 @@ def _pieces(word: str) -> list[str]:
     return [word] if after[-1] == word else [token.text for token in _tokenizer().tokenizer(word)]
 
 
-def _node_problems(tree: Tree, node: int, children: list[int]) -> Iterator[str]:
+def _node_problems(tree: Tree, node: int, child_lists: list[list[int]]) -> Iterator[str]:
     """The problems of a constituent."""
-    label = tree.labels[node]
+    label, children = tree.labels[node], child_lists[node]
+    finite = any(
+        child >= 0 and tree.labels[child] == "VP" and any(k < 0 and tree.tags[~k] in FINITE for k in child_lists[child])
+        for child in children
+    )
     names = [tree.labels[child] if child >= 0 else tree.tags[~child] for child in children]
     token_tags = [tree.tags[~child] for child in children if child < 0]
     below, tags, phrases = set(names), set(token_tags), {tree.labels[child] for child in children if child >= 0}
@@ -108,7 +114,7 @@ def _node_problems(tree: Tree, node: int, children: list[int]) -> Iterator[str]:
         ),
         "SQ without a verb": label == "SQ" and not below & (VERBS | {"VP", "SQ"}),
         "S without a predicate": label == "S" and not below & _PREDICATES,
-        "VP without a verb": label == "VP" and not below & (VERBS | {"VP", "TO", "UCP"}),
+        "VP without a verb": label == "VP" and not below & (VERBS | {"VP", "TO", "UCP", "SYM"}),
         "the verb after MD or TO needs a VP of its own": (
             label == "VP" and tags & {"MD", "TO"} and tags & {"VB", "VBP", "VBD", "VBZ"}
         ),
@@ -120,6 +126,7 @@ def _node_problems(tree: Tree, node: int, children: list[int]) -> Iterator[str]:
             label == "NP" and tags & {"NN", "NNS", "NNP", "NNPS", "PRP", "EX"} and phrases & {"PP", "VP", "RRC"}
         ),
         "a verb is a child of NP": label == "NP" and tags & {"MD", "TO", "VBZ", "VBP", "VBD"},
+        "a finite VP is a child of NP; is the NP longer than its noun and postmodifiers?": label == "NP" and finite,
         "SBAR ends in NP; is there no clause?": label == "SBAR" and "SBAR" not in phrases and names[-1:] == ["NP"],
         f"none of {' '.join(sorted(heads))}": heads and not below & {*heads, "UCP"},
         "what is in INTJ?": label == "INTJ" and phrases - {"NP", "INTJ", "ADJP", "ADVP", "PP"},

@@ -13,8 +13,9 @@ from spacy_dtparse.core.marginals import SpanMarginals
 from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.model_io.schema import LABEL, TAG, text
 from spacy_dtparse.text import raw_word
-from spacy_dtparse.trees import Tree, read_trees
+from spacy_dtparse.trees import Tree
 from spacy_dtparse.trees.transforms import Recipe, strip_empty
+from training.data.bad_input import input_policy, read_aligned_trees
 
 
 @dataclass(frozen=True)
@@ -37,12 +38,19 @@ def read_treebank(
     path: str | Path, tags_path: str | Path | None = None, weight: float = 1.0, limit: int | None = None
 ) -> list[Sentence]:
     """Read the sentences of a bracket file. `tags_path`: file with a line of tags for each tree; default: gold tags.
-    Raises TrainingDataError if the tags cannot be read or do not match the trees, and for a label or a tag that models
-    do not allow."""
+    If malformed trees are skipped (--errors), the file of tags may have a line for them or not. Raises
+    TrainingDataError if the tags cannot be read or do not match the trees, and for a label or a tag that models do not
+    allow."""
     path = Path(path)
     lines = None if tags_path is None else read_tags(tags_path, "one line of tags per tree")
+    trees = read_aligned_trees(path)
+    if lines is not None and input_policy() != "strict":
+        every_tree = list(trees)
+        if len(lines) == len(every_tree):
+            lines = [line for line, tree in zip(lines, every_tree, strict=True) if tree is not None]
+        trees = iter(every_tree)
     sentences = []
-    for i, tree in enumerate(islice(read_trees(path), limit), 1):
+    for i, tree in enumerate(islice((tree for tree in trees if tree is not None), limit), 1):
         stripped = strip_empty(tree)
         words = tuple(raw_word(word) for word in stripped.words)
         clean = Tree.unchecked(words, stripped.tags, stripped.labels, stripped.starts, stripped.ends)

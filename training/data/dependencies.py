@@ -12,6 +12,8 @@ from spacy_dtparse.spine_tagger.tagger import SequenceTagger
 from spacy_dtparse.trees import Tree
 from spacy_dtparse.trees.heads import HeadRules, tree_guide
 
+from .bad_input import decoding_errors, skip_or_raise
+
 _COLUMNS = 10
 _BETWEEN, _NOTHING = "|", "-"
 
@@ -56,7 +58,12 @@ def read_conllu(path: str | Path) -> Iterator[DependencySentence]:
     """Read the sentences of a CoNLL-U file, without ranges (1-2) and empty nodes (1.1). Raises TrainingDataError with
     file and line for a line that is not CoNLL-U, or a sentence that is no tree."""
     for rows, line in _sentence_rows(Path(path), with_heads=True):
-        yield _make_sentence(rows, f"{path}:{line}")
+        try:
+            sentence = _make_sentence(rows, f"{path}:{line}")
+        except TrainingDataError as error:
+            skip_or_raise(error)
+        else:
+            yield sentence
 
 
 def read_conllu_columns(path: str | Path) -> Iterator[TokenColumns]:
@@ -66,40 +73,48 @@ def read_conllu_columns(path: str | Path) -> Iterator[TokenColumns]:
 
 
 def _sentence_rows(path: Path, with_heads: bool) -> Iterator[tuple[list[list[str]], int]]:
-    """The cells of each sentence's tokens, and its first line. `with_heads`: check that heads are numbers."""
+    """The cells of each sentence's tokens, and its first line; a sentence with a malformed line is skipped or raises by
+    --errors. `with_heads`: check that heads are numbers."""
     rows: list[list[str]] = []
-    first_line = 0
-    try:
-        with path.open("rb") as file:
-            for lineno, raw in enumerate(chain(file, [b""]), 1):
-                line = raw.decode().rstrip("\r\n")
-                if not line.strip():
-                    if rows:
-                        yield rows, first_line
-                        rows = []
-                elif not line.startswith("#"):
-                    cells = line.split("\t")
-                    if len(cells) != _COLUMNS:
-                        raise TrainingDataError(
-                            f"{path}:{lineno}: {len(cells)} columns; CoNLL-U has {_COLUMNS}, separated by tabs"
-                        )
-                    if "-" in cells[0] or "." in cells[0]:
-                        continue
-                    if cells[0] != str(len(rows) + 1):
-                        raise TrainingDataError(
-                            f"{path}:{lineno}: token {cells[0]!r}, but {len(rows) + 1} is expected; is a blank "
-                            "line missing before it?"
-                        )
-                    if with_heads and not (cells[6].isascii() and cells[6].isdigit()):
-                        raise TrainingDataError(
-                            f"{path}:{lineno}: the head is {cells[6]!r}; it must be a token's number, or 0 for the root"
-                        )
+    first_line, is_bad = 0, False
+    with path.open("rb") as file:
+        for lineno, raw in enumerate(chain(file, [b""]), 1):
+            if not raw.strip():
+                if rows and not is_bad:
+                    yield rows, first_line
+                rows, is_bad = [], False
+            elif not is_bad and not raw.startswith(b"#"):
+                try:
+                    cells = _read_row(raw, f"{path}:{lineno}", len(rows) + 1, with_heads)
+                except TrainingDataError as error:
+                    skip_or_raise(error)
+                    is_bad = True
+                    continue
+                if cells is not None:
                     first_line = first_line if rows else lineno
                     rows.append(cells)
+
+
+def _read_row(raw: bytes, location: str, number: int, with_heads: bool) -> list[str] | None:
+    """The cells of the line of token `number`; None for a range or an empty node. Raises TrainingDataError with
+    `location`."""
+    try:
+        cells = raw.decode("utf8", decoding_errors()).rstrip("\r\n").split("\t")
     except UnicodeDecodeError as error:
         raise TrainingDataError(
-            f"{path}:{lineno}: this is not UTF-8 ({error.reason} at byte {error.start} of the line)"
+            f"{location}: this is not UTF-8 ({error.reason} at byte {error.start} of the line)"
         ) from error
+    if len(cells) != _COLUMNS:
+        raise TrainingDataError(f"{location}: {len(cells)} columns; CoNLL-U has {_COLUMNS}, separated by tabs")
+    if "-" in cells[0] or "." in cells[0]:
+        return None
+    if cells[0] != str(number):
+        raise TrainingDataError(
+            f"{location}: token {cells[0]!r}, but {number} is expected; is a blank line missing before it?"
+        )
+    if with_heads and not (cells[6].isascii() and cells[6].isdigit()):
+        raise TrainingDataError(f"{location}: the head is {cells[6]!r}; it must be a token's number, or 0 for the root")
+    return cells
 
 
 def _make_columns(rows: list[list[str]]) -> TokenColumns:

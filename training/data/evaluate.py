@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spacy_dtparse.core import STATUSES, ConstituentParser, load_parser
+from spacy_dtparse.core import STATUSES, Parser, load_parser
 from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
 from spacy_dtparse.scoring import ParsevalReport
@@ -25,7 +25,7 @@ TAGS = ("gold", "predicted")
 MEASURES = ("precision", "recall", "f1", "unlabelled_f1", "exact_match", "crossing", "no_crossing")
 
 
-def load_source(source: Path) -> tuple[ConstituentParser, Language | None]:
+def load_source(source: Path) -> tuple[Parser, Language | None]:
     """Load the parser of a model file, or the parser and the pipeline of a pipeline folder. Raises ModelFormatError if
     there is neither."""
     if (source / "config.cfg").is_file():
@@ -47,7 +47,7 @@ def tag_lists(nlp: Language, lists: Iterable[Sequence[str]]) -> list[tuple[str, 
 
     from spacy_dtparse.pipeline.registration import PARSER_FACTORIES
 
-    unused = {*PARSER_FACTORIES, "visible_sentences", "senter", "parser", "sentencizer"}
+    unused = {*PARSER_FACTORIES, "dependency_phrases", "visible_sentences", "senter", "parser", "sentencizer"}
     skipped = [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in unused]
     docs = (Doc(nlp.vocab, words=list(words)) for words in lists)
     with nlp.select_pipes(disable=skipped):
@@ -67,14 +67,12 @@ def score_trees(
     return total, parts
 
 
-def parse_sentences(parser: ConstituentParser, sentences: Iterable[Sentence]) -> list[Tree]:
+def parse_sentences(parser: Parser, sentences: Iterable[Sentence]) -> list[Tree]:
     """Parse the sentences with their tags."""
     return [parser.parse(sentence.tree.words, sentence.tags).tree for sentence in sentences]
 
 
-def score_parser(
-    parser: ConstituentParser, sentences: Sequence[Sentence], tags: Sequence[Sequence[str]]
-) -> dict[str, Any]:
+def score_parser(parser: Parser, sentences: Sequence[Sentence], tags: Sequence[Sequence[str]]) -> dict[str, Any]:
     """Parse the sentences with the given tags, one by one in this process, and score the trees.
 
     Returns plain data: "all" and "evalb" with `MEASURES` as fractions ("crossing" per sentence), "tag_accuracy" (None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 _SHAPE = "shape.width=96 shape.units=96 shape.layers=2 shape.projection=96"
+_MANY_PASSES = f"{_SHAPE} epochs=60 batch_tokens=300 warmup_steps=50 ema_decay=0.99 eval_every=30"
+_MIDDLE_TAGGER = "fit.epochs=16 fit.batch_tokens=400 fit.ema_decay=0.995 network.min_count=2"
 
 
 class Sizes(NamedTuple):
@@ -24,19 +26,16 @@ SIZES = tuple(
             20_000,
             "fit.epochs=25 fit.batch_tokens=150 fit.ema_decay=0.99 fit.start_weight=2 "
             "network.units=48 network.min_count=2",
-            f"{_SHAPE} epochs=60 batch_tokens=300 warmup_steps=50 ema_decay=0.99 eval_every=30",
+            _MANY_PASSES,
             "sample_read",
         ),
-        (
-            300_000,
-            "fit.epochs=16 fit.batch_tokens=400 fit.ema_decay=0.995 network.min_count=2",
-            f"{_SHAPE} epochs=16 batch_tokens=500 ema_decay=0.995 eval_every=8",
-            "sample_read",
-        ),
+        (40_000, _MIDDLE_TAGGER, _MANY_PASSES, "sample_read"),
+        (300_000, _MIDDLE_TAGGER, f"{_SHAPE} epochs=16 batch_tokens=500 ema_decay=0.995 eval_every=8", "sample_read"),
         (float("inf"), "fit.epochs=4", f"{_SHAPE} epochs=12 batch_tokens=800 eval_every=6", "english_read"),
     )
 )
-"""From the smallest to the largest; each was tested on treebanks of its size (docs/tutorial.md, chapters 14 and 15)."""
+"""From the smallest to the largest; each was tested on treebanks of its size (docs/tutorial.md, chapters 14 and 15;
+docs/languages.md)."""
 
 
 def sizes_for(words: int) -> Sizes:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from spacy_dtparse.errors import TrainingDataError, TreeError
-from spacy_dtparse.trees import HeadRules, Recipe, Tree, read_trees, round_trip_problem
+from spacy_dtparse.trees import HeadRules, Recipe, Tree, round_trip_problem
+from training.data.bad_input import read_trees
 
 from .corpus import Sentence, training_tree
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
-from spacy_dtparse.trees import read_trees, write_tree
+from spacy_dtparse.trees import write_tree
+from training.data.bad_input import read_trees
 
 from ..runs.files import write_atomically
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from spacy.language import Language
 
-from spacy_dtparse.span_parser.features import TAG, WordParts
+from spacy_dtparse.span_parser.features import TAG
 from spacy_dtparse.span_parser.parser import SpanParser
 
 from .corpus import Sentence, take_evenly
@@ -36,4 +36,4 @@ def map_tags(span_parser: SpanParser, sentences: Sequence[Sentence], nlp: Langua
     known = frozenset(words.tables[TAG])
     usual = {tag: min(others, key=lambda other: (-others[other], other)) for tag, others in counts.items()}
     aliases = {tag: other for tag, other in sorted(usual.items()) if tag != other and other in known}
-    return SpanParser(replace(span_parser.model, words=WordParts(words.tables, aliases)), span_parser.settings)
+    return type(span_parser)(replace(span_parser.model, words=words.with_aliases(aliases)), span_parser.settings)

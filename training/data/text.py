@@ -10,6 +10,8 @@ from pathlib import Path
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 
+from .bad_input import decoding_errors, skip_or_raise
+
 SHORTEST_WRAPPED = 60
 """Minimum characters of a line whose sentence may continue on the next line."""
 
@@ -51,19 +53,28 @@ class TextFile:
         return {"name": self.name, "sha256": digest, "wrapped": self.wrapped, "spaced": self.spaced}
 
     def paragraphs(self) -> list[str]:
-        """The paragraphs, without empty ones; white space becomes single blanks, `` and '' become ". Raises
-        TrainingDataError if the file is missing, is not UTF-8, or has no text."""
-        try:
-            text = self._bytes().decode("utf8")
-        except UnicodeDecodeError as error:
-            raise TrainingDataError(
-                f"{self.path}: byte {error.start} is not UTF-8; convert the file to UTF-8"
-            ) from None
-        lines = text.removeprefix("\ufeff").split("\n")
+        """The paragraphs, without empty ones; white space becomes single blanks, `` and '' become ". A line that is not
+        UTF-8 is skipped or raises by --errors. Raises TrainingDataError if the file is missing or has no text."""
+        lines = list(self._lines())
         found = list(filter(None, map(self._clean, _unwrap(lines) if self.wrapped else lines)))
         if not found:
             raise TrainingDataError(f"{self.path}: no text in it; give a file with one paragraph per line")
         return found
+
+    def _lines(self) -> Iterator[str]:
+        """The lines of the file."""
+        start = 0
+        for line in self._bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n"):
+            try:
+                yield line.decode("utf8", decoding_errors())
+            except UnicodeDecodeError as error:
+                at = start + error.start
+                skip_or_raise(
+                    TrainingDataError(
+                        f"{self.path}: byte {at} is not UTF-8; convert the file to UTF-8, or use --errors"
+                    )
+                )
+            start += len(line) + 1
 
     def _bytes(self) -> bytes:
         try:

@@ -160,11 +160,18 @@ def parse_weighted_names(arguments: Sequence[str]) -> dict[str, float]:
     return found
 
 
+CONLLU = ".conllu"
+"""The suffix of dependency treebanks."""
+
+
 def part_file(folder: Path, name: str, part: str) -> Path:
-    """The path `folder`/NAME/`part`.mrg, or that of the .psd file if only that exists."""
+    """The path `folder`/NAME/`part`.mrg, or that of the .psd or CoNLL-U file (`part`.conllu or …-`part`.conllu) if only
+    that exists."""
     path = folder / name / f"{part}.mrg"
-    other = path.with_suffix(SUFFIX)
-    return other if other.is_file() and not path.is_file() else path
+    if path.is_file():
+        return path
+    others = [path.with_suffix(SUFFIX), path.with_suffix(CONLLU), *sorted(path.parent.glob(f"*-{part}{CONLLU}"))]
+    return next((other for other in others if other.is_file()), path)
 
 
 def corpus_files(

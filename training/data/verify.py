@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from spacy_dtparse.errors import TrainingDataError, TreeFormatError
-from spacy_dtparse.trees import read_trees
 
+from .bad_input import read_trees
 from .treebanks import PARTS, catalogue, part_file
 
 

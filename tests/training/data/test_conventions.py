@@ -74,6 +74,10 @@ def noun_phrase(inner: str) -> str:
         (sentence("(INTJ (UH Yes))"), "S without a predicate"),
         # verb phrases
         (clause("(VP (ADVP (RB well)))"), "VP without a verb"),
+        (
+            sentence("(NP (NP (NN ice)) (SBAR (WHNP (WDT that)) (S (VP (VBZ is)))) (VP (VBZ cools))) (VP (VBZ is))"),
+            "a finite VP is a child of NP; is the NP longer than its noun and postmodifiers?",
+        ),
         (clause("(VP (MD can) (VB sleep))"), "the verb after MD or TO needs a VP of its own"),
         (clause("(VP (VBZ wants) (S (VP (TO to) (VB sleep))))"), "the verb after MD or TO needs a VP of its own"),
         (clause("(VP (VBZ has) (VBN slept))"), "two verbs in one VP; each has a VP of its own"),
@@ -149,6 +153,8 @@ def test_words_are_tokens_of_spacy(words, pieces):
         "(TOP (NP (NP (CD 20) (NN %)) (PP (IN of) (NP (PRP them)))))",
         "(TOP (S (NP (PRP She)) (VP (VBD gave) (PRT (RP up))) (. .) (NFP :-RRB-)))",
         "(TOP (SQ (VBZ Is) (RB n't) (NP (PRP it)) (ADJP (JJ cold)) (. ?)))",
+        "(TOP (S (NP (CD 6) (SYM x) (CD 7)) (VP (SYM =) (NP (CD 42)))))",
+        "(TOP (S (NP (NP (NN money)) (VP (VBN owed))) (VP (VBD was) (VP (VBN paid))) (. .)))",
     ],
 )
 def test_good_trees_have_no_problem(text):
@@ -170,6 +176,7 @@ def test_the_guide_keeps_to_itself():
 # ---- files ----
 
 
+@pytest.mark.slow
 def test_everyday_trees_keep_to_the_conventions():
     texts = {}
     for part in PARTS:

@@ -10,13 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spacy_dtparse.core import load_parser
 from spacy_dtparse.core.parser import ParseResult
 from spacy_dtparse.errors import ConfigError, TrainingDataError
-from spacy_dtparse.models import embedded_model
+from spacy_dtparse.models import open_parser
 from spacy_dtparse.trees import Tree, write_tree
 from tests.teacher_shards import CHAINS, LISTS, TAGS, WORDS, MadeDistribution, made_shard, shard_of_trees
 from training.cli import main
+from training.data.bad_input import input_errors
+from training.data.corpus import read_treebank
 from training.data.shards import LEVELS, read_shard, retag, save_shard, shard_files
 from training.data.treebanks import TreebankFile
 from training.recurrent_tagger.treebanks import Treebank
@@ -42,6 +43,7 @@ def test_a_written_shard_is_read_back(tmp_path: Path) -> None:
     assert read_shard(tmp_path / "none.npz").sentences == ()
 
 
+@pytest.mark.slow
 def test_reading_shards_needs_no_torch() -> None:
     modules = "training.span_parser.running, training.teacher.retagging, training.recurrent_tagger.treebanks"
     modules += ", training.cli"
@@ -210,15 +212,32 @@ def test_a_pipeline_tags_shards_and_trees(nlp, tmp_path: Path) -> None:
     nlp.to_disk(tmp_path / "nlp")
     pipeline, path, out = str(tmp_path / "nlp"), tmp_path / "a.00000.npz", tmp_path / "out"
     made_shard(path)
-    assert retag_file(pipeline, RetagTask(path, out / "kept.npz", copy=True)) == ""
+    assert retag_file(pipeline, "strict", RetagTask(path, out / "kept.npz", copy=True)) == ("", [])
     assert (out / "kept.npz").read_bytes() == path.read_bytes()
-    assert retag_file(pipeline, RetagTask(path, out / "a.00000.npz")) == ""
+    assert retag_file(pipeline, "strict", RetagTask(path, out / "a.00000.npz")) == ("", [])
     tagged = read_shard(out / "a.00000.npz").sentences
     assert tagged[0].words == WORDS[0] and tagged[0].tags == ("DT", "NN", "NN", "IN", "DT", "NN", ".")
     (tmp_path / "dev.mrg").write_text("(TOP (NP (DT the) (JJ old) (NN cat)))\n(TOP (NP (NN cat)))\n")
-    printed = retag_file(pipeline, RetagTask(tmp_path / "dev.mrg", out / "tiny.dev.tags"))
+    printed, _ = retag_file(pipeline, "strict", RetagTask(tmp_path / "dev.mrg", out / "tiny.dev.tags"))
     assert (out / "tiny.dev.tags").read_text() == "DT NN NN\nNN\n"
     assert printed == f"{out / 'tiny.dev.tags'}: 75.00 % of the tags are correct"
+
+
+def test_malformed_trees_get_no_tags(nlp, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The trees are read in worker processes, which do as --errors says."""
+    nlp.to_disk(tmp_path / "nlp")
+    (tmp_path / "tiny").mkdir()
+    trees, tags = tmp_path / "tiny" / "dev.mrg", tmp_path / "out" / "tiny.dev.tags"
+    trees.write_text("(TOP (NP (DT the) (JJ old) (NN cat)))\n(TOP (NP ()))\n(TOP (NP (NN cat)))\n")
+    command = ["teacher", "retag", str(trees), "--pipeline", str(tmp_path / "nlp"), "--workers", "1"]
+    command += ["--out", str(tmp_path / "out")]
+    assert main(command) == 1 and not tags.exists()
+    assert "dev.mrg:2:11: '()' has no word" in capsys.readouterr().err
+    assert main([*command, "--errors", "skip"]) == 1
+    assert tags.read_text() == "DT NN NN\nNN\n"
+    assert "training: warning: 1 malformed part of the input was skipped; the first: " in capsys.readouterr().err
+    with input_errors("skip"):
+        assert [sentence.tags for sentence in read_treebank(trees, tags)] == [("DT", "NN", "NN"), ("NN",)]
 
 
 @pytest.mark.slow
@@ -335,7 +354,7 @@ def test_another_parser_finds_the_trees(tmp_path: Path) -> None:
     out = tmp_path / "trees.mrg"
     command = ["teacher", "trees", str(tmp_path), "--parser", "en_span", "--skip", "y", "--out", str(out)]
     assert main(command) == 0
-    parser = load_parser(embedded_model("en_span"))
+    parser = open_parser("en_span")
     wanted = [write_tree(parser.parse(s.tree.words, s.tags).tree) for s in sentences]
     assert sorted(out.read_text().splitlines()) == sorted(wanted)
     assert (tmp_path / "trees.texts").read_text() == "x\n"

@@ -1,0 +1,1 @@
+"""Constituents from dependency trees, by rule: see docs/languages.md."""
