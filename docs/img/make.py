@@ -1,6 +1,6 @@
 """Make the pictures of the documents anew: python docs/img/make.py (needs chromium and chromedriver).
 
-`reliability.svg` is drawn by benchmarks/bench_calibration.py.
+`reliability.svg` is drawn by benchmarks/bench_calibration.py, `imports.svg` by draw_imports.py.
 """
 
 from __future__ import annotations

@@ -1,0 +1,305 @@
+"""Answers to the annotation page's requests, over HTTP and without a server."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+
+import pytest
+
+import spacy_dtparse
+from spacy_dtparse.annotation.corrector import Corrector
+from spacy_dtparse.annotation.server import make_annotation_server
+from spacy_dtparse.cli import main
+from spacy_dtparse.cli.annotate import read_sentences
+from spacy_dtparse.core.constraints import Constraint, Constraints
+from spacy_dtparse.errors import ConfigError, ConstraintError, DtparseError, MissingAnnotationError, TrainingDataError
+from spacy_dtparse.trees import parse_tree, read_trees
+
+from ..pipeline.conftest import make_nlp, model_file, rule_parser_loads  # noqa: F401 (fixtures)
+from .window import annotating
+
+TEXT = "I saw the man with the telescope."
+
+
+@pytest.fixture(scope="module")
+def nlp():
+    return spacy_dtparse.load()
+
+
+@pytest.fixture
+def answers(nlp, tmp_path):
+    with annotating([TEXT, ["She", "sat", "."]], tmp_path / "trees.mrg", nlp, order="given", dev_fraction=0) as server:
+        server.answers.parse({"action": "next"})
+        yield server.answers
+
+
+def spans(state):
+    words = state["words"]
+    return {(one["label"], " ".join(words[one["start"] : one["end"]])) for one in state["constituents"]}
+
+
+def act(answers, action, **details):
+    return answers.parse({"action": action, **details})
+
+
+@pytest.mark.embedded
+def test_statements_change_the_tree(answers):
+    state = act(answers, "insert", start=2, end=7, label="NP")
+    assert ("NP", "the man with the telescope") in spans(state) and state["constituents"][0]["label"] == "TOP"
+    stated = [one for one in state["constituents"] if one["stated"]]
+    assert [(one["start"], one["end"], one["label"]) for one in stated] == [(2, 7, "NP")]
+    lower = next(k for k, one in enumerate(state["constituents"]) if (one["start"], one["label"]) == (2, "NP"))
+    state = act(answers, "remove", constituent=lower)
+    assert ("NP", "the man with the telescope") not in spans(state)
+    state = act(answers, "lower", start=4, end=7)
+    assert ("NP", "the man with the telescope") in spans(state)
+    state = act(answers, "raise", start=4, end=7)
+    assert ("NP", "the man with the telescope") not in spans(state)
+    state = act(answers, "reset")
+    assert state["statements"] == []
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("nested", [True, False])
+def test_a_tree_to_correct_keeps_what_is_not_corrected(nlp, tmp_path, nested):
+    pp = "(PP (IN with) (NP (DT the) (NN telescope)))"
+    objects = f"(NP (NP (DT the) (NN man)) {pp})" if nested else f"(NP (DT the) (NN man)) {pp}"
+    given = parse_tree(f"(TOP (S (NP (PRP I)) (VP (VBD saw) {objects}) (. .)))")
+    with annotating([given], tmp_path / "trees.mrg", nlp, order="given", dev_fraction=0) as server:
+        before = spans(act(server.answers, "next"))
+        subject = next(k for k, one in enumerate(given.labels) if given.ends[k] == 1)
+        after = spans(act(server.answers, "relabel", constituent=subject, label="WHNP"))
+    assert before ^ after == {("NP", "I"), ("WHNP", "I")}
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize(
+    "request_values",
+    [{"action": []}, {"action": {}}, {"action": None}, {"action": "tag", "token": 0, "tag": [[]]},
+     {"action": "relabel", "constituent": 1, "label": {"a": 1}}],
+)  # fmt: skip
+def test_values_of_other_types_are_refused(answers, request_values):
+    with pytest.raises(ConfigError, match="it must be a string"):
+        answers.parse(request_values)
+
+
+@pytest.mark.embedded
+def test_steps_of_clients_that_left_are_not_carried_out(answers):
+    def leave():
+        raise ConnectionAbortedError
+
+    with pytest.raises(ConnectionAbortedError):
+        answers.parse({"action": "accept"}, leave)
+    assert answers.session.figures()["accepted"] == 0
+
+
+@pytest.mark.embedded
+def test_what_the_parser_changed_besides_is_taken_back(answers):
+    before = spans(act(answers, "show"))
+    state = act(answers, "insert", start=5, end=7, label="X")
+    assert ("X", "the telescope") in spans(state)
+    after = spans(act(answers, "keep"))
+    assert after - before == {("X", "the telescope")}
+
+
+@pytest.mark.embedded
+def test_tags_and_tokens(answers):
+    state = act(answers, "tag", token=6, tag="NNP")
+    assert state["tags"][6] == "NNP"
+    for tag in ("", "-NONE-", "A(B", "\x1b[31m"):
+        with pytest.raises(ConfigError, match="give a tag without"):
+            act(answers, "tag", token=6, tag=tag)
+    act(answers, "insert", start=2, end=4, label="NP")
+    state = act(answers, "split", token=3, at=1)
+    assert state["words"][3:5] == ("m", "an") and state["tags"][7] == "NNP" and state["statements"] == ["[2, 5) NP"]
+    state = act(answers, "join", token=3)
+    assert state["words"][3] == "man" and state["statements"] == ["[2, 4) NP"] and state["tags"][6] == "NNP"
+    assert act(answers, "join", token=1)["statements"] == []  # the edge of the NP is gone
+
+
+@pytest.mark.embedded
+def test_sentences_are_split_and_joined(answers):
+    act(answers, "tag", token=6, tag="NNP")
+    act(answers, "insert", start=5, end=7, label="NX")
+    act(answers, "insert", start=0, end=1, label="WHNP")
+    act(answers, "insert", start=2, end=7, label="NP")
+    before = act(answers, "show")
+    state = act(answers, "split sentence", token=4)
+    assert state["words"] == ("I", "saw", "the", "man") and ("WHNP", "I") in spans(state)
+    assert state["statements"] == ["[0, 1) WHNP"] and state["note"] == "The rest is sentence 2."
+    state = act(answers, "open", position=1)
+    assert state["words"] == ("with", "the", "telescope", ".") and state["tags"][2] == "NNP"
+    assert ("NX", "the telescope") in spans(state) and state["figures"]["sentences"] == 3
+    assert act(answers, "open", position=2)["words"] == ("She", "sat", ".")
+    with pytest.raises(ConfigError, match="this is the last sentence"):
+        act(answers, "join sentences")
+    act(answers, "open", position=0)
+    state = act(answers, "join sentences")
+    assert state["words"] == before["words"] and state["tags"] == before["tags"]
+    assert state["statements"] == ["[0, 1) WHNP", "[5, 7) NX"] and state["figures"]["sentences"] == 2
+    assert act(answers, "undo")["words"] == ("I", "saw", "the", "man")
+    assert spans(act(answers, "undo")) == spans(before)
+    assert act(answers, "redo")["figures"]["sentences"] == 3
+
+
+@pytest.mark.embedded
+def test_trees_to_correct_are_split_and_joined(nlp, tmp_path):
+    one = parse_tree("(TOP (S (X (PRP I)) (VP (VBD saw) (NP (PRP her)))))")
+    two = parse_tree("(TOP (FRAG (XX now) (Y (CC and) (RB then))))")
+    with annotating([one, two], tmp_path / "trees.mrg", nlp, order="given", dev_fraction=0) as server:
+        act(server.answers, "next")
+        state = act(server.answers, "join sentences")
+        assert {("X", "I"), ("Y", "and then")} <= spans(state) and state["tags"][3:] == ("XX", "CC", "RB")
+        act(server.answers, "split sentence", token=1)
+        state = act(server.answers, "open", position=1)
+        assert ("Y", "and then") in spans(state)
+
+
+@pytest.mark.embedded
+def test_alternatives_are_picked(answers):
+    picks = act(answers, "alternatives")["picks"]
+    assert 2 < len(picks) <= 9 and picks[0]["drawing"].startswith("<svg") and picks[0]["changes"]
+    sign, _, rest = picks[0]["changes"][0].partition(" ")
+    label, _, words = rest.partition(": ")
+    assert ((label, words) in spans(act(answers, "pick", number=1))) == (sign == "+")
+    assert act(answers, "label", start=2, end=7) == {"label": "NP"}
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        ({"action": "fly"}, "no action 'fly'"),
+        ({"action": "insert", "start": 3, "end": 3, "label": "NP"}, "not in the sentence"),
+        ({"action": "insert", "start": "a", "end": 3}, "whole number"),
+        ({"action": "insert", "start": 0, "end": 3, "label": "ZZ"}, "'ZZ' is no label of this annotation"),
+        ({"action": "remove", "constituent": 99}, "no constituent 99"),
+        ({"action": "remove", "constituent": 0}, "no constituent 0"),
+        ({"action": "move", "start": 0, "end": 1, "target": 99}, "no constituent 99"),
+        ({"action": "alternatives", "constituent": 99}, "no constituent 99"),
+        ({"action": "alternatives", "constituent": -1}, "no constituent -1"),
+        ({"action": "pick", "number": 99}, "no alternative 99"),
+        ({"action": "tag", "token": 0, "tag": "A B"}, "without blanks"),
+        ({"action": "split", "token": 0, "at": 1}, "cannot be split"),
+        ({"action": "join", "token": 7}, "no next token"),
+        ({"action": "keep"}, "nothing to take back"),
+        ({"action": "open", "position": 9}, "no sentence 10"),
+        ({"action": "split sentence", "token": 8}, "cannot be split before token 9"),
+        ({"action": "split sentence", "token": 0}, "cannot be split before token 1"),
+        ({"action": "accept", "sentence": 1}, "another window"),
+    ],
+)
+def test_bad_requests_change_nothing(answers, request_, message):
+    before = act(answers, "show")
+    with pytest.raises(DtparseError, match=message):
+        answers.parse(request_)
+    assert act(answers, "show") == before
+
+
+@pytest.mark.embedded
+def test_labels_that_the_parser_does_not_have(nlp, tmp_path):
+    tree = parse_tree("(TOP (S (SUBJ (PRP She)) (VP (VBD sat)) (. .)))")
+    with annotating([tree], tmp_path / "trees.mrg", nlp, labels=["OBJ"], dev_fraction=0) as server:
+        state = act(server.answers, "next")
+        assert ("SUBJ", "She") in spans(state)
+        state = act(server.answers, "insert", start=1, end=3, label="OBJ")
+        assert ("OBJ", "sat .") in spans(state)
+        state = act(server.answers, "insert", start=0, end=1, label="SUBJ")
+        assert ("SUBJ", "She") in spans(state) and ("NP", "She") not in spans(state)
+        act(server.answers, "accept")
+    (written,) = read_trees(tmp_path / "trees.mrg")
+    assert {"SUBJ", "OBJ"} <= set(written.labels)
+
+
+@pytest.mark.embedded
+def test_the_server_is_as_careful_as_that_of_serve(nlp, tmp_path):
+    with annotating([["She", "sat", "."]], tmp_path / "trees.mrg", nlp) as server:
+
+        def send(path, body=None, **headers):
+            data = None if body is None else json.dumps(body).encode()
+            request = urllib.request.Request(server.url + path, data, {"Content-Type": "application/json", **headers})
+            try:
+                with urllib.request.urlopen(request, timeout=20) as reply:
+                    return reply.status, reply.read().decode(), reply.headers
+            except urllib.error.HTTPError as error:
+                return error.code, error.read().decode(), error.headers
+
+        status, text, headers = send("/")
+        assert status == 200 and "annotate.js" in text and "script-src 'self'" in headers["Content-Security-Policy"]
+        assert [send(f"/{name}")[0] for name in ("annotate.css", "annotate.js", "drawing.js", "page.css")] == [200] * 4
+        assert send("/annotate_keys.js")[0] == 200
+        assert send("/../session.py")[0] == 404
+        assert send("/parse", {"action": "next"}, Host="evil.example")[0] == 403
+        assert send("/parse", {"action": "next"}, **{"Content-Type": "text/plain"})[0] == 415
+        assert send("/explain", {})[0] == 400
+        status, text, _ = send("/parse", {"action": "next"})
+        assert status == 200 and json.loads(text)["words"] == ["She", "sat", "."]
+
+
+def test_inputs(tmp_path, capsys):
+    text, tokens, trees = (tmp_path / name for name in ("a.txt", "b.txt", "c.mrg"))
+    text.write_text("One text.\n\nAnother.\n")
+    tokens.write_text("One line .\n\nAnd more .\n")
+    trees.write_text("(TOP (S (NP-SBJ (PRP She)) (VP (VBD sat))))")
+    assert list(read_sentences([str(text)], False)) == ["One text.", "Another."]
+    assert list(read_sentences([str(tokens)], True)) == [["One", "line", "."], ["And", "more", "."]]
+    (tree,) = read_sentences([str(trees)], False)
+    assert tree.labels == ("TOP", "S", "NP", "VP")
+    with pytest.raises(TrainingDataError, match="there is no file"):
+        list(read_sentences([str(tmp_path / "none.txt")], False))
+    assert main(["annotate", str(text), "--out", str(trees)]) == 1
+    assert "exists and has no journal" in capsys.readouterr().err
+
+
+def test_a_parser_without_constraints_is_refused(model_file, tmp_path):  # noqa: F811
+    with pytest.raises(ConfigError, match="does not support constraints"):
+        make_annotation_server(["She sat."], tmp_path / "trees.mrg", make_nlp(model_file))
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("label", ["", "N P", "(NP)", "TOP", "-NONE-", "N\u200bP"])
+def test_labels_that_cannot_be_written_are_refused_at_the_start(nlp, tmp_path, label):
+    with pytest.raises(ConfigError, match="cannot be a label"):
+        make_annotation_server(["She sat."], tmp_path / "trees.mrg", nlp, labels=["OBJ", label], port=0)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.embedded
+def test_a_port_in_use_creates_no_files(nlp, tmp_path):
+    with annotating(["She sat."], tmp_path / "one" / "trees.mrg", nlp) as server:
+        port = server.server_address[1]
+        with pytest.raises(ConfigError, match="cannot listen at"):
+            make_annotation_server(["She sat."], tmp_path / "two" / "trees.mrg", nlp, port=port)
+    with pytest.raises(ConfigError, match="port=70000"):
+        make_annotation_server(["She sat."], tmp_path / "two" / "trees.mrg", nlp, port=70000)
+    with pytest.raises(ConfigError, match="order is 'best'"):
+        make_annotation_server(["She sat."], tmp_path / "one" / "trees.mrg", nlp, port=port, order="best")
+    assert not (tmp_path / "two").exists()
+    with annotating(["She sat."], tmp_path / "one" / "trees.mrg", nlp):  # the failed attempt left nothing open
+        pass
+
+
+@pytest.mark.embedded
+def test_a_statement_may_leave_the_rest_of_the_tree(nlp):
+    corrector = Corrector(nlp)
+    corrector.reparses = False
+    tree = parse_tree("(TOP (NP (DT the) (JJ old) (NN man)) (VP (VBD saw) (NP (PRP her))))")
+    stated = Constraints([Constraint(1, 3, "NP"), Constraint(3, 5, "", False), Constraint(0, 5, "S")])
+    found = corrector.correct(tree, tree.tags, stated)
+    assert found.spans()[1:] == [(0, 5, "S"), (0, 3, "NP"), (1, 3, "NP"), (4, 5, "NP")]
+    unnamed = corrector.correct(tree, (*tree.tags[:4], "NN"), Constraints([Constraint(1, 3)]))
+    best = corrector.best_label(tree.words, unnamed.tags, Constraints(), 1, 3)
+    assert unnamed.tags[4] == "NN" and (1, 3, best) in unnamed.spans() and len(unnamed) == len(tree) + 1
+    with pytest.raises(ConstraintError):
+        corrector.correct(tree, tree.tags, Constraints([Constraint(1, 9, "NP")]))
+
+
+def test_a_pipeline_without_sentence_boundaries():
+    nlp = spacy_dtparse.load()
+    corrector = Corrector(nlp)
+    with nlp.select_pipes(disable=["tagger"]):
+        assert corrector.read_text("Go") == [["Go"]]
+        with pytest.raises(MissingAnnotationError, match="no component of this pipeline finds sentences"):
+            corrector.read_text("She sat. He ran.")

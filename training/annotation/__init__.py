@@ -1,0 +1,1 @@
+"""Simulated annotators, and learning beside annotation."""
