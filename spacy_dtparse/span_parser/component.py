@@ -14,11 +14,16 @@ class SpanParse(ConstituentPipe):
     whether a word that the chart left without a phrase gets one, if the treebank never leaves such words without (see
     `SpanSettings`).
 
-    Supertags (spines) are not used.
+    `exclude_labels`: labels that no constituent may have, a list; the tree is the best one without them. When the model
+    is loaded (the default one: at the first Doc), ConfigError is raised for a label that it does not have, for "TOP",
+    and for a list after which no constituent is possible.
+
+    Supertags (spines) are not used. Of a model of boosted trees, this is the span model inside.
     """
 
     factory = "span_parser"
     EMBEDDED = "en_span"
+    LOADER = "load_span_parser"
     SETTINGS = without_budget(SpanSettings.ALLOWED)
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..core.constraints import Constraints
-from ..core.parser import ParseResult
+from ..core.parser import ParseResult, TaggedWords
 from ..dtypes import INDEX, REAL
-from .kbest import CANDIDATE, best_sets, options
+from .decoder import CANDIDATE, Decoder
+from .encoder import NetworkOutput
+from .kbest import best_sets, options
 from .kernels.chart import tree_posteriors
 from .kernels.network import label_spans, score_spans
-from .long import DecodedTree, ScoredSpans, long_posteriors, write_items
+from .long import ScoredSpans, long_posteriors, write_items
+from .model import Chain
 
 if TYPE_CHECKING:
     from .parser import SpanParser
@@ -27,7 +30,7 @@ _REQUIRED_BONUS = 1e6
 
 
 def constrained_posteriors(
-    parser: SpanParser, parts: tuple[np.ndarray, ...], constraints: Constraints, min_prob: float
+    decoder: Decoder, chains: Sequence[Chain], output: NetworkOutput, constraints: Constraints, min_prob: float
 ) -> ScoredSpans:
     """Return `span_probabilities` over the trees in which the constraints hold, as far as spans and chains of the model
     can express them: for spans with a posterior of at least `min_prob`, and for all required spans.
@@ -35,10 +38,10 @@ def constrained_posteriors(
     No span crosses a required one, so every binary tree contains all required spans. Label probabilities are over the
     allowed chains, or over all chains if none is allowed.
     """
-    gaps, left_scores, weights, bias = parts
+    gaps, left_scores, layer = output
     n = left_scores.shape[1] - 1
     required = np.array(sorted({(one.start, one.end) for one in constraints.requirements}), dtype=INDEX).reshape(-1, 2)
-    if n <= parser._max_chart_tokens:
+    if n <= decoder.max_chart_tokens:
         scores = np.empty((n + 1, n + 1), dtype=REAL)
         score_spans(gaps, left_scores, 0, n, scores)
         spans = np.stack(np.triu_indices(n + 1, 1), axis=1).astype(INDEX)
@@ -48,7 +51,7 @@ def constrained_posteriors(
         found[np.arange(n), np.arange(1, n + 1)] = 1.0
         posteriors = found[spans[:, 0], spans[:, 1]]
     else:
-        spans, posteriors = long_posteriors(gaps, left_scores, parser._max_chart_tokens)
+        spans, posteriors = long_posteriors(gaps, left_scores, decoder.max_chart_tokens)
         is_allowed = ~constraints.crosses_required(spans)
         is_allowed[is_allowed] = ~(spans[is_allowed, None] == required).all(axis=2).any(axis=1)
         spans = np.concatenate([spans[is_allowed], required])
@@ -59,36 +62,36 @@ def constrained_posteriors(
     posteriors[is_required] = 1.0
     is_useful = (posteriors >= min_prob) | is_required
     spans, posteriors = np.ascontiguousarray(spans[is_useful]), posteriors[is_useful]
-    logs = np.empty((len(spans), len(parser.model.chains)), dtype=REAL)
-    label_spans(gaps, weights, bias, spans, logs)
+    logs = np.empty((len(spans), len(chains)), dtype=REAL)
+    label_spans(gaps, layer, spans, logs)
     for row, (start, end) in enumerate(spans.tolist()):
-        chains = constraints.allowed_chains(start, end, parser.model.chains)
-        if chains is not None:
-            logs[row, ~chains] = _IMPOSSIBLE
-            logs[row, chains] -= np.logaddexp.reduce(logs[row, chains])
+        allowed = constraints.allowed_chains(start, end, chains)
+        if allowed is not None:
+            logs[row, ~allowed] = _IMPOSSIBLE
+            logs[row, allowed] -= np.logaddexp.reduce(logs[row, allowed])
     return spans, posteriors, logs
 
 
 def decode_constrained(
-    parser: SpanParser, words: Sequence[str], tags: Sequence[str], constraints: Constraints
-) -> ParseResult:
-    """Return the best tree in which the constraints hold, as far as chains of the model can express them."""
-    token_ids = parser.model.words.encode(words, tags)
-    parts, min_prob = parser._run_networks(token_ids, len(parser._networks)), min(parser._min_posterior(), CANDIDATE)
-    scored = constrained_posteriors(parser, parts, constraints, min_prob)
-    found = options(*scored, np.diff(parser._chain_table[0]), float(parser.settings.penalty), min_prob)
+    parser: SpanParser, sentence: TaggedWords, output: NetworkOutput, constraints: Constraints
+) -> Iterator[tuple[float, ParseResult]]:
+    """Yield (difference of gain from the best tree, parse) of the trees in which the constraints hold, best first, as
+    far as chains of the model can express the constraints."""
+    decoder, n = parser.decoder, len(sentence[0])
+    min_prob = min(decoder.min_posterior, CANDIDATE)
+    scored = constrained_posteriors(decoder, parser.chains, output, constraints, min_prob)
+    found = options(*scored, decoder.chain_sizes, decoder.penalty, min_prob)
     required_spans = {(one.start, one.end) for one in constraints.requirements}
     extents = zip(found.starts.tolist(), found.ends.tolist(), strict=True)
     gains = found.gains + _REQUIRED_BONUS * np.fromiter(
         (extent in required_spans for extent in extents), float, len(found.gains)
     )
-    _, chosen = next(best_sets(found._replace(gains=gains), len(words)))
-    count = write_items(
-        scored, found.rows[chosen], found.chains[chosen], *parser._chain_table, *parser._workspace(len(words))
-    )
-    items, costs = (array[:count].tolist() for array in parser._workspace(len(words)))
-    exact = len(words) <= parser._max_chart_tokens and len(parser._networks) == len(parser.model.networks)
-    decoded = DecodedTree(items, costs, len(scored[0]), "optimal" if exact else "complete", token_ids, parts, scored)
-    return parser._result_of_items(
-        words, tags, *parser._attach_unattached(decoded, items, costs), decoded.status, decoded.tried
-    )
+    tags, table = parser.model.words.tag_ids(sentence[1]), decoder.chain_table
+    best = None
+    for gain, chosen in best_sets(found._replace(gains=gains), n):
+        count = write_items(scored, found.rows[chosen], found.chains[chosen], *table, *decoder.workspace(n))
+        exact = best is None and n <= decoder.max_chart_tokens and decoder.exact_status == "optimal"
+        best = gain if best is None else best
+        items, costs = parser.attacher.attach(count, tags, output, scored)
+        status = "optimal" if exact else "complete"
+        yield best - gain, parser.result_of_items(sentence, items, costs, status, len(scored[0]))

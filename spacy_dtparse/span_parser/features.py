@@ -9,20 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dtypes import INDEX
-from ..errors import DtparseError
-from ..symbols import CompactSymbolTable, Memo, SymbolTable, index_bytes
+from ..nn.vocabularies import FIRST_ENTRY, TokenVocabularies, frequent_entries
+from ..symbols import CompactSymbolTable, SymbolTable
 from ..text import SHAPES, affixes, normal_word, word_shape
 
 KINDS = ("words", "tags", "suffixes", "prefixes", "shapes")
 """Kinds of token features. All share one table; each kind has its own range of rows."""
 WORD, TAG = 0, 1
 """Columns of the word and of the tag in a token's row of ids."""
-UNKNOWN_WORD = 0
-"""Table row of unknown words: words have the first range of rows, and its first row is for unknown ones."""
 AFFIX = 3
 """Length of a suffix and of a prefix in characters."""
-_UNKNOWN, _BEFORE, _AFTER, _FIRST_ENTRY = 0, 1, 2, 3
-"""Offsets in each kind's range of rows: unknown, before the sentence, after the sentence, first vocabulary entry."""
 
 
 def word_parts(word: str) -> tuple[str, str, str, str]:
@@ -61,29 +57,25 @@ def parts_of(tokens: Counter[tuple[str, str]]) -> PartCounts:
     return counts
 
 
-class WordParts:
-    """The vocabularies of words, tags, suffixes, prefixes and shapes; immutable.
+class WordParts(TokenVocabularies[tuple[str, str]]):
+    """The vocabularies of words, tags, suffixes, prefixes and shapes; immutable. A token is a word with its tag.
 
     `tables`: one SymbolTable for each of KINDS. `aliases`: tags of another tag set -> tags of the vocabulary.
     Raises DtparseError for another number of tables.
     """
 
+    KINDS = KINDS
+
     def __init__(self, tables: Sequence[SymbolTable], aliases: Mapping[str, str] | None = None):
-        if len(tables) != len(KINDS):
-            raise DtparseError(f"{len(tables)} lists; give {len(KINDS)}: {', '.join(KINDS)}")
-        self.tables, self.aliases = tuple(tables), dict(aliases or {})
-        self._offsets = [0]
-        for table in self.tables:
-            self._offsets.append(self._offsets[-1] + _FIRST_ENTRY + len(table))
-        self._before = index_bytes(start + _BEFORE for start in self._offsets[:-1])
-        self._after = index_bytes(start + _AFTER for start in self._offsets[:-1])
-        self._lookups = [
-            (start + _FIRST_ENTRY, table.id_of) for start, table in zip(self._offsets, self.tables, strict=False)
-        ]
-        self._row_of_token = Memo(self._row)
+        super().__init__(tables)
+        self.aliases = dict(aliases or {})
 
     def __reduce__(self) -> tuple:
         return WordParts, (self.tables, self.aliases)  # without the memo
+
+    def with_aliases(self, aliases: Mapping[str, str]) -> WordParts:
+        """Return the same vocabularies with other aliases."""
+        return WordParts(self.tables, aliases)
 
     @classmethod
     def build(
@@ -93,33 +85,17 @@ class WordParts:
         least `min_affix_count` times, and tags that occur at least twice; the most frequent first, at most
         `max_size` of each kind."""
         min_counts = (min_word_count, 2, min_affix_count, min_affix_count)
-        lists = [
-            SymbolTable(
-                [part for part, times in sorted(count.items(), key=lambda x: (-x[1], x[0])) if times >= limit][
-                    :max_size
-                ]
-            )
-            for count, limit in zip(counts, min_counts, strict=True)
-        ]
+        lists = [frequent_entries(*limits, max_size) for limits in zip(counts, min_counts, strict=True)]
         return cls([*lists, SHAPES])
-
-    @property
-    def size(self) -> int:
-        """Number of rows of the table."""
-        return self._offsets[-1]
 
     def encode(self, words: Sequence[str], tags: Sequence[str]) -> np.ndarray:
         """Return table rows, int32 (n + 2, len(KINDS)); the first and last are for the edges of the sentence."""
-        rows = [self._before, *map(self._row_of_token.__getitem__, zip(words, tags, strict=True)), self._after]
-        return np.frombuffer(bytearray().join(rows), dtype=INDEX).reshape(len(rows), len(KINDS))
+        return self._encode([zip(words, tags, strict=True)])
 
     def encode_all(self, sentences: Sequence[tuple[Sequence[str], Sequence[str]]]) -> tuple[np.ndarray, np.ndarray]:
         """Return (concatenated rows of `encode` of all sentences, row offsets of the sentences int32 (S + 1,))."""
-        row, rows = self._row_of_token.__getitem__, []
-        for words, tags in sentences:
-            rows += [self._before, *map(row, zip(words, tags, strict=True)), self._after]
         row_offsets = np.cumsum([0, *(len(words) + 2 for words, _ in sentences)]).astype(INDEX)
-        return np.frombuffer(bytearray().join(rows), dtype=INDEX).reshape(len(rows), len(KINDS)), row_offsets
+        return self._encode(zip(*sentence, strict=True) for sentence in sentences), row_offsets
 
     def tag_ids(self, tags: Sequence[str]) -> np.ndarray:
         """int32 (n,): ids of tags; unknown tags get the size of the tag vocabulary."""
@@ -129,21 +105,15 @@ class WordParts:
     def tags_of(self, rows: np.ndarray) -> np.ndarray:
         """int32 (len(rows),): ids of the tags of tokens, from the `rows` of `encode`. Unknown tags, and the rows before
         and after a sentence, get the size of the tag vocabulary."""
-        tag_ids = rows[:, TAG] - (self._offsets[TAG] + _FIRST_ENTRY)
+        tag_ids = rows[:, TAG] - (self._offsets[TAG] + FIRST_ENTRY)
         tag_ids[tag_ids < 0] = len(self.tables[TAG])
         return tag_ids
 
-    def _row(self, token: tuple[str, str]) -> bytes:
-        """Return the row of a word with its tag as bytes, which are faster to concatenate than arrays."""
+    def features(self, token: tuple[str, str]) -> tuple[str, ...]:
+        """Return the features of a word with its tag, in the order of KINDS."""
         word, tag = token
         normal, suffix, prefix, shape = word_parts(word)
-        parts = (normal, self.aliases.get(tag, tag), suffix, prefix, shape)
-        return index_bytes(
-            [
-                offset + find(part, _UNKNOWN - _FIRST_ENTRY)
-                for (offset, find), part in zip(self._lookups, parts, strict=True)
-            ]
-        )
+        return normal, self.aliases.get(tag, tag), suffix, prefix, shape
 
     def to_dict(self) -> dict[str, Any]:
         """Return the vocabularies as plain data, without the shapes, which are part of the package."""
@@ -153,12 +123,6 @@ class WordParts:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> WordParts:
         """Build from the data of `to_dict`."""
-        words, tags, suffixes, prefixes = (data[name] for name in KINDS[:-1])
-        tables = [
-            CompactSymbolTable(words),
-            SymbolTable(tags),
-            CompactSymbolTable(suffixes),
-            CompactSymbolTable(prefixes),
-            SHAPES,
-        ]
+        compact = [CompactSymbolTable(data[name]) for name in ("words", "suffixes", "prefixes")]
+        tables = [compact[0], SymbolTable(data["tags"]), *compact[1:], SHAPES]
         return cls(tables, data.get("aliases"))

@@ -10,48 +10,45 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..core.kbest import CANDIDATES_PER_TREE, Edges, Item, KBest
-from ..core.parser import ParseResult
+from ..core.parser import ParseResult, TaggedWords
 from ..dtypes import INDEX, SCORE
-from .long import DecodedTree, write_items
+from .decoder import CANDIDATE, DecodedTree
+from .encoder import NetworkOutput
+from .long import write_items
 
 if TYPE_CHECKING:
     from .parser import SpanParser
 
-CANDIDATE = 0.02
-"""Minimum posterior probability of spans to which a token may be attached, and of spans in a k-best list; a token may
-always get a constituent of its own."""
-
 
 def alternatives(
-    parser: SpanParser, decoded: DecodedTree, words: Sequence[str], tags: Sequence[str], k: int
+    parser: SpanParser, decoded: DecodedTree, output: NetworkOutput, sentence: TaggedWords, k: int
 ) -> Iterator[tuple[float, ParseResult]]:
     """Yield (difference of gain from the tree of the chart, parse) of the best sets of constituents, in order; they
     include the tree of the chart. There are `CANDIDATES_PER_TREE` * k, so that k distinct trees are likely."""
-    min_prob = min(parser._min_posterior(), CANDIDATE)
-    scored = decoded.scored or parser._probabilities(decoded.parts, min_prob)
-    decoded = decoded._replace(scored=scored)
-    sizes = np.diff(parser._chain_table[0])
-    found = options(*scored, sizes, float(parser.settings.penalty), min_prob)
+    decoder, n = parser.decoder, len(sentence[0])
+    min_prob = min(decoder.min_posterior, CANDIDATE)
+    scored = decoded.scored or decoder.scored_spans(output, min_prob)
+    tags = parser.model.words.tag_ids(sentence[1])
+    found = options(*scored, decoder.chain_sizes, decoder.penalty, min_prob)
     gain_of: dict[tuple[int, int], float] = {}
     for start, end, gain in zip(found.starts.tolist(), found.ends.tolist(), found.gains.tolist(), strict=True):
         gain_of[start, end] = max(gain, gain_of.get((start, end), gain))
     base = sum(gain_of[extent] for extent in {(start, end) for start, end, _ in decoded.items})
-    for gain, chosen in islice(best_sets(found, len(words)), CANDIDATES_PER_TREE * k):
-        workspace = parser._workspace(len(words))
-        count = write_items(scored, found.rows[chosen], found.chains[chosen], *parser._chain_table, *workspace)
-        items, costs = parser._attach_unattached(decoded, *(array[:count].tolist() for array in workspace))
-        proven = decoded.status == "optimal" and base - gain <= found.unseen
-        yield (
-            base - gain,
-            parser._result_of_items(words, tags, items, costs, "optimal" if proven else "complete", decoded.tried),
+    for gain, chosen in islice(best_sets(found, n), CANDIDATES_PER_TREE * k):
+        count = write_items(
+            scored, found.rows[chosen], found.chains[chosen], *decoder.chain_table, *decoder.workspace(n)
         )
+        items, costs = parser.attacher.attach(count, tags, output, scored)
+        proven = decoded.status == "optimal" and base - gain <= found.unseen
+        status = "optimal" if proven else "complete"
+        yield base - gain, parser.result_of_items(sentence, items, costs, status, decoded.tried)
 
 
 class Options(NamedTuple):

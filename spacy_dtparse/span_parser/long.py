@@ -8,8 +8,6 @@ halves the number of units, so that time is linear in the length of the sentence
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ..dtypes import INDEX, SCORE
@@ -18,22 +16,6 @@ from .kernels.network import LEFT, RIGHT, probable_spans
 
 ScoredSpans = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Spans, their posteriors, log-probabilities of their labels, in the format of `span_probabilities`."""
-
-
-class DecodedTree(NamedTuple):
-    """The decoded tree of a sentence: items (start, end, label) in pre-order, their scores, the number of labelled
-    spans, the status; and the inputs: `token_ids` (ids of its tokens), `parts` (output of the networks), `scored`
-    (spans with posteriors, for a long sentence)."""
-
-    items: list[list[int]]
-    costs: list[float]
-    tried: int
-    status: str
-    token_ids: np.ndarray
-    parts: tuple[np.ndarray, ...]
-    scored: ScoredSpans | None
-
-
 WINDOW = 100
 """Maximum number of units of a window; the next window begins half a window later."""
 _MARGIN = 8

@@ -4,21 +4,26 @@ multiplied."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..checks import boolean, integer, short_repr
 from ..dtypes import STORED_REAL
-from ..errors import ModelFormatError
+from ..errors import ConfigError, ModelFormatError
 from ..model_io.model_format import ModelFormat, part_of
 from ..model_io.schema import LABEL, TAG, WORD, Array, Schema, a, finite, list_of, record, table, text, texts
 from ..nn.packing import declare_network, pack, shapes_of_layers, unpack
 from ..trees.tree import TOP
 from .features import KINDS, WordParts
 from .kernels.network import SpanNetwork
+
+if TYPE_CHECKING:
+    from .pretrained import PackedEncoder
+    from .word_pieces import WordPieces
 
 KIND = "span"
 VERSION = 1
@@ -74,20 +79,20 @@ class AttachTables(NamedTuple):
 class SpanModel:
     """Data of a span parser.
 
-    `words`: vocabularies; each entry has a row in the networks' tables. `chains`: label chains by id, the first empty,
-    then one or more that are not, without TOP. `packed`: one or more networks. `meta`: metadata: language, licence,
-    training data, scores. `attach_tables`: tokens that are never left unattached; None: unknown, so that the chart's
-    trees are not changed.
+    `words`: vocabularies; each entry (or each word piece) has a row in the networks' tables. `chains`: label chains by
+    id, the first empty, then one or more that are not, without TOP. `packed`: one or more networks, or that of a
+    pretrained encoder. `meta`: metadata: language, licence, training data, scores. `attach_tables`: tokens that are
+    never left unattached; None: unknown, so that the chart's trees are not changed.
 
     Raises ModelFormatError if there is no network or one does not fit, or if the chains are invalid.
     """
 
-    words: WordParts
+    words: WordParts | WordPieces
     chains: tuple[Chain, ...]
-    packed: tuple[PackedNetwork, ...]
+    packed: tuple[PackedNetwork | PackedEncoder, ...]
     meta: dict[str, Any]
     attach_tables: AttachTables | None = None
-    networks: tuple[SpanNetwork, ...] = field(init=False, repr=False, compare=False)
+    networks: tuple[Any, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.packed:
@@ -115,6 +120,29 @@ class SpanModel:
     def labels(self) -> tuple[str, ...]:
         """All labels of the chains, sorted."""
         return tuple(sorted({label for chain in self.chains for label in chain}))
+
+    def chains_without(self, excluded: Collection[str]) -> np.ndarray:
+        """Return the ids of the chains that have none of these labels, int64, ascending; the first is the empty chain.
+
+        Raises ConfigError for a label that the model does not have, and if only the empty chain remains.
+        """
+        labels = self.labels
+        for label in excluded:
+            if label == TOP:
+                raise ConfigError(f"exclude_labels has {TOP!r}, the root of every tree, which cannot be left out")
+            if label not in labels:
+                near = get_close_matches(label.upper(), labels, 1)
+                raise ConfigError(
+                    f"exclude_labels has {label!r}, which is no label of the model"
+                    f"{f'; did you mean {near[0]!r}?' if near else '.'} Its labels are {', '.join(labels)}"
+                )
+        remaining = np.array([k for k, chain in enumerate(self.chains) if not set(excluded).intersection(chain)])
+        if len(remaining) == 1:
+            raise ConfigError(
+                f"exclude_labels = {short_repr(list(excluded))} leaves the parser no constituent; its labels are "
+                f"{', '.join(labels)}: take some out of the list"
+            )
+        return remaining
 
     def fingerprint(self) -> str:
         """Return the digest of vocabularies and arrays (16 hex digits)."""

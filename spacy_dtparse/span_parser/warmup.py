@@ -7,8 +7,9 @@ import numpy as np
 from ..core.marginals import SpanMarginals
 from ..dtypes import INDEX, OFFSET, REAL, SCORE, STORED_TABLE
 from .kernels.attach import find_unattached
-from .kernels.batch import Batch, ChartArrays, parse_from
-from .kernels.network import SpanNetwork, compute_marginals
+from .kernels.batch import ChainListing, ChartArrays, Encoded, Trees, marginals_from, parse_from
+from .kernels.network import LabelLayer, SpanNetwork, encode_gaps
+from .kernels.pretrained import PretrainedNetwork, encode_words, score_gaps
 
 
 def kernel_arguments() -> dict[Any, tuple[Any, ...]]:
@@ -31,21 +32,55 @@ def kernel_arguments() -> dict[Any, tuple[Any, ...]]:
         labels=zeros(1, 1),
         label_bias=zeros(1),
     )
+    pretrained = PretrainedNetwork(
+        table=np.zeros((1, 1), dtype=STORED_TABLE),
+        factor=zeros(1),
+        shapes=zeros(1, 1),
+        positions=zeros(1, 1),
+        first_norm=zeros(2, 1),
+        attention=zeros(1, 1, 3),
+        attention_bias=zeros(1, 3),
+        attended=zeros(1, 1, 1),
+        attended_bias=zeros(1, 1),
+        inner=zeros(1, 1, 1),
+        inner_bias=zeros(1, 1),
+        outer=zeros(1, 1, 1),
+        outer_bias=zeros(1, 1),
+        norms=zeros(1, 2, 2, 1),
+        edges=zeros(2, 4),
+        edge_bias=zeros(4),
+        bilinear=zeros(1, 1),
+        from_left=zeros(1),
+        from_right=zeros(1),
+        label_norm=zeros(2, 1),
+        labels=zeros(1, 1),
+        label_bias=zeros(1),
+        n_heads=1,
+    )
     token_ids, rows, ends = np.zeros((3, 5), dtype=INDEX), np.array([0, 3], dtype=INDEX), np.zeros(2, dtype=OFFSET)
     pairs, tags = np.zeros((1, 2), dtype=INDEX), np.zeros(1, dtype=INDEX)
     items, never = np.zeros((4, 3), dtype=INDEX), np.zeros((2, 2, 1), dtype=np.bool_)
-    labels = network, zeros(1, 1, 1), zeros(1, 1)
-    costs, chart = np.zeros(4, dtype=SCORE), ChartArrays(np.zeros(2, dtype=INDEX), tags, 0.0, 0.0, 0.02, 50)
-    batch = Batch(token_ids, rows, tags, ends, zeros(8), zeros(2), items, costs, ends, ends)
+    layer = LabelLayer(zeros(1, 1, 1), zeros(1, 1), zeros(1, 0, 1))
+    encoded = Encoded(token_ids, rows, tags, zeros(8), zeros(2), layer)
+    listing = ChainListing(2.0, items, np.zeros(1), zeros(1), ends)
+    trees = Trees(items, np.zeros(4, dtype=SCORE), ends, ends, np.zeros(1, dtype=SCORE))
+    chart = ChartArrays(np.zeros(2, dtype=INDEX), tags, 0.0, 0.0, 0.02, 50, 200)
     marginals = SpanMarginals(pairs, np.zeros(1), pairs, np.zeros((1, 2)))
     return {
-        parse_from: (*labels, batch, 256, 0, chart, never, False, 3),
-        compute_marginals: (*labels, token_ids, rows, 256, 0.1, 0, marginals, ends),
+        encode_words: (pretrained, np.zeros((1, 2), dtype=INDEX), rows, rows, zeros(1, 1)),
+        score_gaps: (pretrained, zeros(1, 1), rows, zeros(8), zeros(2)),
+        encode_gaps: (network, token_ids, rows, zeros(8), zeros(2)),
+        parse_from: (encoded, trees, listing, 0, chart, never, False),
+        marginals_from: (encoded, listing, 200, 0.1, 0, marginals, ends),
         find_unattached: (items, ends, tags, ends, never, tags, np.zeros(1, dtype=np.bool_)),
     }
 
 
+NETWORK = (encode_gaps,)
+"""The kernel that runs a network."""
+ENCODER = (encode_words, score_gaps)
+"""Kernels that run the network over a pretrained encoder."""
 CHART = (parse_from,)
-"""Kernels for parsing with one network, unless the sentence is too long for one chart."""
-SPAN_MODEL = (compute_marginals, find_unattached)
-"""Kernels of the span model that boosted trees use."""
+"""Kernels for parsing, unless the sentence is too long for one chart; in addition to NETWORK."""
+SPAN_MODEL = (marginals_from, find_unattached)
+"""Kernels of the span model that boosted trees use; in addition to NETWORK."""

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import DtparseError
-from spacy_dtparse.span_parser.features import KINDS, UNKNOWN_WORD, WORD, WordParts, count_parts, parts_of, word_parts
+from spacy_dtparse.nn.vocabularies import UNKNOWN_WORD
+from spacy_dtparse.span_parser.features import KINDS, WORD, WordParts, count_parts, parts_of, word_parts
 from spacy_dtparse.text import SHAPES
 
 SENTENCES = [(("The", "cats", "sat"), ("DT", "NNS", "VBD")), (("the", "dogs"), ("DT", "NNS"))]

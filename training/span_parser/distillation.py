@@ -17,16 +17,15 @@ import numpy as np
 
 from spacy_dtparse.dtypes import INDEX, REAL, STORED_REAL
 from spacy_dtparse.span_parser.features import WordParts
-from spacy_dtparse.span_parser.kernels.chart import tree_posteriors
 from spacy_dtparse.span_parser.kernels.network import label_spans, score_spans
 from spacy_dtparse.span_parser.model import Chain
 from spacy_dtparse.span_parser.parser import SpanParser
 from spacy_dtparse.text import normal_word
 
 from ..data.corpus import Sentence
+from ..data.fitted import SCORE, fit_span_scores, fitted_posteriors
 from ..data.shards import LEVELS, read_shard
 from ..data.spans import SpanExample, bracket_gradients, chain_id, crossing_spans, label_chains, make_example
-from .kernels import fit_scores, score_matrix
 
 
 class LazyExamples(Sequence[SpanExample]):
@@ -52,7 +51,7 @@ class LazyExamples(Sequence[SpanExample]):
 
 class DistillationSet(LazyExamples):
     """Sentences of shards with at most `max_words` words. The target of brackets is a distribution over trees that is
-    fitted to the teacher's posteriors (`fit_scores`); the targets of labels are the teacher's probabilities. `rows`
+    fitted to the teacher's posteriors (`data.fitted`); the targets of labels are the teacher's probabilities. `rows`
     int64: the number of rows of each sentence, its words and one at each end."""
 
     def __init__(
@@ -84,7 +83,7 @@ class DistillationSet(LazyExamples):
                 spans.append(
                     np.stack([starts, ends, chain_ids[labels], np.rint(probs * LEVELS)], axis=1).astype(np.uint16)
                 )
-                scores.append(_fit_span_scores(starts, ends, probs, n))
+                scores.append(fit_span_scores(starts, ends, probs, n))
         self._row_offsets, self._span_offsets, self._score_offsets = (
             np.cumsum([0, *map(len, parts)]) for parts in (ids, spans, scores)
         )
@@ -92,7 +91,7 @@ class DistillationSet(LazyExamples):
         self._ids = np.concatenate([np.zeros((0, 5), dtype=INDEX), *ids])
         self._rare = np.concatenate([np.zeros(0, dtype=STORED_REAL), *rare])
         self._spans = np.concatenate([np.zeros((0, 4), dtype=np.uint16), *spans])
-        self._scores = np.concatenate([np.zeros(0, dtype=_SCORE), *scores])
+        self._scores = np.concatenate([np.zeros(0, dtype=SCORE), *scores])
         self._weight = weight
 
     def raw_bytes(self) -> bytes:
@@ -104,26 +103,11 @@ class DistillationSet(LazyExamples):
         here = slice(*self._row_offsets[index : index + 2])
         starts, ends, labels, levels = self._spans[slice(*self._span_offsets[index : index + 2])].T.astype(np.int64)
         scored = self._scores[slice(*self._score_offsets[index : index + 2])]
-        spans = np.column_stack([scored["start"], scored["end"]]).astype(INDEX)
-        n = int(self.rows[index]) - 2
-        posteriors = tree_posteriors(score_matrix(spans, scored["score"].astype(REAL), n))[1].astype(REAL)
+        posteriors = fitted_posteriors(scored, int(self.rows[index]) - 2)
         return SpanExample(
             self._ids[here], self._rare[here].astype(REAL), np.stack([starts, ends], axis=1).astype(INDEX),
             labels.astype(INDEX), (levels / LEVELS).astype(REAL), None, posteriors, self._weight,
         )  # fmt: skip
-
-
-_SCORE = np.dtype([("start", np.uint8), ("end", np.uint8), ("score", STORED_REAL)])
-
-
-def _fit_span_scores(starts: np.ndarray, ends: np.ndarray, probs: np.ndarray, n: int) -> np.ndarray:
-    """Fit scores to a teacher's spans of two or more tokens; an array of _SCORE."""
-    long = ends - starts > 1
-    spans, index = np.unique(np.stack([starts[long], ends[long]], axis=1), axis=0, return_inverse=True)
-    found = np.empty(len(spans), dtype=_SCORE)
-    found["start"], found["end"] = spans.T
-    found["score"] = fit_scores(spans.astype(INDEX), np.bincount(index.ravel(), probs[long], len(spans)), n)
-    return found
 
 
 def count_shard_words(shards: Iterable[Path]) -> Counter[tuple[str, str]]:
@@ -200,7 +184,7 @@ def soft_target_example(targets: SoftTargets, sentence: Sentence) -> SpanExample
     tree = sentence.tree
     n = tree.n_tokens
     tree_chains = {span: chain_id(labels, chains) for span, labels in label_chains(tree).items()}
-    gaps, span_weights, weights, bias = teacher.run_networks(tree.words, sentence.tags)
+    gaps, span_weights, layer = teacher.run_networks(tree.words, sentence.tags)
     scores = np.empty((n + 1, n + 1), dtype=REAL)
     score_spans(gaps, span_weights, 0, n, scores)
     posteriors, in_tree = np.zeros((2, n + 1, n + 1), dtype=REAL)
@@ -213,7 +197,7 @@ def soft_target_example(targets: SoftTargets, sentence: Sentence) -> SpanExample
     listed = np.maximum(posteriors, in_tree) > _MIN_PROB
     spans = np.argwhere(listed).astype(INDEX)
     logs = np.empty((len(spans), len(teacher.model.chains)), dtype=REAL)
-    label_spans(gaps, weights, bias, spans, logs)
+    label_spans(gaps, layer, spans, logs)
     probs = np.zeros((len(spans), len(chains)), dtype=REAL)
     np.add.at(probs.T, chain_ids, (weight * posteriors[listed][:, None] * np.exp(logs)).T)
     for index, (start, end) in enumerate(spans.tolist()):

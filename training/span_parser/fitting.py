@@ -15,13 +15,15 @@ import numpy as np
 from spacy_dtparse.checks import check, fraction, integer, real
 from spacy_dtparse.dtypes import REAL
 from spacy_dtparse.errors import ConfigError, TrainingDataError
-from spacy_dtparse.span_parser.features import UNKNOWN_WORD, WORD, WordParts, parts_of
+from spacy_dtparse.nn.vocabularies import UNKNOWN_WORD
+from spacy_dtparse.span_parser.features import WORD, WordParts, parts_of
 from spacy_dtparse.span_parser.kernels.network import SpanNetwork
 from spacy_dtparse.span_parser.model import MAX_CHAIN_LENGTH, MAX_CHAINS, AttachTables, Chain, PackedNetwork, SpanModel
 from spacy_dtparse.span_parser.parser import SpanParser
 from spacy_dtparse.stored_names import stored_as, to_stored
 from spacy_dtparse.trees import TOP
 
+from ..data.attach_tables import attach_tables, mark_never_unattached
 from ..data.corpus import Sentence
 from ..data.evaluate import parse_sentences, score_trees
 from ..data.spans import SpanExample, chain_ids, count_chains, make_example
@@ -29,7 +31,6 @@ from ..data.word_vectors import WordVectors
 from ..nn.layers import as_network, values_of
 from ..runs.metrics_log import MetricsLogger
 from ..runs.resuming import array_to_data, as_array, check_conditions, open_arrays, save_arrays
-from .attach_tables import attach_tables, mark_never_unattached
 from .distillation import (
     ConcatExamples,
     DistillationSet,
@@ -173,6 +174,7 @@ def make_training_data(
     chains: tuple[Chain, ...] = ((), *([c for c in ordered if counted[c] >= options.min_chain_count] or ordered))
     model, vectors = (None, start) if isinstance(start, WordVectors) else (start, None)
     if model is not None:
+        assert isinstance(model.words, WordParts)
         words, chains = model.words, model.chains
     if len(chains) == 1:
         raise TrainingDataError(f"no tree has a constituent below {TOP}; give treebanks with constituents")

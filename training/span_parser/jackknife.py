@@ -13,7 +13,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from spacy_dtparse.core import load_parser
 from spacy_dtparse.core.marginals import SpanMarginals
+from spacy_dtparse.core.pieces import iter_batches
+from spacy_dtparse.core.registry import SPAN_MODEL_KINDS
 from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.span_parser.model import SpanModel
 from spacy_dtparse.span_parser.parser import SpanParser
@@ -21,7 +24,7 @@ from spacy_dtparse.stored_names import to_stored
 
 from ..data.corpus import Sentence, long_block_folds
 from ..data.marginals import read_marginals, save_marginals
-from ..data.treebanks import TreebankFile
+from ..data.treebanks import TreebankFile, blocks
 from ..runs.files import file_digest
 from ..runs.lock import lock_dir
 from ..runs.metrics_log import log_metrics
@@ -111,6 +114,35 @@ def jackknifed_marginals(
         for index, n_sentences in enumerate(map_tasks(pool, train_fold, tasks)):
             log_metrics(None, fold=index, sentences=n_sentences)
     return _write_by_treebank(names, sentences, folds, workdir, out)
+
+
+def marginals_by_blocks(models: Sequence[Path], files: Sequence[TreebankFile], out: Path) -> list[Path]:
+    """Write `out`/NAME.train.beliefs.npz for each treebank, by N span parsers that were trained elsewhere: the K-th
+    parses the K-th block of N (`data.treebanks.blocks`), so it should be trained without it, on "block=-K/N". Returns
+    the files. Raises ConfigError for a model of another kind, and for two with different label chains."""
+    parsers: list[SpanParser] = []
+    for path in models:
+        parser = load_parser(path)
+        if not isinstance(parser, SpanParser):
+            raise ConfigError(f"{path} is a model of kind {parser.name!r}; give {' or '.join(SPAN_MODEL_KINDS)}")
+        if parsers and parser.chain_names != parsers[0].chain_names:
+            raise ConfigError(f"{path} has other label chains than {models[0]}; train them with the same trees' labels")
+        parsers.append(parser)
+    paths = []
+    for file in files:
+        sentences, found = file.read(), dict[int, SpanMarginals]()
+        lengths = [len(sentence.tags) for sentence in sentences]
+        for k, parser in enumerate(parsers, 1):
+            indices = blocks(range(len(sentences)), f"{k}/{len(parsers)}", str(file.path))
+            for part in iter_batches(indices, lengths.__getitem__):
+                tagged = [(sentences[index].tree.words, sentences[index].tags) for index in part]
+                found.update(zip(part, parser.marginals(tagged), strict=True))
+        path = out / f"{file.name}.train.beliefs.npz"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        marginals = [found[index] for index in range(len(sentences))]
+        save_marginals(path, parsers[0].chain_names, lengths, marginals)
+        paths.append(path)
+    return paths
 
 
 def _write_by_treebank(

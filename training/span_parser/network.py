@@ -12,12 +12,13 @@ import numpy as np
 
 from spacy_dtparse.dtypes import INDEX, REAL
 from spacy_dtparse.nn.kernels.units import LEAK
-from spacy_dtparse.span_parser.features import UNKNOWN_WORD, WORD
+from spacy_dtparse.nn.vocabularies import UNKNOWN_WORD
+from spacy_dtparse.span_parser.features import WORD
 from spacy_dtparse.stored_names import stored_as
 
 from ..data.spans import SpanExample, bracket_gradients, distillation_gradients
 from ..nn.kernels import add_rows
-from ..nn.layers import Arrays, NetworkTrainer, apply_dropout, init_layers, random_matrix
+from ..nn.layers import Arrays, NetworkTrainer, apply_dropout, init_layers, label_losses, random_matrix
 
 _MIN_POSTERIOR = 0.05
 """Minimum posterior probability of a span that is used as an example of "no label"."""
@@ -73,28 +74,17 @@ def _leaky_relu_backward(x: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     return np.where(x > 0, gradient, LEAK * gradient)
 
 
-class SpanTrainer(NetworkTrainer):
+class SpanTrainer(NetworkTrainer[SpanExample]):
     """Parameters and optimiser of a span network."""
 
     def __init__(self, values: Arrays, dropout: Dropout, ema_decay: float = 0.999):
         super().__init__(values, dropout.table, dropout.layers, ema_decay)
         self.dropout = dropout
 
-    # ---- one step ----
-
-    def step(self, batch: Sequence[SpanExample], rng: np.random.Generator, learning_rate: float) -> tuple[float, float]:
-        """Update the parameters on a batch. Returns the losses of brackets and of labels per token, nats."""
-        losses, rows = self.add_gradients(batch, rng)
-        self._update(rows, learning_rate)
-        return losses
-
     def add_gradients(
         self, batch: Sequence[SpanExample], rng: np.random.Generator | None
     ) -> tuple[tuple[float, float], np.ndarray]:
-        """Add the gradients of a batch's loss per token to `gradients`. Without `rng` there is no dropout.
-
-        Returns ((loss of brackets, of labels), rows of the table that occur in the batch).
-        """
+        """See `NetworkTrainer.add_gradients`; the losses are those of brackets and of labels."""
         values, gradients = self.values, self.gradients
         bounds = np.cumsum([0, *(len(example.rows) for example in batch)])
         ids = np.concatenate([example.rows for example in batch])
@@ -187,13 +177,7 @@ class SpanTrainer(NetworkTrainer):
         weight = weight.astype(REAL)
         summed = projected[start, 2 * m : 3 * m] + projected[end, 3 * m :]
         hidden, mask = apply_dropout(_leaky_relu(summed), self.dropout.projections, rng)
-        logits = hidden @ values["labels"] + values["label_bias"]
-        logits -= logits.max(axis=1, keepdims=True)
-        logs = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
-        here = np.arange(len(label)), label
-        loss = -float(weight @ logs[here])
-        gradient = np.exp(logs)
-        gradient[here] -= 1
+        losses, gradient = label_losses(hidden @ values["labels"] + values["label_bias"], label)
         gradient *= (weight / n_tokens)[:, None]
         gradients["labels"] += hidden.T @ gradient
         gradients["label_bias"] += gradient.sum(axis=0)
@@ -204,4 +188,4 @@ class SpanTrainer(NetworkTrainer):
             d_side = np.zeros((len(projected), m), dtype=REAL)
             add_rows(d_side, gaps[:, None].astype(INDEX), d_summed)
             d_projected[:, side] += d_side
-        return loss
+        return float(weight @ losses)

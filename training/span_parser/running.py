@@ -9,9 +9,10 @@ from typing import Any
 
 from spacy_dtparse import __version__
 from spacy_dtparse.core import load_parser
+from spacy_dtparse.core.registry import SPAN_MODEL_KINDS
 from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.span_parser.model import PackedNetwork, SpanModel
-from spacy_dtparse.span_parser.parser import SpanParser
+from spacy_dtparse.span_parser.parser import KIND, SpanParser
 from spacy_dtparse.stored_names import to_stored
 from spacy_dtparse.trees import HeadRules, head_rules
 
@@ -42,10 +43,10 @@ def _train_seed(
     return train_network(training_data, options, seed, workdir, partial(log_metrics, log_file))
 
 
-def _load_span_parser(path: Path, user: str) -> SpanParser:
+def _load_span_parser(path: Path, user: str, kinds: Sequence[str] = SPAN_MODEL_KINDS) -> SpanParser:
     parser = load_parser(path)
-    if not isinstance(parser, SpanParser):
-        raise ConfigError(f"{path} is a model of kind {parser.name!r}; {user} a model of kind 'span'")
+    if not isinstance(parser, SpanParser) or parser.name not in kinds:
+        raise ConfigError(f"{path} is a model of kind {parser.name!r}; {user} a model of kind {' or '.join(kinds)}")
     return parser
 
 
@@ -74,7 +75,7 @@ class SpanSources:
             raise ConfigError(
                 "--word-vectors initialise new networks, but --start continues trained ones; give only one"
             )
-        model = _load_span_parser(self.start, "--start needs").model
+        model = _load_span_parser(self.start, "--start needs", (KIND,)).model
         if len(model.networks) != n_networks:
             raise ConfigError(f"{self.start} has {len(model.networks)} networks; give as many seeds, not {n_networks}")
         return model

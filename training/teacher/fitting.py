@@ -17,16 +17,18 @@ from spacy_dtparse.stored_names import stored_as, to_stored
 
 from ..data.corpus import Sentence
 from ..data.evaluate import score_trees
+from ..data.fitted import fitted_posteriors
 from ..data.shards import LabelSets
-from ..data.spans import bracket_gradients, chain_ids
-from ..runs.files import atomic_write
+from ..data.spans import bracket_gradients, chain_ids, distillation_gradients
+from ..runs.files import atomic_write, file_digest
 from ..runs.lock import lock_dir
 from ..runs.metrics_log import MetricsLogger
-from ..runs.resuming import check_conditions
-from .encoder import MINILM, Drop, Encoder, column_dropout, encoder_config, encoder_folder, nn, torch, weights_digest
-from .examples import TeacherExample, make_example
+from ..runs.resuming import check_conditions, digest
+from .encoder import Drop, Encoder, column_dropout, encoder_config, nn, torch, training_attention
+from .examples import TeacherExample, distillation_examples, make_example
 from .model import Teacher
 from .network import ANY_SOURCE, HEAD_WIDTH, Scores, TeacherNetwork, WordPieceTokenizer
+from .pretrained import MINILM, WEIGHTS, encoder_folder
 from .trees import Interpolation
 
 _SAVE_EVERY = 600.0
@@ -41,7 +43,7 @@ _SAVE_EVERY = 600.0
 class TeacherOptions:
     """Training options of a teacher.
 
-    `encoder`: folder of a pretrained encoder, or "minilm" (see `encoder`). `epochs`: passes, in each of which a
+    `encoder`: folder of a pretrained encoder, or a name in `pretrained.KNOWN`. `epochs`: passes, in each of which a
     treebank of weight W occurs W times (a fractional W at random). `batch_tokens`: word pieces per step.
     `encoder_learning_rate`, `head_learning_rate`: peak rates of AdamW, reached after `warmup_steps`, with linear decay;
     `beta2`: decay of its second moments. `layer_decay`: ratio of a layer's learning rate to that of the layer above it.
@@ -144,7 +146,7 @@ def _train_step(
     sources = [ANY_SOURCE if without_source else e.source for e, without_source in zip(part, drop_source, strict=True)]
     dropout_rates = options.encoder_dropout, options.head_dropout
     drops = [partial(column_dropout, rate=rate, generator=generator) for rate in dropout_rates]
-    with torch.autocast("cpu", dtype=torch.bfloat16):
+    with torch.autocast("cpu", dtype=torch.bfloat16), training_attention():
         loss, parts = batch_loss(network, part, sources, drops, options.tag_loss_weight)
     optimizer.zero_grad(set_to_none=True)
     loss.backward()  # type: ignore[no-untyped-call]
@@ -158,33 +160,37 @@ def train_teacher(
     train: Sequence[tuple[float, Sentence, bool]],
     dev: Sequence[Sentence],
     options: TeacherOptions,
-    lists: LabelSets | None = None,
     workdir: Path | None = None,
-    start: Teacher | None = None,
+    start: Teacher | LabelSets | None = None,
+    shards: Sequence[Path] = (),
     conditions: dict[str, Any] | None = None,
     log_metrics: MetricsLogger = lambda **_: None,
 ) -> Teacher:
     """Train a teacher of one network. `train`: (weight, sentence, whether its labels are known; otherwise only its tags
-    and the crossing constraints of its spans are used). `start`: a teacher to start from. `workdir`: stores the state
-    of the run, which is resumed from there.
+    and the crossing constraints of its spans are used). `workdir`: stores the state of the run, which is resumed from
+    there. `start`: a teacher to start from, or the lists of a new one. `shards`: files with another teacher's
+    distributions of more sentences, each of which occurs once in a pass.
 
     Raises TrainingDataError if there is no training sentence or `workdir` belongs to another run.
     """
     torch.set_num_threads(options.threads)
     torch.manual_seed(options.seed)
-    folder = start.folder if start else encoder_folder(options.encoder)
+    first = start if isinstance(start, Teacher) else None
+    folder = first.folder if first else encoder_folder(options.encoder)
     tokenizer = WordPieceTokenizer(folder)
     used = [(w, s, tree) for w, s, tree in train if s.tree.n_tokens <= options.max_words]
     if not used:
         raise TrainingDataError(f"no sentence has at most {options.max_words} words; set max_words higher")
+    lists = start.lists if isinstance(start, Teacher) else start
     if lists is None:
-        lists = start.lists if start else LabelSets.from_sentences([s for _, s, tree in used if tree])
+        lists = LabelSets.from_sentences([s for _, s, tree in used if tree])
     ids = chain_ids(lists.chains)
     examples = [(w, make_example(s, lists, ids, tokenizer, tree)) for w, s, tree in used]
-    width = start.networks[0].width if start else options.head_width
+    examples += [(1.0, e) for e in distillation_examples(shards, lists, ids, tokenizer, options.max_words)]
+    width = first.networks[0].width if first else options.head_width
     network = TeacherNetwork(encoder_config(folder), len(lists.chains), len(lists.tags), len(lists.sources), width)
-    if start is not None:
-        network.load_state_dict(start.networks[0].state_dict())
+    if first is not None:
+        network.load_state_dict(first.networks[0].state_dict())
     else:
         network.encoder.load(folder)
     optimizer = torch.optim.AdamW(_parameter_groups(network, options), betas=(0.9, options.beta2), fused=True)
@@ -192,8 +198,10 @@ def train_teacher(
     plan = _plan_batches(examples, options, rng)
     per_pass = len(plan) / options.epochs
     done, run_conditions = 0, {"options": to_stored(options), "sentences": len(used), **(conditions or {})}
-    if start is None:
-        run_conditions["encoder"] = weights_digest(folder)
+    if first is None:
+        run_conditions["encoder"] = file_digest(folder / WEIGHTS)
+    if shards:
+        run_conditions["shards"] = digest(map(file_digest, shards))
     state = None if workdir is None else workdir / "state.pt"
     if state is not None and state.is_file():
         try:
@@ -270,27 +278,32 @@ MIN_POSTERIOR = 0.05
 
 
 class BracketLoss(torch.autograd.Function):
-    """Sum over the sentences of -ln of the probability of all binary trees that cross no constituent; its gradient is a
-    difference of posteriors, computed by the parser's kernel."""
+    """Sum over the sentences of -ln of the probability of all binary trees that cross no constituent, or of its
+    expectation over another teacher's trees; its gradient is a difference of posteriors, computed by the parser's
+    kernel."""
 
     @staticmethod
     def forward(
         ctx: Any, spans: torch.Tensor, batch: Sequence[TeacherExample], found: list[np.ndarray]
     ) -> torch.Tensor:
         """`spans` float32 (sentences, longest + 1, longest + 1): scores. Posteriors among the trees without crossing
-        spans are appended to `found`."""
+        spans are appended to `found`, 0 where these are unknown."""
         scores = spans.detach().numpy()
         gradients = np.zeros(scores.shape, dtype=REAL)
         total = 0.0
         for row, example in enumerate(batch):
             n = example.tokenized.n
-            if example.crossing is None or n < 2:
-                found.append(np.zeros((n + 1, n + 1)))
+            found.append(np.zeros((n + 1, n + 1)))
+            if not example.has_brackets or n < 2:
                 continue
-            loss, gradient, right = bracket_gradients(scores[row, : n + 1, : n + 1], example.crossing)
+            of_sentence = scores[row, : n + 1, : n + 1]
+            if example.scores is not None:
+                loss, gradient = distillation_gradients(of_sentence, fitted_posteriors(example.scores, n))
+            else:
+                assert example.crossing is not None
+                loss, gradient, found[-1] = bracket_gradients(of_sentence, example.crossing)
             total += loss
             gradients[row, : n + 1, : n + 1] = gradient
-            found.append(right)
         ctx.save_for_backward(torch.from_numpy(gradients))
         return torch.tensor(total, dtype=torch.float32)
 
@@ -310,7 +323,7 @@ def batch_loss(
     """Return (loss per word, nats; its parts: brackets, labels, tags). `drops`: see `TeacherNetwork.forward`."""
     scores: Scores = network([example.tokenized for example in batch], sources, *drops)
     n_words = sum(example.tokenized.n for example in batch)
-    n_parsed = max(1, sum(example.tokenized.n for example in batch if example.crossing is not None))
+    n_parsed = max(1, sum(example.tokenized.n for example in batch if example.has_brackets))
     right: list[np.ndarray] = []
     brackets: torch.Tensor = BracketLoss.apply(scores.spans.float(), batch, right) / n_parsed  # type: ignore[no-untyped-call]
     rows, weights = [], []
@@ -324,7 +337,8 @@ def batch_loss(
             np.append(example.labels, np.zeros(len(unlabelled), dtype=int)),
         )
         rows.append(np.column_stack([np.full(len(spans), row), spans, labels]))
-        weights += [np.ones(len(example.labels)), posteriors[tuple(unlabelled.T)]]
+        probs = np.ones(len(example.labels)) if example.probs is None else example.probs
+        weights += [probs, posteriors[tuple(unlabelled.T)]]
     total = brackets
     label_loss = torch.zeros(())
     if rows:

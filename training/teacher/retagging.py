@@ -5,8 +5,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from spacy_dtparse.errors import ConfigError
+from spacy_dtparse.errors import ConfigError, DtparseError
 
+from ..data.bad_input import input_errors
 from ..data.corpus import read_treebank
 from ..data.evaluate import tag_lists
 from ..data.reading import load_tagger
@@ -51,8 +52,16 @@ def retag_tasks(sources: Sequence[Path], out: Path, skip_every: int = 0) -> list
 _pipeline = lru_cache(maxsize=1)(load_tagger)
 
 
-def retag_file(pipeline: str | None, task: RetagTask) -> str:
-    """Write the file of a task; returns a message with the tag accuracy for trees, an empty one for shards."""
+def retag_file(pipeline: str | None, errors: str, task: RetagTask) -> tuple[str, list[DtparseError]]:
+    """Write the file of a task; returns a message with the tag accuracy for trees, an empty one for shards, and the
+    errors of what was skipped. `errors`: the value of --errors, which a worker process does not know. The file has a
+    line of tags for each tree that is not skipped."""
+    with input_errors(errors) as skipped:
+        message = _retag(pipeline, task)
+    return message, [*skipped.values()]
+
+
+def _retag(pipeline: str | None, task: RetagTask) -> str:
     task.out.parent.mkdir(parents=True, exist_ok=True)
     if task.copy:
         write_atomically(task.out, task.source.read_bytes())

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from spacy_dtparse.core import load_parser
 from spacy_dtparse.dtypes import INDEX, REAL
 from spacy_dtparse.errors import ModelFormatError
-from spacy_dtparse.models import PARSERS, find_model
+from spacy_dtparse.models import find_model, is_name, open_parser
 from spacy_dtparse.span_parser.kernels.network import span_probabilities
 from spacy_dtparse.span_parser.parser import SpanParser
 
@@ -21,7 +20,7 @@ from ..data.shards import MIN_PROB, NO_SOURCE, LabelSets, SpanDistribution
 
 def span_parser_file(teacher: Path) -> Path | None:
     """The model file of a teacher given as a file or as the name of an English parser; None if it is a folder."""
-    if teacher.is_file() or (str(teacher) in PARSERS and not teacher.exists()):
+    if teacher.is_file() or is_name(str(teacher)):
         return find_model(str(teacher))
     return None
 
@@ -30,11 +29,11 @@ class SpanTeacher:
     """The span marginals of a span parser, with the embedded pipeline's tags. Raises ModelFormatError for a model of
     another kind."""
 
-    def __init__(self, file: Path):
-        parser = load_parser(file)
+    def __init__(self, source: Path):
+        parser = open_parser(source)
         if not isinstance(parser, SpanParser):
             raise ModelFormatError(
-                f"{file} is a model of kind {parser.name!r}; a teacher must be a folder of `teacher fit` or a span "
+                f"{source} is a model of kind {parser.name!r}; a teacher must be a folder of `teacher fit` or a span "
                 "parser"
             )
         self.parser, self.tagger = parser, load_tagger()

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from spacy_dtparse.core.parser import BatchParser
+from spacy_dtparse.core.parser import Parser
 from spacy_dtparse.dtypes import INDEX, REAL
 from spacy_dtparse.span_parser.kernels.chart import best_inside, best_spans
 from spacy_dtparse.trees import TOP, Tree
@@ -67,7 +67,7 @@ def shard_trees(shards: Iterable[Path], min_confidence: float = 0.0) -> Iterator
                 yield tree, confidence
 
 
-def parse_shards(shards: Iterable[Path], parser: BatchParser) -> Iterator[tuple[str, Tree, float]]:
+def parse_shards(shards: Iterable[Path], parser: Parser) -> Iterator[tuple[str, Tree, float]]:
     """Parse the sentences of shards, with the shards' tags; yields (text, tree, cost per word) of each. Fallback parses
     are excluded."""
     for path in shards:

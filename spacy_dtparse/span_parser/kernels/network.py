@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...dtypes import INDEX, REAL
-from ...jit.decorator import kernel, noalloc_kernel, yield_cpu
+from ...jit.decorator import kernel, noalloc_kernel
+from ...nn.kernels.transformer import gelu, normalize_row
 from ...nn.kernels.units import LEAK, encode_rows, logistic, multiply
 from ...stored_names import stored_as
 from .chart import best_inside, best_spans, tree_posteriors
@@ -50,6 +51,16 @@ class SpanNetwork(NamedTuple):
     from_right: np.ndarray
     labels: np.ndarray
     label_bias: np.ndarray
+
+
+class LabelLayer(NamedTuple):
+    """The last layer of Q networks, which scores label chains: `weights` float32 (Q, m, C), `bias` (Q, C). `norm`
+    (Q, 2, m): gain and shift of a normalisation before the rectifier, which then is `gelu`; if empty, (Q, 0, m), there
+    is no normalisation, and the rectifier is leaky."""
+
+    weights: np.ndarray
+    bias: np.ndarray
+    norm: np.ndarray
 
 
 @noalloc_kernel(fastmath=True, error_model="numpy")
@@ -133,9 +144,10 @@ def score_spans(gaps, left_scores, first, last, scores):
 
 
 @kernel(fastmath=True, error_model="numpy")
-def label_spans(gaps, weights, bias, spans, out):
+def label_spans(gaps, layer, spans, out):
     """Write the log-probabilities of the label chains of `spans` int32 (c, 2) to float32 `out` (c, C): the normalised
-    geometric mean of the networks' distributions. `weights` float32 (networks, m, C), `bias` (networks, C)."""
+    geometric mean of the networks' distributions. `layer`: their LabelLayer."""
+    weights, bias, norm = layer.weights, layer.bias, layer.norm
     n_spans, n_networks, m, n_labels = len(spans), gaps.shape[0], gaps.shape[3], bias.shape[1]
     hidden = np.empty((n_spans, m), dtype=REAL)
     logits = np.empty((n_spans, n_labels), dtype=REAL)
@@ -143,9 +155,17 @@ def label_spans(gaps, weights, bias, spans, out):
     for q in range(n_networks):
         for c in range(n_spans):
             left, right = gaps[q, LABEL_LEFT, spans[c, 0]], gaps[q, LABEL_RIGHT, spans[c, 1]]
-            for j in range(m):
-                x = left[j] + right[j]
-                hidden[c, j] = max(x, LEAK * x)
+            row = hidden[c]
+            if norm.shape[1] > 0:
+                for j in range(m):
+                    row[j] = left[j] + right[j]
+                normalize_row(row, norm[q])
+                for j in range(m):
+                    row[j] = gelu(row[j])
+            else:
+                for j in range(m):
+                    x = left[j] + right[j]
+                    row[j] = max(x, LEAK * x)
         multiply(hidden, weights[q], logits)
         for c in range(n_spans):
             for label in range(n_labels):
@@ -189,15 +209,15 @@ def probable_spans(gaps, left_scores, first, last, min_prob):
 
 
 @kernel(error_model="numpy")
-def span_probabilities(gaps, left_scores, weights, bias, first, last, min_prob):
+def span_probabilities(gaps, left_scores, layer, first, last, min_prob):
     """Probabilities of the spans of [first, last) whose posterior probability is at least `min_prob`, and of their
     labels.
 
     Return (starts and ends int32 (c, 2), posteriors float64 (c,), log-probabilities of the labels float32 (c, C)).
     """
     spans, posteriors = probable_spans(gaps, left_scores, first, last, min_prob)
-    logs = np.empty((len(spans), bias.shape[1]), dtype=REAL)
-    label_spans(gaps, weights, bias, spans, logs)
+    logs = np.empty((len(spans), layer.bias.shape[1]), dtype=REAL)
+    label_spans(gaps, layer, spans, logs)
     return spans, posteriors, logs
 
 
@@ -231,70 +251,14 @@ def constituent_marginals(spans, posteriors, logs, min_prob, kept_spans, span_pr
 
 
 @kernel(error_model="numpy")
-def encode_some(network, ids, offsets, first, max_rows, gaps, left_scores):
-    """Call `encode_gaps` for sentence `first` and as many of the next ones as fit in `max_rows` rows; return the index
-    of the sentence after them. `gaps` and `left_scores` must be large enough, and are filled from index 0."""
-    last = first + 1
-    while last < len(offsets) - 1 and offsets[last + 1] - offsets[first] <= max_rows:
-        last += 1
-    encode_gaps(
-        network, ids[offsets[first] : offsets[last]], offsets[first : last + 1] - offsets[first], gaps, left_scores
-    )
-    return last
-
-
-@kernel(error_model="numpy")
-def compute_marginals(network, weights, bias, ids, offsets, max_rows, min_prob, sentence, marginals, ends):
-    """Compute the marginals (`constituent_marginals`) of the sentences of a batch, concatenated, starting with index
-    `sentence`. Return the index of the first sentence that does not fit in the output, or the number of sentences.
-
-    `ids`, `offsets`: as in `encode_gaps`; at most `max_rows` rows (at least one sentence) are encoded at once.
-    `weights` float32 (1, m, C), `bias` (1, C): the network's label weights. Filled: the four arrays of `marginals`, see
-    `core.marginals.SpanMarginals`; `ends` int64 (sentences + 1,): offsets of the sentences' marginals, and their
-    number.
-    """
-    spans, span_probs, chains, chain_probs = marginals
-    m, n_sentences, index = weights.shape[1], len(offsets) - 1, sentence
-    size = max(max_rows, np.diff(offsets).max())
-    gaps, left_scores = np.empty(4 * m * size, dtype=REAL), np.empty(size, dtype=REAL)
-    first = last = sentence  # the sentences that are encoded
-    while index < n_sentences:
-        yield_cpu()
-        if index == last:
-            first, last = index, encode_some(network, ids, offsets, index, max_rows, gaps, left_scores)
-        n, at = offsets[index + 1] - offsets[index] - 2, ends[index]
-        gap = offsets[index] - offsets[first] - (index - first)
-        sentence_gaps = gaps[4 * m * gap : 4 * m * (gap + n + 1)].reshape((1, 4, n + 1, m))
-        found, posteriors, logs = span_probabilities(
-            sentence_gaps, left_scores[gap : gap + n + 1].reshape((1, n + 1)), weights, bias, 0, n, min_prob
-        )
-        if at + len(found) > len(spans):
-            break
-        ends[index + 1] = at + constituent_marginals(
-            found, posteriors, logs, min_prob, spans[at:], span_probs[at:], chains[at:], chain_probs[at:]
-        )
-        index += 1
-    return index
-
-
-@kernel(error_model="numpy", nogil=False)
-def decode(gaps, left_scores, weights, bias, chain_from, chain_labels, first, last, min_prob, penalty, items, costs):
-    """Find the constituents of [first, last): those of the binary tree with the greatest expected number of correct
-    labels, where each label counts its posterior probability minus `penalty`. Of equally good trees the one whose
-    splits are further left wins.
-
-    Chain c has the labels of `chain_labels` int32 in [chain_from[c], chain_from[c + 1]), from top to bottom. Spans with
-    a posterior below `min_prob` are ignored. Filled from index 0: `items` int32 (…, 3), start, end, label in pre-order,
-    and `costs` float64: -ln of the probability that the tree has the item's chain there. Return (number of items,
-    number of labelled spans).
-    """
+def decode_scored(spans, posteriors, logs, chain_from, chain_labels, first, last, penalty, items, costs):
+    """Call `decode`, given the output of `span_probabilities`; return the number of items."""
     n, n_chains = last - first, len(chain_from) - 1
-    tried, posteriors, logs = span_probabilities(gaps, left_scores, weights, bias, first, last, min_prob)
     gains, best = np.zeros((n + 1, n + 1), dtype=REAL), np.empty((n + 1, n + 1), dtype=REAL)
-    chains = np.zeros(len(tried), dtype=INDEX)
-    candidate_of = np.full((n + 1, n + 1), -1, dtype=INDEX)  # index in `tried` of a span with a gain
-    for c in range(len(tried)):
-        i, j = tried[c, 0] - first, tried[c, 1] - first
+    chains = np.zeros(len(spans), dtype=INDEX)
+    candidate_of = np.full((n + 1, n + 1), -1, dtype=INDEX)  # index in `spans` of a span with a gain
+    for c in range(len(spans)):
+        i, j = spans[c, 0] - first, spans[c, 1] - first
         index = 1
         for chain in range(2, n_chains):
             if logs[c, chain] > logs[c, index]:
@@ -304,16 +268,32 @@ def decode(gaps, left_scores, weights, bias, chain_from, chain_labels, first, la
             gains[i, j] = gain
             chains[c] = index
             candidate_of[i, j] = c
-    spans = np.empty((2 * n + 2, 2), dtype=INDEX)
+    chosen = np.empty((2 * n + 2, 2), dtype=INDEX)
     best_inside(gains, n, best)
     count = 0
-    for k in range(best_spans(best, n, spans)):
-        c = candidate_of[spans[k, 0], spans[k, 1]]
+    for k in range(best_spans(best, n, chosen)):
+        c = candidate_of[chosen[k, 0], chosen[k, 1]]
         if c < 0:
             continue
         cost = -math.log(posteriors[c]) - logs[c, chains[c]]
         for index in range(chain_from[chains[c]], chain_from[chains[c] + 1]):
-            items[count, 0], items[count, 1], items[count, 2] = tried[c, 0], tried[c, 1], chain_labels[index]
+            items[count, 0], items[count, 1], items[count, 2] = spans[c, 0], spans[c, 1], chain_labels[index]
             costs[count] = cost
             count += 1
-    return count, len(tried)
+    return count
+
+
+@kernel(error_model="numpy", nogil=False)
+def decode(gaps, left_scores, layer, chain_from, chain_labels, first, last, min_prob, penalty, items, costs):
+    """Find the constituents of [first, last): those of the binary tree with the greatest expected number of correct
+    labels, where each label counts its posterior probability minus `penalty`. Of equally good trees the one whose
+    splits are further left wins.
+
+    Chain c has the labels of `chain_labels` int32 in [chain_from[c], chain_from[c + 1]), from top to bottom. Spans with
+    a posterior below `min_prob` are ignored. Filled from index 0: `items` int32 (…, 3), start, end, label in pre-order,
+    and `costs` float64: -ln of the probability that the tree has the item's chain there. Return (number of items,
+    number of labelled spans).
+    """
+    spans, posteriors, logs = span_probabilities(gaps, left_scores, layer, first, last, min_prob)
+    count = decode_scored(spans, posteriors, logs, chain_from, chain_labels, first, last, penalty, items, costs)
+    return count, len(spans)

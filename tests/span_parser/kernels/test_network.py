@@ -8,6 +8,7 @@ import pytest
 from spacy_dtparse.span_parser.kernels.chart import best_inside, log_posteriors, span_posteriors
 from spacy_dtparse.span_parser.kernels.network import (
     LEFT,
+    LabelLayer,
     constituent_marginals,
     decode,
     encode_gaps,
@@ -29,7 +30,7 @@ CHAIN_LABELS = np.array([NAMES.index(label) for chain in CHAINS for label in cha
 
 
 def read(model, sentence: int = 0):
-    """(gaps, own, label weights, label bias) of one of SENTENCES, and the results of numpy for each network."""
+    """(gaps, own, label layer) of one of SENTENCES, and the results of numpy for each network."""
     words, tags = SENTENCES[sentence]
     numbers, n = model.words.encode(words, tags), len(words)
     networks = model.networks
@@ -37,7 +38,8 @@ def read(model, sentence: int = 0):
     own = np.zeros((len(networks), n + 1), dtype=np.float32)
     for q, network in enumerate(networks):
         encode_gaps(network, numbers, np.array([0, n + 2], dtype=np.int32), gaps[q].reshape(-1), own[q])
-    parts = gaps, own, np.stack([x.labels for x in networks]), np.stack([x.label_bias for x in networks])
+    weights, bias = np.stack([x.labels for x in networks]), np.stack([x.label_bias for x in networks])
+    parts = gaps, own, LabelLayer(weights, bias, np.empty((len(networks), 0, gaps.shape[3]), dtype=np.float32))
     return parts, [reference.read(network, numbers) for network in networks]
 
 
@@ -85,7 +87,7 @@ def test_marginals_have_the_two_likeliest_chains(n_chains: int) -> None:
 @pytest.mark.parametrize("sizes", [{}, {"width": 8}, {"layers": 1}, {"layers": 3, "projection": 4}])
 def test_scores_of_spans_and_labels(sizes: dict[str, int]) -> None:
     model = random_model(2, **sizes)
-    (gaps, own, weights, bias), plain = read(model)
+    (gaps, own, layer), plain = read(model)
     n = gaps.shape[2] - 1
     scores = np.empty((n + 1, n + 1), dtype=np.float32)
     score_spans(gaps, own, 0, n, scores)
@@ -95,7 +97,7 @@ def test_scores_of_spans_and_labels(sizes: dict[str, int]) -> None:
         assert np.allclose(scores[i, i + 2 :], right[i, i + 2 :], atol=5e-3)
     spans = np.array([(0, n), (1, 3), (2, 3)], dtype=np.int32)
     out = np.empty((3, len(CHAINS)), dtype=np.float32)
-    label_spans(gaps, weights, bias, spans, out)
+    label_spans(gaps, layer, spans, out)
     for c, (i, j) in enumerate(spans.tolist()):
         logs = np.mean(
             [reference.label_logs(net, *found[1:], i, j) for net, found in zip(model.networks, plain, strict=True)],
@@ -149,14 +151,15 @@ def test_of_crossing_spans_that_are_equally_good_one_is_taken(penalty: float) ->
     gaps, own = np.zeros((1, 4, 4, 5), dtype=np.float32), np.zeros((1, 4), dtype=np.float32)
     weights = np.zeros((1, 5, len(CHAINS)), dtype=np.float32)
     bias = np.array([[-9, 9, -9, -9, -9, -9]], dtype=np.float32)  # all are NP, so [0, 2) and [1, 3) have a half each
+    layer = LabelLayer(weights, bias, np.empty((1, 0, 5), dtype=np.float32))
     items, costs = np.empty((12, 3), np.int32), np.empty(12)
-    found, tried = decode(gaps, own, weights, bias, CHAIN_FROM, CHAIN_LABELS, 0, 3, 0.01, penalty, items, costs)
+    found, tried = decode(gaps, own, layer, CHAIN_FROM, CHAIN_LABELS, 0, 3, 0.01, penalty, items, costs)
     assert tried == 6
     assert items[:found, :2].tolist() == [[0, 3], [0, 1], [1, 3], [1, 2], [2, 3]], "the leftmost split"
 
 
 def test_extreme_scores_are_summed_in_logarithms() -> None:
-    (gaps, own, weights, bias), _ = read(random_model(1))
+    (gaps, own, layer), _ = read(random_model(1))
     gaps[:, LEFT] *= np.float32(1e4)
     own *= np.float32(1e4)
     n = gaps.shape[2] - 1
@@ -165,17 +168,17 @@ def test_extreme_scores_are_summed_in_logarithms() -> None:
     score_spans(gaps, own, 0, n, scores)
     assert np.isnan(span_posteriors(scores, n, best_inside(scores, n, best), inside, right, room))
     log_posteriors(scores, n, inside, right)
-    spans, posteriors, logs = span_probabilities(gaps, own, weights, bias, 0, n, 0.0)
+    spans, posteriors, logs = span_probabilities(gaps, own, layer, 0, n, 0.0)
     assert len(spans) == n * (n + 1) // 2 and np.isfinite(posteriors).all() and np.isfinite(logs).all()
     for (i, j), posterior in zip(spans.tolist(), posteriors, strict=True):
         assert posterior == pytest.approx(1 if j - i == 1 else right[i, j], abs=1e-9)
 
 
 def test_spans_of_a_sentence_without_some_gaps() -> None:
-    (gaps, own, weights, bias), _ = read(random_model(2))
+    (gaps, own, layer), _ = read(random_model(2))
     n = gaps.shape[2] - 1
     whole = probable_spans(gaps, own, 0, n, 0.05)
-    two_best = span_probabilities(gaps, own, weights, bias, 0, n, 0.05)
+    two_best = span_probabilities(gaps, own, layer, 0, n, 0.05)
     assert all(np.array_equal(a, b) for a, b in zip(whole, two_best, strict=False))
     ends = np.array([0, 1, 3, 4, n])
     part = np.ascontiguousarray(gaps[:, :2][:, :, ends]), np.ascontiguousarray(own[:, ends])

@@ -19,11 +19,11 @@ from spacy_dtparse.text import normal_word
 from tests.span_models import SENTENCES
 from tests.teacher_shards import TAGS, WORDS, MadeDistribution, made_shard, shard_of_trees
 from training.cli import main
+from training.data.kernels import fit_scores, score_matrix
 from training.data.spans import chain_ids, make_example
 from training.data.treebanks import TreebankFile
 from training.span_parser.distillation import ConcatExamples, DistillationSet, count_shard_words
 from training.span_parser.fitting import SpanOptions, make_training_data, run_conditions, train_network
-from training.span_parser.kernels import fit_scores, score_matrix
 from training.span_parser.network import Shape
 
 ROOT = Path(__file__).resolve().parents[3]

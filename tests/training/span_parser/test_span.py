@@ -303,6 +303,7 @@ def test_a_network_of_another_size_is_refused() -> None:
         make_model(material, [PackedNetwork({k: v for k, v in packed.arrays.items() if k != "bilinear"})], {})
 
 
+@pytest.mark.slow
 def test_the_command_learns_the_sample(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     settings = "shape.width=16 shape.units=16 shape.projection=16 epochs=25 batch_tokens=60 warmup_steps=10 "
     settings += "eval_every=25 ema_decay=0.9 learning_rate=0.01 min_word_count=1 min_affix_count=1"

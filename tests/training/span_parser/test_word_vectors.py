@@ -11,7 +11,8 @@ import pytest
 from spacy_dtparse.core import load_parser
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.nn.packing import table_of
-from spacy_dtparse.span_parser.features import UNKNOWN_WORD, WORD, WordParts, count_parts
+from spacy_dtparse.nn.vocabularies import UNKNOWN_WORD
+from spacy_dtparse.span_parser.features import WORD, WordParts, count_parts
 from tests.span_models import SENTENCES
 from training.data.treebanks import TreebankFile
 from training.data.word_vectors import WordVectors, read_vectors, save_vectors

