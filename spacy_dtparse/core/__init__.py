@@ -1,4 +1,4 @@
-"""Parsers with a common protocol, and the functions that load them."""
+"""Parsers with a common base class, and the functions that load them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelFormatError
-from .parser import STATUSES, UNKNOWN_TAG, ConstituentParser, KBestParser, ParseResult
-from .registry import CONSTITUENTS, DEPENDENCIES, TAGS, parser_from_bytes
+from .parser import STATUSES, UNKNOWN_TAG, Capability, Parser, ParseResult
+from .registry import BOOSTED_TREES, CONSTITUENTS, DEPENDENCIES, SPAN_MODEL_ARRAY, TAGS, parser_from_bytes
 
 if TYPE_CHECKING:
     from ..bpm_parser.parser import DependencyParser
@@ -17,23 +17,37 @@ if TYPE_CHECKING:
 __all__ = [
     "STATUSES",
     "UNKNOWN_TAG",
-    "ConstituentParser",
-    "KBestParser",
+    "Capability",
     "ParseResult",
+    "Parser",
     "load_dependency_parser",
     "load_parser",
+    "load_span_parser",
     "load_tagger",
     "read_model",
 ]
 
 
-def load_parser(source: str | os.PathLike | bytes) -> ConstituentParser:
+def load_parser(source: str | os.PathLike | bytes) -> Parser:
     """Load the constituent parser in a model file, or in the bytes of one.
 
     Raises ModelFormatError when the file is missing, damaged, truncated, of another format or version, or holds a
     dependency parser or a tagger.
     """
     return _load(source, CONSTITUENTS)
+
+
+def load_span_parser(source: str | os.PathLike | bytes) -> Parser:
+    """Load the span parser in a model file, or in the bytes of one: the model itself, or the span model inside boosted
+    trees. Other models are loaded as by `load_parser`, with its errors."""
+    from ..model_io.container import container_from_bytes, container_kind
+
+    data = bytes(source) if isinstance(source, bytes | bytearray | memoryview) else read_model(source)
+    try:
+        arrays = container_from_bytes(data, BOOSTED_TREES)[1] if container_kind(data) == BOOSTED_TREES else {}
+    except ModelFormatError:  # reported by `load_parser`
+        arrays = {}
+    return load_parser(arrays[SPAN_MODEL_ARRAY].tobytes() if SPAN_MODEL_ARRAY in arrays else source)
 
 
 def load_dependency_parser(source: str | os.PathLike | bytes) -> DependencyParser:

@@ -22,7 +22,7 @@ from ..errors import DtparseError, ModelFormatError
 from ..stored_names import from_stored, stored_as, stored_names, to_stored
 from ..trees.tree import TOP, Tree
 from .constraints import Constraints
-from .parser import ParseResult
+from .parser import Capability, Parser, ParseResult, Posteriors
 
 CALIBRATION = "calibration"
 """Key of the calibration in a model's metadata."""
@@ -105,7 +105,9 @@ class Calibration:
 
     def calibrate_trees(self, errors: np.ndarray) -> np.ndarray:
         """Return the calibrated probabilities of trees, given their expected numbers of errors."""
-        return sigmoid(tree_terms(errors) @ np.array(self.tree))
+        terms, (slope, intercept) = tree_terms(errors), self.tree
+        # no product of matrices, whose last bits depend on the number of rows
+        return sigmoid(terms[..., 0] * slope + terms[..., 1] * intercept)
 
 
 class TreeEstimates(NamedTuple):
@@ -116,14 +118,8 @@ class TreeEstimates(NamedTuple):
     errors: float
 
 
-def tree_estimates(parser: Any, words: Sequence[str], tags: Sequence[str], tree: Tree) -> TreeEstimates:
-    """Return the parser's raw estimates about a tree of the words. Raises DtparseError if it has no probabilities."""
-    if not hasattr(parser, "span_posteriors"):
-        raise DtparseError(f"a parser of kind {parser.name!r} has no probabilities of constituents")
-    return _estimates_from_posteriors(parser.span_posteriors(words, tags), tree)
-
-
-def _estimates_from_posteriors(posteriors: Mapping[tuple[int, int, str], float], tree: Tree) -> TreeEstimates:
+def tree_estimates(posteriors: Posteriors, tree: Tree) -> TreeEstimates:
+    """Return a parser's raw estimates about a tree, given the posteriors of its sentence."""
     spans = tree.spans()
     probabilities = [1.0 if label == TOP else posteriors.get((start, end, label), 0.0) for start, end, label in spans]
     missing = sorted(set(posteriors).difference(spans))  # the order of a set, and so the last bits of a sum, vary
@@ -145,10 +141,10 @@ class ResultCalibrator:
     probabilities.
     """
 
-    def __init__(self, parser: Any):
-        if getattr(parser, "span_parser", parser) is None:
-            raise DtparseError(NO_SPAN_MODEL)
-        found: Calibration | None = getattr(parser, "calibration", None)
+    def __init__(self, parser: Parser):
+        if Capability.POSTERIORS not in parser.capabilities:
+            raise DtparseError(parser.missing_posteriors)
+        found: Calibration | None = parser.calibration
         if found is None:
             raise DtparseError(
                 f"the model of this parser (kind {parser.name!r}) has no calibration, so the probabilities of its "
@@ -158,22 +154,46 @@ class ResultCalibrator:
 
     def probabilities(self, words: Sequence[str], tags: Sequence[str], tree: Tree) -> tuple[tuple[float, ...], float]:
         """Return the probabilities that each constituent, in pre-order, and that the whole tree is correct."""
-        estimates = tree_estimates(self.parser, words, tags, tree)
-        calibrated = self.calibration.calibrate_constituents(np.array(estimates.probabilities)).tolist()
-        right = (1.0 if label == TOP else p for label, p in zip(tree.labels, calibrated, strict=True))
-        return tuple(right), float(self.calibration.calibrate_trees(np.array(estimates.errors)))
+        return self.calibrate_trees([tree], [self.parser.span_posteriors(words, tags)])[0]
+
+    def calibrate_trees(
+        self, trees: Sequence[Tree], posteriors: Sequence[Posteriors]
+    ) -> list[tuple[tuple[float, ...], float]]:
+        """Return `probabilities` of several trees, given the posteriors of their sentences."""
+        estimates = [tree_estimates(own, tree) for own, tree in zip(posteriors, trees, strict=True)]
+        raw = [p for one in estimates for p in one.probabilities]
+        calibrated = self.calibration.calibrate_constituents(np.array(raw)).tolist()
+        whole = self.calibration.calibrate_trees(np.array([one.errors for one in estimates])).tolist()
+        found, at = [], 0
+        for tree, probability in zip(trees, whole, strict=True):
+            own = calibrated[at : at + len(tree.labels)]
+            at += len(own)
+            each = tuple(1.0 if label == TOP else p for label, p in zip(tree.labels, own, strict=True))
+            found.append((each, probability))
+        return found
 
     def with_probabilities(
-        self, words: Sequence[str], tags: Sequence[str], result: ParseResult, constraints: Constraints | None = None
-    ) -> ParseResult:
-        """Return the result with `probabilities` and `tree_probability`; constituents that the constraints require have
-        probability 1."""
-        each, whole = self.probabilities(words, tags, result.tree)
-        for one in constraints.requirements if constraints is not None else ():
-            spans = enumerate(zip(result.tree.spans(), each, strict=True))
-            same = {k for k, ((*extent, label), _) in spans if (*extent,) == one[:2] and one.label in ("", label)}
-            each = tuple(1.0 if k in same else p for k, p in enumerate(each))
-        return replace(result, probabilities=each, tree_probability=whole)
+        self,
+        results: Sequence[ParseResult],
+        posteriors: Sequence[Posteriors],
+        constraints: Sequence[Constraints | None] = (),
+    ) -> list[ParseResult]:
+        """Return the results with `probabilities` and `tree_probability`, given the posteriors of their sentences;
+        constituents that a sentence's constraints require have probability 1."""
+        found = []
+        calibrated = self.calibrate_trees([one.tree for one in results], posteriors)
+        for index, (result, (each, whole)) in enumerate(zip(results, calibrated, strict=True)):
+            given = constraints[index] if constraints else None
+            for one in given.requirements if given is not None else ():
+                spans = enumerate(zip(result.tree.spans(), each, strict=True))
+                same = {
+                    k
+                    for k, ((*extent, label), _) in spans
+                    if (*extent,) == one[:2] and label in (one.labels or (label,))
+                }
+                each = tuple(1.0 if k in same else p for k, p in enumerate(each))
+            found.append(replace(result, probabilities=each, tree_probability=whole))
+        return found
 
     def with_tree_probabilities(
         self, words: Sequence[str], tags: Sequence[str], results: Sequence[ParseResult]
@@ -188,10 +208,7 @@ class ResultCalibrator:
         found, last, left = [], 1.0, 1.0
         for rank, one in enumerate(results, 1):
             probability = (
-                float(
-                    self.calibration.calibrate_trees(np.array(_estimates_from_posteriors(posteriors, one.tree).errors))
-                )
-                / rank
+                float(self.calibration.calibrate_trees(np.array(tree_estimates(posteriors, one.tree).errors))) / rank
             )
             last = min(probability, last, left)
             left -= last

@@ -8,10 +8,10 @@ that do not conflict always hold.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import nan
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from .parser import ParseResult
 
 NOT = "!"
 """Prefix of a label that is forbidden."""
+EXACT = "="
+"""Prefix of the labels of a whole unary chain."""
 _UNKNOWN = "X"
 """The label of a constituent of unknown label."""
 
@@ -29,38 +31,43 @@ Span = tuple[int, int, str]
 
 class Constraint(NamedTuple):
     """Tokens [start, end) of a sentence must be a constituent if `required`, else they must not be one. `label`: the
-    label of the constituent; "" for any."""
+    label of the constituent; "" for any. `exact`: the tokens must have these constituents and no others: the labels of
+    their unary chain from top to bottom, separated by blanks, as in "NP NP" or "S VP"."""
 
     start: int
     end: int
     label: str = ""
     required: bool = True
+    exact: bool = False
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels that the constraint names; none if it is about a constituent of any label."""
+        return tuple(self.label.split()) if self.exact else (self.label,) if self.label else ()
 
     def __str__(self) -> str:
-        return f"[{self.start}, {self.end}) {'' if self.required else NOT}{self.label or 'any label'}"
+        sign = EXACT if self.exact else "" if self.required else NOT
+        return f"[{self.start}, {self.end}) {sign}{self.label or 'any label'}"
 
 
-def read_label(text: str) -> tuple[str, bool]:
-    """Parse the text of a constraint: "NP", "" (any label), "!NP" (no NP), "!" (no constituent). Return
-    (label, `required`)."""
-    return text.removeprefix(NOT), not text.startswith(NOT)
-
-
-@runtime_checkable
-class ConstrainedParser(Protocol):
-    """A parser that obeys constraints."""
-
-    def parse_constrained(self, words: Sequence[str], tags: Sequence[str], constraints: Constraints) -> ParseResult:
-        """Return the best parse in which the constraints hold. A constituent that the parser could not build by
-        itself has the score nan, and then the status is "fallback". Raises ConstraintError as `Constraints.check`."""
+def read_label(text: str) -> tuple[str, bool, bool]:
+    """Parse the text of a constraint: "NP", "" (any label), "!NP" (no NP), "!" (no constituent), "=S VP" (exactly this
+    unary chain). Return (label, `required`, `exact`)."""
+    chain = text.removeprefix(EXACT).split()
+    if text.startswith(EXACT):
+        return " ".join(chain), bool(chain), bool(chain)
+    return text.removeprefix(NOT), not text.startswith(NOT), False
 
 
 class Constraints(tuple[Constraint, ...]):
     """The constraints of a sentence."""
 
-    def check(self, n_tokens: int, labels: Iterable[str], words: Sequence[str] = ()) -> None:
+    def check(
+        self, n_tokens: int, labels: Iterable[str], words: Sequence[str] = (), excluded: Collection[str] = ()
+    ) -> None:
         """Raise ConstraintError, which names the constraints in conflict, unless all can hold in one tree of `n_tokens`
-        tokens with these labels. `words`: for the message."""
+        tokens with these labels. `words`: for the message. `excluded`: labels that the parser's settings exclude; they
+        may be forbidden, but not required."""
         known = set(labels)
         for one in self:
             if not 0 <= one.start < one.end <= n_tokens:
@@ -68,7 +75,12 @@ class Constraints(tuple[Constraint, ...]):
                     f"the constraint {one} is outside of its sentence of {n_tokens} tokens; give 0 ≤ start < end ≤ "
                     f"{n_tokens}"
                 )
-            if one.label and one.label not in known:
+            if one.required and not set(excluded).isdisjoint(one.labels):
+                raise ConstraintError(
+                    f"the constraint {_describe(one, words)} requires a label of the parser's setting exclude_labels "
+                    f"({', '.join(sorted(excluded))}); take the constraint out, or the label out of the setting"
+                )
+            if not known.union(excluded).issuperset(one.labels):
                 raise ConstraintError(
                     f"the constraint {_describe(one, words)} has a label that this parser does not have; its labels "
                     f"are {', '.join(sorted(known))}. Give one of these, or none for any constituent"
@@ -92,12 +104,41 @@ class Constraints(tuple[Constraint, ...]):
 
     def restrict_to(self, token_indices: Sequence[int]) -> Constraints:
         """Return the constraints for a sentence that is reduced to the tokens `token_indices`, in order; without
-        constraints that lose all their tokens and without duplicates."""
-        moved = (
-            one._replace(start=bisect_left(token_indices, one.start), end=bisect_left(token_indices, one.end))
-            for one in self
-        )
-        return Constraints(dict.fromkeys(one for one in moved if one.start < one.end))
+        constraints that lose all their tokens and without duplicates. Where spans become the same, only the
+        constituents that each requires are still required: the rest could contradict those of the other span."""
+        moved: dict[Constraint, set[tuple[int, int]]] = {}
+        for one in self:
+            start, end = bisect_left(token_indices, one.start), bisect_left(token_indices, one.end)
+            if start < end:
+                moved.setdefault(one._replace(start=start, end=end), set()).add((one.start, one.end))
+        sources: dict[tuple[int, int], set[tuple[int, int]]] = {}
+        for one, origins in moved.items():
+            if one.required:
+                sources.setdefault((one.start, one.end), set()).update(origins)
+        found: dict[Constraint, None] = {}
+        for one, origins in moved.items():
+            if sources.get((one.start, one.end), origins) <= origins:
+                found[one] = None
+            elif one.exact:
+                found.update(dict.fromkeys(Constraint(one.start, one.end, label) for label in one.labels))
+            elif one.required:
+                found[one] = None
+        return Constraints(found)
+
+    def without_chains(self, labels: Iterable[str]) -> Constraints:
+        """Return the constraints with each `exact` one replaced by a requirement of each label of its chain and a
+        prohibition of each other one of `labels`. They say nothing about order and repetition."""
+        found: dict[Constraint, None] = {}
+        for one in self:
+            if not one.exact:
+                found[one] = None
+                continue
+            extent = one.start, one.end
+            found.update(dict.fromkeys(Constraint(*extent, label) for label in one.labels))
+            found.update(
+                dict.fromkeys(Constraint(*extent, label, False) for label in labels if label not in one.labels)
+            )
+        return Constraints(found)
 
     def crosses_required(self, spans: np.ndarray) -> np.ndarray:
         """Return which of `spans` int (c, 2) cross a required constituent, bool (c,)."""
@@ -127,12 +168,14 @@ class Constraints(tuple[Constraint, ...]):
 
     def enforce(self, result: ParseResult, labels: Sequence[str]) -> ParseResult:
         """Return the result with a tree in which all constraints hold: conflicting constituents are removed, missing
-        ones inserted at the top of their chains. `labels`: labels of the parser."""
+        ones inserted at the top of their chains; a chain that must be exact is replaced. `labels`: labels of the
+        parser."""
         if not self.violations(result.tree):
             return result
         tree = result.tree
         bad = self.crosses_required(np.array([tree.starts, tree.ends]).T)
         forbidden = {(one.start, one.end, one.label) for one in self.prohibitions}
+        forbidden |= {(one.start, one.end, "") for one in self.violations(tree) if one.exact}
         remaining = [
             (span, score)
             for span, score, crosses in zip(tree.spans(), result.scores, bad, strict=True)
@@ -143,7 +186,7 @@ class Constraints(tuple[Constraint, ...]):
                 label for (start, end, label), _ in remaining if (start, end) == (one.start, one.end) and label != TOP
             ]
             if not _holds(one, chain):
-                label = one.label or self._label_for(one, labels)
+                chain_labels = one.labels or (self._label_for(one, labels),)
                 at = next(
                     (
                         k
@@ -152,7 +195,7 @@ class Constraints(tuple[Constraint, ...]):
                     ),
                     len(remaining),
                 )
-                remaining.insert(at, ((one.start, one.end, label), nan))
+                remaining[at:at] = [((one.start, one.end, label), nan) for label in chain_labels]
         starts, ends, names = zip(*(span for span, _ in remaining), strict=True)
         repaired = Tree(tree.words, tree.tags, names, starts, ends)
         return replace(result, tree=repaired, scores=tuple(score for _, score in remaining), status="fallback")
@@ -160,11 +203,19 @@ class Constraints(tuple[Constraint, ...]):
     def _label_for(self, wanted: Constraint, labels: Sequence[str]) -> str:
         """Return a label that no constraint forbids for this span."""
         taken = {one.label for one in self.prohibitions if (one.start, one.end) == (wanted.start, wanted.end)}
-        return next(label for label in (_UNKNOWN, "NP", *labels) if label in labels and label not in taken)
+        found = next((label for label in (_UNKNOWN, "NP", *labels) if label in labels and label not in taken), None)
+        if found is None:
+            raise ConstraintError(
+                f"the constraint {wanted} requires a constituent, but others forbid all labels of the parser there "
+                f"({', '.join(labels)}); take one of them out"
+            )
+        return found
 
 
 def _holds(one: Constraint, chain: Sequence[str]) -> bool:
-    """Return whether a constraint holds if its span has these labels."""
+    """Return whether a constraint holds if its span has these labels, from top to bottom."""
+    if one.exact:
+        return one.labels == tuple(chain)
     there = one.label in chain if one.label else len(chain) > 0
     return there == one.required
 
@@ -180,11 +231,20 @@ def _conflicts(constraints: Constraints) -> Iterator[tuple[Constraint, Constrain
             yield open_constraints[-1], one
         open_constraints.append(one)
     unwanted = set(constraints.prohibitions)
+    chains: dict[tuple[int, int], Constraint] = {}
     for one in wanted:
-        for label in {one.label, ""}:
+        for label in {*one.labels, ""}:
             against = Constraint(one.start, one.end, label, False)
             if against in unwanted:
                 yield one, against
+        if one.exact:
+            other = chains.setdefault((one.start, one.end), one)
+            if other != one:
+                yield other, one
+    for one in wanted:
+        chain = chains.get((one.start, one.end))
+        if chain is not None and not set(one.labels) <= set(chain.labels):
+            yield chain, one
 
 
 def _describe(one: Constraint, words: Sequence[str]) -> str:

@@ -14,11 +14,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
+from ..errors import DtparseError
 from ..jit.warmup import SHORT, kernels_for
 from ..trees.tree import TOP, Tree
-from .parser import BatchParser, ParseResult, TaggedWords
+from .kbest import DEADLINE, check_k
+from .parser import Capability, Decisions, ParseList, Parser, ParseResult, Posteriors, Strings, TaggedWords
 from .pieces import PieceSpan, iter_pieces
 from .self_test import SELF_TEST_SENTENCES
+from .time_limit import TimeLimit
+from .wrapped import WrappedParser
 
 LENGTHS = (5, 10, 20, 40, 80, 160)
 """Lengths, in tokens, of the sentences that are timed."""
@@ -94,9 +98,7 @@ class Timer:
             yield batch
 
 
-def random_sentence(
-    words: Sequence[str], tags: Sequence[str], n: int, rng: random.Random
-) -> tuple[list[str], list[str]]:
+def random_sentence(words: Strings, tags: Strings, n: int, rng: random.Random) -> tuple[list[str], list[str]]:
     """Return a random sentence of n words and tags; without a vocabulary it uses that of the self-test."""
     pairs = [token.rpartition("/") for line in SELF_TEST_SENTENCES for token in line.split()]
     words = words or [word for word, _, _ in pairs]
@@ -125,40 +127,118 @@ class _Measurements(NamedTuple):
     searches: int
 
 
-class Deadline:
-    """A constituent parser that takes at most `deadline` seconds for a sentence.
+class Deadline(WrappedParser):
+    """A parser that wraps another and takes at most `deadline` seconds for a sentence.
 
     A sentence that could take longer is parsed with a smaller budget. If it could take 1.5 times the deadline even
     without a search, it is parsed in pieces under TOP (status "fallback"); the pieces are as long as possible such that
     there is time for all. Tokens that cannot be parsed in time get no constituents. `deadline_exceeded` of the result
     reports all these cases. Other sentences get the same parse as without a deadline.
 
+    A list of trees ends when the time is over. A sentence that would be split has a list of one tree, and no posteriors
+    or explanation; constraints are enforced on the joined pieces. An explanation has no reasons for decisions that come
+    too late. If a sentence is not split, constraints or posteriors may exceed the deadline: docs/deadlines.md says by
+    how much.
+
     The speed of the machine is measured at the first parse, which takes a few seconds at most. If other work slows it
     down later, the time is checked between pieces, but a sentence that is parsed as a whole can take longer. Safe to
     use from several threads.
     """
 
-    def __init__(self, parser: Any, deadline: float):
-        self.parser, self.deadline = parser, deadline
+    def __init__(self, parser: Parser, deadline: float):
+        super().__init__(parser)
+        self.deadline = deadline
         self._lock = threading.Lock()
         self._measurements: _Measurements | None = None
         self._by_budget: dict[int, Any] = {}
 
+    def with_settings(self, **changes: Any) -> Deadline:
+        """Return the parser with other settings and the same deadline."""
+        return Deadline(self.parser.with_settings(**changes), self.deadline)
+
+    def span_posteriors(self, words: Sequence[str], tags: Sequence[str]) -> Posteriors:
+        """Return those of the wrapped parser; {} if the sentence would be split."""
+        return {} if self._budget(len(words)) == _PIECES else self.parser.span_posteriors(words, tags)
+
+    def parse_k_best(
+        self, words: Sequence[str], tags: Sequence[str], k: int, limit: TimeLimit | None = None
+    ) -> ParseList:
+        """Return the best parses that are found in time; at least one. Of the deadline, the time of a parse is left for
+        the caller, who needs it for probabilities, if the parser has a calibration. `limit`: not used."""
+        check_k(k)
+        budget = self._budget(len(words))
+        if budget == _PIECES:
+            first = replace(self._in_pieces(words, tags, ()), margin=0.0)
+            return ParseList([first], DEADLINE if k > 1 else "")
+        reserved = 0.0 if self.parser.calibration is None else self.measurements().speed.seconds(len(words))
+        found = self._with(budget).parse_k_best(words, tags, k, TimeLimit(self.deadline - reserved))
+        found[0] = _with_status(found[0], budget)
+        return found
+
+    def parse_constrained(self, words: Sequence[str], tags: Sequence[str], constraints: Any) -> ParseResult:
+        """Return the parser's best parse in which the constraints hold, or as much of it as fits into the time."""
+        budget = self._budget(len(words))
+        if budget == _PIECES:
+            constraints.check(len(words), self.labels, words, self.excluded_labels)
+            return constraints.enforce(self._in_pieces(words, tags, ()), self.labels)
+        return _with_status(self._with(budget).parse_constrained(words, tags, constraints), budget)
+
+    def parse_k_best_constrained(
+        self, words: Sequence[str], tags: Sequence[str], constraints: Any, k: int, limit: TimeLimit | None = None
+    ) -> ParseList:
+        """Return the result of `parse_constrained`, and the other parses that are found in time. `limit`: not used."""
+        check_k(k)
+        budget = self._budget(len(words))
+        if budget == _PIECES:
+            first = replace(self.parse_constrained(words, tags, constraints), margin=0.0)
+            return ParseList([first], DEADLINE if k > 1 else "")
+        limit = TimeLimit(self.deadline)
+        found = self._with(budget).parse_k_best_constrained(words, tags, constraints, k, limit)
+        found[0] = _with_status(found[0], budget)
+        return found
+
+    def explain(
+        self, words: Sequence[str], tags: Sequence[str], spines: Sequence[Any] = (), limit: TimeLimit | None = None
+    ) -> Decisions:
+        """Return the decisions of the parse; those for which there is no time have no reasons. The deadline starts
+        now. Raises DtparseError if the sentence would be split. `limit`: not used."""
+        budget = self._budget(len(words), bool(spines))
+        if budget == _PIECES:
+            raise DtparseError(
+                f"the explanation of a sentence of {len(words)} tokens could take longer than the deadline of "
+                f"{self.deadline:g} s; set a longer deadline, or none"
+            )
+        return self._with(budget).explain(words, tags, spines, TimeLimit(self.deadline))
+
     def parse_batch(self, sentences: Sequence[TaggedWords]) -> list[ParseResult]:
-        """Return the result of `parse` for each sentence, in order."""
-        found: dict[int, ParseResult] = {}
+        """Return the result of the parser for each sentence, or as much of it as fits into the time."""
+        return self._in_time(sentences, lambda parser, group: parser.parse_batch(group), lambda result: result)
+
+    def parse_with_posteriors(self, sentences: Sequence[TaggedWords]) -> list[tuple[ParseResult, Posteriors]]:
+        """Return the result of `parse_batch` for each sentence, with its posteriors; {} if the deadline shortened the
+        parse."""
+        return self._in_time(
+            sentences, lambda parser, group: parser.parse_with_posteriors(group), lambda result: (result, {})
+        )
+
+    def _in_time(
+        self,
+        sentences: Sequence[TaggedWords],
+        parse: Callable[[Any, Sequence[TaggedWords]], Sequence[Any]],
+        wrap: Callable[[ParseResult], Any],
+    ) -> list[Any]:
+        found: dict[int, Any] = {}
         by_budget: dict[int | None, list[int]] = {}
         for index, (words, tags) in enumerate(sentences):
             budget = self._budget(len(words))
             if budget == _PIECES:
-                found[index] = self._in_pieces(words, tags, ())
+                found[index] = wrap(self._in_pieces(words, tags, ()))
             else:
                 by_budget.setdefault(budget, []).append(index)
         for budget, indices in by_budget.items():
-            parser, group = self._with(budget), [sentences[index] for index in indices]
-            is_batch_parser = isinstance(parser, BatchParser)
-            results = parser.parse_batch(group) if is_batch_parser else [parser.parse(*sentence) for sentence in group]
-            found.update(zip(indices, [_with_status(result, budget) for result in results], strict=True))
+            results = parse(self._with(budget), [sentences[index] for index in indices])
+            for index, one in zip(indices, results, strict=True):
+                found[index] = _with_status(one, budget)
         return [found[index] for index in range(len(sentences))]
 
     def parse(self, words: Sequence[str], tags: Sequence[str], spines: Sequence[Any] = ()) -> ParseResult:
@@ -166,8 +246,7 @@ class Deadline:
         budget = self._budget(len(words), bool(spines))
         if budget == _PIECES:
             return self._in_pieces(words, tags, spines)
-        more_arguments = (spines,) if spines else ()
-        return _with_status(self._with(budget).parse(words, tags, *more_arguments), budget)
+        return _with_status(self._with(budget).parse(words, tags, spines), budget)
 
     def measurements(self) -> _Measurements:
         """Return the measurements of this machine; the first call takes them."""
@@ -178,10 +257,9 @@ class Deadline:
         return self._measurements
 
     def _measure(self) -> _Measurements:
-        settings = getattr(self.parser, "settings", None)
-        searches = hasattr(settings, "budget_for")
+        searches = Capability.BUDGET in self.parser.capabilities
         quick = self.parser.with_settings(budget=0) if searches else self.parser
-        words, tags = self.parser._vocabulary() if hasattr(self.parser, "_vocabulary") else ((), ())
+        words, tags = self.parser.vocabulary
         rng = random.Random(1)
 
         def measure(parser: Any, n: int) -> tuple[float, ParseResult]:
@@ -189,11 +267,11 @@ class Deadline:
             return fastest(lambda: parser.parse(*sentence))
 
         speed = SpeedEstimate(lambda n: measure(quick, n)[0], self.deadline)
-        inference, betas = 0.0, len(getattr(settings, "betas", ()))
+        inference, searches_per_parse = 0.0, self.parser.max_searches
         if searches:
             tried = [measure(self.parser, LENGTHS[2]) for _ in range(_N_SENTENCES)]
             inference = max(seconds / max(result.n_scored, 1) for seconds, result in tried)
-        return _Measurements(speed, quick, inference, betas + 1)
+        return _Measurements(speed, quick, inference, searches_per_parse)
 
     def _budget(self, n: int, with_spines: bool = False) -> int | None:
         """Return the budget for a sentence of n tokens: None (that of the parser), a smaller one, or _PIECES if the
@@ -223,8 +301,7 @@ class Deadline:
         spans, scores, found = [(0, len(words), TOP)], [0.0], []
         for batch in timer.batches(iter_pieces(tags, speed.max_piece(len(words), self.deadline))):
             for start, end in batch:
-                more_arguments = (spines[start:end],) if spines else ()
-                result = quick.parse(words[start:end], tags[start:end], *more_arguments)
+                result = quick.parse(words[start:end], tags[start:end], spines[start:end])
                 spans += [(first + start, last + start, label) for first, last, label in result.tree.spans()[1:]]
                 scores += result.scores[1:]
                 found.append(result)
@@ -241,7 +318,11 @@ class Deadline:
         )
 
 
-def _with_status(result: ParseResult, budget: int | None) -> ParseResult:
-    """Return the result, marked as limited by the deadline if a smaller budget ran out."""
-    is_limited = budget is not None and result.status in ("complete", "greedy")
-    return replace(result, deadline_exceeded=True) if is_limited else result
+def _with_status(found: Any, budget: int | None) -> Any:
+    """Return the result (or a pair of it and its posteriors), marked as limited by the deadline if a smaller budget ran
+    out."""
+    result = found[0] if isinstance(found, tuple) else found
+    if budget is None or result.status not in ("complete", "greedy"):
+        return found
+    marked = replace(result, deadline_exceeded=True)
+    return (marked, found[1]) if isinstance(found, tuple) else marked

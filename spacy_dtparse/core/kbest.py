@@ -16,12 +16,17 @@ from typing import Any, NamedTuple
 from ..checks import integer
 from ..errors import ConfigError
 from ..trees.tree import Tree
-from .parser import ParseResult
+from .parser import ParseList, ParseResult
+from .time_limit import TimeLimit
 
 MAX_TREES = 1000
 """Maximum length of a list."""
 CANDIDATES_PER_TREE = 20
 """k distinct trees are searched among at most this many times k derivations, because a tree can have several."""
+DEADLINE = "the deadline ended the list"
+NO_MORE = "the parser finds no more trees"
+PIECES = "the sentence was parsed in pieces, and only a sentence that is parsed as a whole has a list"
+"""Reasons for a list of fewer than k trees."""
 _K = integer(1, MAX_TREES)
 
 
@@ -31,22 +36,29 @@ def check_k(k: Any) -> None:
         raise ConfigError(f"k is {k!r}; give the number of trees wanted, {_K.allowed}")
 
 
-def rank_parses(first: ParseResult, others: Iterable[tuple[float, ParseResult]], k: int) -> list[ParseResult]:
+def rank_parses(
+    first: ParseResult, others: Iterable[tuple[float, ParseResult]], k: int, limit: TimeLimit, reason: str = NO_MORE
+) -> ParseList:
     """Return the first parse, then those of `others` with a new tree, at most k in all, each with its margin.
 
     `others`: (how much worse than the first, parse), best first; a parse that is better than the first gets margin 0.
+    They are asked for only while there is time. `reason`: why `others` ends, if not because of the time.
     """
     chosen = {tree_key(first.tree): replace(first, margin=0.0)}
     margin = 0.0
-    if k > 1:
+    if k > 1 and not limit.is_over():
         for worse, one in others:
             margin = max(margin, worse)
             key = tree_key(one.tree)
             if key not in chosen:
                 chosen[key] = replace(one, margin=margin)
-            if len(chosen) == k:
+            if len(chosen) == k or limit.is_over():
                 break
-    return list(chosen.values())
+    if len(chosen) == k:
+        reason = ""
+    elif limit.reached:
+        reason = DEADLINE
+    return ParseList(chosen.values(), reason)
 
 
 def tree_key(tree: Tree) -> tuple[tuple, ...]:

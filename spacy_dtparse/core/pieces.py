@@ -1,11 +1,15 @@
-"""Splitting sentences that are parsed in pieces."""
+"""Splitting sentences that are parsed in pieces, and batches that are parsed in parts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 from ..trees.labels import PUNCTUATION_TAGS
 
 PieceSpan = tuple[int, int]
 """Tokens [start, end) of a piece."""
+MAX_BATCH_TOKENS = 2048
+"""Maximum number of tokens for which the output of a network is in memory: some megabytes."""
+T = TypeVar("T")
 
 
 def iter_pieces(tags: Sequence[str], max_tokens: int) -> Iterator[PieceSpan]:
@@ -24,3 +28,18 @@ def iter_pieces(tags: Sequence[str], max_tokens: int) -> Iterator[PieceSpan]:
 def split_into_pieces(tags: Sequence[str], max_tokens: int) -> list[PieceSpan]:
     """Return all pieces of `iter_pieces`."""
     return list(iter_pieces(tags, max_tokens))
+
+
+def iter_batches(sentences: Sequence[T], length: Callable[[T], int]) -> Iterator[list[T]]:
+    """Yield the sentences in order, in batches of at most `MAX_BATCH_TOKENS` tokens, or of one sentence. `length`:
+    returns the number of tokens of a sentence."""
+    part: list[T] = []
+    size = 0
+    for one in sentences:
+        if part and size + length(one) > MAX_BATCH_TOKENS:
+            yield part
+            part, size = [], 0
+        part.append(one)
+        size += length(one)
+    if part:
+        yield part

@@ -38,6 +38,14 @@ KINDS = {
     for kind in (
         Kind("dtree", CONSTITUENTS, "dtparse", "parser", "DtreeParser", "an ensemble of boosted decision trees"),
         Kind("span", CONSTITUENTS, "span_parser", "parser", "SpanParser", "a network that scores spans"),
+        Kind(
+            "pretrained",
+            CONSTITUENTS,
+            "span_parser",
+            "pretrained_parser",
+            "PretrainedSpanParser",
+            "a pretrained encoder that scores spans",
+        ),
         Kind("pcfg", CONSTITUENTS, "pcfgla", "parser", "PcfgParser", "a probabilistic context-free grammar"),
         Kind("dependency", DEPENDENCIES, "bpm_parser", "parser", "DependencyParser", "a dependency parser"),
         Kind("recurrent", TAGS, "recurrent_tagger", "tagger", "RecurrentTagger", "a recurrent tagger"),
@@ -47,10 +55,14 @@ KINDS = {
 }
 """The kinds by name, without those whose subpackage was removed."""
 
-SPAN_MODEL_KINDS = ("span",)
+BOOSTED_TREES = "dtree"
+"""The kind of models that can contain a span model."""
+SPAN_MODEL_KINDS = ("span", "pretrained")
 """The kinds that a boosted-tree model can contain as its span model."""
+SPAN_MODEL_ARRAY = "reader"
+"""Stored name of the array with the bytes of that span model."""
 
-CONSTITUENT_FACTORIES = tuple(kind.factory for kind in KINDS.values() if kind.builds == CONSTITUENTS)
+CONSTITUENT_FACTORIES = tuple(dict.fromkeys(kind.factory for kind in KINDS.values() if kind.builds == CONSTITUENTS))
 """The factories of constituent parsers."""
 
 

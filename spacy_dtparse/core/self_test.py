@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import DtparseError, ModelFormatError
-from ..symbols import SymbolTable
+from .parser import Strings
 
-Strings = Sequence[str] | SymbolTable
 GoldenParse = dict[str, Any]
 """A golden parse: `words`, `tags`, and outputs by name: numbers, or lists of numbers."""
 

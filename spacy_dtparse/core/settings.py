@@ -4,11 +4,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, TypeVar
 
-from ..checks import Setting, boolean, check, fraction, fractions, integer, one_of, optional, real, renamed_setting
+from ..checks import (
+    Setting,
+    boolean,
+    check,
+    fraction,
+    fractions,
+    integer,
+    label_list,
+    one_of,
+    optional,
+    real,
+    renamed_setting,
+)
 from ..errors import ConfigError
 from ..stored_names import stored_as
 
 S = TypeVar("S", bound="Settings")
+LABEL_POLICIES = ("auto", "always", "never")
+"""Allowed values of the setting `document_labels` of components."""
 BUDGET_PER_TOKEN = 200
 MIN_BUDGET = 2500
 """The default budget, chosen from the table of accuracy against speed in docs/experiments/speed.md."""
@@ -28,8 +42,10 @@ class Settings:
         defaults = {field.name: field.default for field in fields(self)}  # type: ignore[arg-type]
         allowed = {name: optional(one) if defaults[name] is None else one for name, one in self.ALLOWED.items()}
         check(self, allowed, self.KIND)
-        if "betas" in defaults:
-            object.__setattr__(self, "betas", tuple(map(float, self.betas)))  # type: ignore[attr-defined]
+        for name, default in defaults.items():
+            if isinstance(default, tuple):  # a setting of several values; lists are not hashable
+                value = getattr(self, name)
+                object.__setattr__(self, name, tuple(map(float, value)) if name == "betas" else tuple(value))
 
     def with_changes(self: S, **changes: Any) -> S:
         """Return a copy with some settings changed. Raises ConfigError for an unknown name."""
@@ -101,7 +117,7 @@ class SearchSettings(Settings):
         return max(MIN_BUDGET, BUDGET_PER_TOKEN * n_tokens) if self.budget is None else self.budget
 
 
-@stored_as("budget", "max_tokens", "networks", "confident", "penalty", "whole")
+@stored_as("budget", "max_tokens", "networks", "confident", "penalty", "whole", "exclude_labels")
 @dataclass(frozen=True)
 class SpanSettings(Settings):
     """Settings of the span parser.
@@ -120,6 +136,9 @@ class SpanSettings(Settings):
       precision; below a half it favours recall.
     - `attach_unattached`: whether a token that the treebank never leaves unattached (a noun in a clause, say) gets its
       most probable constituent even if its probability is below the penalty.
+    - `exclude_labels`: labels that no constituent may have. A label chain with one of them is left out, and the
+      probabilities of labels are over the chains that remain, so the tree is the best one of these chains. The parser
+      raises ConfigError for a label that its model does not have, and if no chain remains.
 
     Raises ConfigError for values out of range or of the wrong type.
     """
@@ -130,6 +149,7 @@ class SpanSettings(Settings):
     ensemble_threshold: float = 0.0
     penalty: float = 0.5
     attach_unattached: bool = True
+    exclude_labels: Sequence[str] = ()
 
     ALLOWED = {  # noqa: RUF012 (never changed)
         "budget": integer(0),
@@ -138,6 +158,7 @@ class SpanSettings(Settings):
         "ensemble_threshold": real(0),
         "penalty": fraction(),
         "attach_unattached": boolean(),
+        "exclude_labels": label_list(),
     }
 
 

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from ..errors import DtparseError
+from ..files import write_atomically
 from ..jit.warmup import kernels_for
-from ..model_io.container import container_digest
+from ..model_io.container import container_digest, container_kind
 from ..model_io.file_backed import FileBackedBytes
 from ..trees.transforms import Recipe, Removal
 from ..trees.tree import Tree
 from .calibration import CALIBRATION, Calibration, packaged_calibrations
+from .registry import SPAN_MODEL_ARRAY
 from .self_test import GoldenParse, Strings, run_self_test, self_test_sentences
 
 P = TypeVar("P", bound="StoredParser")
@@ -55,7 +57,7 @@ class StoredParser(ABC):
             model, golden_parses = cls.FORMAT[0](data)
             parser = cls(model, settings, bytes(data))
             if self_test:
-                run_self_test(golden_parses, parser._with_test_settings()._golden_outputs, cls.TOLERANCE)
+                run_self_test(golden_parses, parser._with_test_settings().golden_outputs, cls.TOLERANCE)
         return parser
 
     def with_settings(self: P, **changes: Any) -> P:
@@ -67,23 +69,24 @@ class StoredParser(ABC):
         """Return a parser with the same model and these settings."""
         return type(self)(self.model, settings, self._data)
 
+    @property
     @abstractmethod
-    def _vocabulary(self) -> tuple[Strings, Strings]:
+    def vocabulary(self) -> tuple[Strings, Strings]:
         """Return the words and tags of the model, for the self-test; no tags if Penn Treebank tags are suitable."""
 
     @abstractmethod
-    def _golden_outputs(self, words: list[str], tags: list[str]) -> GoldenParse:
+    def golden_outputs(self, words: list[str], tags: list[str]) -> GoldenParse:
         """Return the outputs for a sentence by name: numbers that differ between processors only by rounding."""
 
     @cached_property
     def known_tags(self) -> frozenset[str]:
         """The tags of words in the model's vocabulary; empty if the model does not list them."""
-        return frozenset(self._vocabulary()[1])
+        return frozenset(self.vocabulary[1])
 
     @property
-    def known_words(self) -> Strings:
-        """The words of the model's vocabulary, with `in` and `len`; normalised as the model's features are."""
-        return self._vocabulary()[0]
+    def lexicons(self) -> tuple[Strings, ...]:
+        """The words of the model, and of a model inside it; normalised as the features of each are."""
+        return (self.vocabulary[0],)
 
     @cached_property
     def calibration(self) -> Calibration | None:
@@ -105,8 +108,8 @@ class StoredParser(ABC):
         """Return golden parses for a file of the model; see `core.self_test`."""
         parser = self._with_test_settings()
         return [
-            {"words": words, "tags": tags, **parser._golden_outputs(words, tags)}
-            for words, tags in self_test_sentences(*self._vocabulary())
+            {"words": words, "tags": tags, **parser.golden_outputs(words, tags)}
+            for words, tags in self_test_sentences(*self.vocabulary)
         ]
 
     def to_bytes(self) -> bytes:
@@ -116,9 +119,15 @@ class StoredParser(ABC):
         return bytes(self._data)
 
     def mmap_model(self, path: Path) -> None:
-        """Drop the model's bytes, which must be those of this file. They are read from the file again when needed, so
-        the file must not change. Call this before the parser is shared."""
-        self._data = FileBackedBytes(path, self.to_bytes())
+        """Drop the model's bytes, which must be those of this file, or of the span model inside it. They are read from
+        the file again when needed, so the file must not change. Call this before the parser is shared."""
+        data = path.read_bytes()
+        file = FileBackedBytes(path, data)
+        self._data = file if container_kind(data) == self.name else file.part(SPAN_MODEL_ARRAY)
+
+    def replace_data(self, data: Data) -> None:
+        """Use other bytes of the same model, such as a part of a file. Call this before the parser is shared."""
+        self._data = data
 
     @classmethod
     def from_disk(cls: type[P], path: str | Path, settings: Any = None) -> P:
@@ -127,7 +136,7 @@ class StoredParser(ABC):
 
     def to_disk(self, path: str | Path) -> None:
         """Write the model to a file."""
-        Path(path).write_bytes(self.to_bytes())
+        write_atomically(path, self.to_bytes())
 
     def __reduce__(self) -> tuple:
         return type(self).from_bytes, (self.to_bytes(), self.settings)
@@ -142,13 +151,13 @@ class RecipeParser(StoredParser):
         self.recipe = Recipe(model.recipe)
         self._changes_trees = any(step != "drop_repeated_unary" for step in self.recipe.steps)
 
-    def _preprocess(self, words: Sequence[str], tags: Sequence[str]) -> tuple[Removal, list[str], list[str]]:
+    def preprocess(self, words: Sequence[str], tags: Sequence[str]) -> tuple[Removal, list[str], list[str]]:
         """Preprocess a sentence: (record of the changes, remaining words, their tags). Raises as `check_sentence`."""
         check_sentence(words, tags)
         record = self.recipe.prepare(words, tags)
         return record, [words[k] for k in record.kept], [tags[k] for k in record.kept]
 
-    def _restore(self, tree: Tree, scores: tuple[float, ...], record: Removal) -> tuple[Tree, tuple[float, ...]]:
+    def restore(self, tree: Tree, scores: tuple[float, ...], record: Removal) -> tuple[Tree, tuple[float, ...]]:
         """Return the tree over all words and its scores; nan for all if undoing the recipe changed their number."""
         if not self._changes_trees:
             return tree, scores

@@ -9,7 +9,8 @@ their chains, and equal the chain's highest member in `doc._.constituents`. Whit
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from spacy.tokens import Doc, Span, Token
@@ -19,17 +20,20 @@ from ..errors import NonConstituentError, NotParsedError, TreeError
 from ..text import escape_token
 from ..trees.tree import Tree
 from .boundary_changes import describe_changed_boundaries
+from .constituent_group import attribute, constituent_value, sentence_records
 from .constituents import (
     Constituents,
+    are_tokens_unchanged,
     chain_level,
     constituents_at,
+    group_index,
     group_key,
     make_span,
     read_constituents,
     read_spans,
     tree_of,
 )
-from .sentences import is_blank, plain_word, visible_tokens
+from .sentences import UNIVERSAL_TAGS, is_blank, plain_word, visible_tokens
 
 
 class Location(NamedTuple):
@@ -88,6 +92,7 @@ def parse_string(span: Span | Token) -> str:
     doc, found, k, start, end, _ = locate(span, inside=True)
     close_at: list[int] = []
     parts: list[str] = []
+    tag_of = tag_getter(doc)
     last = found.ends_of_subtrees[k] if k >= 0 else -1
     for token in doc[start:end]:
         if is_blank(token.text):
@@ -96,7 +101,7 @@ def parse_string(span: Span | Token) -> str:
             parts.append(f"({_escape(found.labels[k])} ")
             close_at.append(found.ends[k])
             k += 1
-        parts.append(f"({_escape(token.tag_ or UNKNOWN_TAG)} {_escape(token.text)})")
+        parts.append(f"({_escape(tag_of(token) or UNKNOWN_TAG)} {_escape(token.text)})")
         while close_at and close_at[-1] <= token.i + 1:
             close_at.pop()
             parts.append(")")
@@ -109,24 +114,37 @@ def children(span: Span) -> Iterator[Span]:
 
     Raises as `labels` does.
     """
-    doc, found, k, start, end, exact = locate(span, inside=True)
+    doc, found, k, _, _, exact = locate(span)
+    nodes = list(child_nodes(doc, found, k, exact))
+    edges = {token for _, token in nodes} | {found.ends[child] - 1 for child, _ in nodes if child >= 0}
+    if not are_tokens_unchanged(doc, edges):
+        doc, found, k, _, _, exact = locate(span, inside=True)
+        nodes = list(child_nodes(doc, found, k, exact))
+    for child, token in nodes:
+        yield doc[token : token + 1] if child < 0 else make_span(doc, found, child, with_level=exact)
+
+
+def child_nodes(doc: Doc, found: Constituents, k: int, exact: bool) -> Iterator[tuple[int, int]]:
+    """The nodes directly below a chain, or the one constituent, at index `k`, left to right: (index of the constituent,
+    its first token), or (-1, token). None for -1. The time depends on the number of children only."""
     if k < 0:
         return
     bottom = chain_end(found, k) - 1
     if exact and bottom > k:
-        yield make_span(doc, found, k + 1, with_level=True)
+        yield k + 1, found.starts[k]
         return
-    words = [token.i for token in doc[start:end] if not is_blank(token.text)]
-    child, covered = bottom + 1, start
-    for word in words if len(words) > 1 else ():
-        if word < covered:
-            continue
-        if child < found.ends_of_subtrees[bottom] and found.starts[child] == word:
-            yield make_span(doc, found, child, with_level=exact)
-            covered, child = found.ends[child], found.ends_of_subtrees[child]
+    child, last = bottom + 1, found.ends_of_subtrees[bottom]
+    token, end = found.starts[k], found.ends[k]
+    if end - token == 1:
+        return
+    while token < end:
+        if child < last and found.starts[child] == token:
+            yield child, token
+            token, child = found.ends[child], found.ends_of_subtrees[child]
         else:
-            yield doc[word : word + 1]
-            covered = word + 1
+            if not is_blank(doc[token].text):
+                yield -1, token
+            token += 1
 
 
 def parent(span: Span | Token) -> Span | None:
@@ -149,12 +167,12 @@ def subconstituents(span: Span) -> Iterator[Span]:
 
     For one member of a chain, the members below it are yielded one by one. Raises as `labels` does.
     """
-    doc, found, k, start, end, exact = locate(span)
-    stack = [make_span(doc, found, k, with_level=exact) if k >= 0 else doc[start:end]]
+    doc, found, top, start, _, exact = locate(span, inside=True)
+    stack = [(top, start)]
     while stack:
-        top = stack.pop()
-        yield top
-        stack.extend(reversed(list(children(top))))
+        k, token = stack.pop()
+        yield doc[token : token + 1] if k < 0 else make_span(doc, found, k, with_level=exact)
+        stack.extend(reversed(list(child_nodes(doc, found, k, exact))))
 
 
 def score(span: Span) -> float | None:
@@ -187,8 +205,10 @@ def _read_score(span: Span, name_in_attrs: str) -> float | None:
     """The value for the constituent at `span` in a list of the span group's attrs; None if unknown."""
     location = locate(span)
     name = group_key(location.doc)
-    values = location.doc.spans[name].attrs.get(name_in_attrs, ()) if name is not None else ()
-    return values[location.constituent] if 0 <= location.constituent < len(values) else None
+    if name is None or location.constituent < 0:
+        return None
+    index = group_index(location.doc, name, location.constituent)
+    return constituent_value(location.doc.spans.data[name], name_in_attrs, index)
 
 
 def sentence_infos(doc: Doc, key: str | None = None) -> list[dict[str, Any]]:
@@ -203,7 +223,7 @@ def sentence_infos(doc: Doc, key: str | None = None) -> list[dict[str, Any]]:
     if name is None:
         return []
     read_spans(doc, name)
-    return list(doc.spans[name].attrs.get("sentences", ()))
+    return sentence_records(doc.spans[name])
 
 
 def to_tree(span: Span, key: str | None = None) -> Tree:
@@ -211,14 +231,14 @@ def to_tree(span: Span, key: str | None = None) -> Tree:
 
     Raises NonConstituentError if a constituent crosses the edge of `span` or `span` has no word.
     """
-    doc = span.doc
+    doc, tag_of = span.doc, tag_getter(span.doc, key)
     if span.start < span.end:
         _edge_tokens(span)
     found = read_constituents(doc, key, span)
     tokens = [token for token in span if not is_blank(token.text)]
     if not tokens:
         raise NonConstituentError(f"tokens {span.start} to {span.end} are white space only; they have no tree")
-    tags = [token.tag_ or UNKNOWN_TAG for token in tokens]
+    tags = [tag_of(token) or UNKNOWN_TAG for token in tokens]
     try:
         return tree_of(found, [token.i for token in tokens], [plain_word(token.text) for token in tokens], tags)
     except NonConstituentError as error:
@@ -226,6 +246,18 @@ def to_tree(span: Span, key: str | None = None) -> Tree:
         if not changed:
             raise
         raise NonConstituentError(f"{error}. {changed}") from None
+
+
+def tag_getter(doc: Doc, key: str | None = None) -> Callable[[Token], str]:
+    """The function that returns the tag of a token in the trees of a Doc: `token.tag_`, or `token.pos_` if its
+    constituents were made of universal parts of speech."""
+    return attrgetter("pos_" if has_universal_tags(doc, key) else "tag_")
+
+
+def has_universal_tags(doc: Doc, key: str | None = None) -> bool:
+    """Whether the tags of the trees of a Doc are universal parts of speech."""
+    name = group_key(doc, key)
+    return name is not None and attribute(doc.spans[name], UNIVERSAL_TAGS, False)
 
 
 def trees(doc: Doc, key: str | None = None) -> list[Tree]:

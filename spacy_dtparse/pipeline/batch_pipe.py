@@ -37,22 +37,14 @@ class BatchPipe(ModelPipe, ABC):
 
     threads: int
     deadline: float | None
-    _timed: Any = None
-
-    @abstractmethod
-    def with_deadline(self, parser: Any, deadline: float) -> Any:
-        """Return a parser of the same kind that keeps a deadline."""
-
-    def set_parser(self, parser: Any) -> None:
-        """See `ModelPipe.set_parser`."""
-        super().set_parser(parser)
-        self._timed = None if self.deadline is None else self.with_deadline(self.configured_parser, self.deadline)
+    timed: Any = None
+    """The parser with the deadline, set by `set_parser`; None without a deadline."""
 
     @property
     def timed_parser(self) -> Any:
         """`configured_parser`, with the deadline if there is one."""
         parser = self.configured_parser  # which loads it
-        return parser if self._timed is None else self._timed
+        return parser if self.timed is None else self.timed
 
     @abstractmethod
     def read_doc(self, doc: Doc) -> Any:

@@ -5,6 +5,7 @@ from spacy.tokens import Doc
 
 from ..core.registry import KINDS
 from .boundaries import FACTORY as VISIBLE_SENTENCES
+from .constituent_group import attribute
 from .constituents import group_key
 from .sentences import sentence_bounds
 
@@ -30,14 +31,16 @@ def describe_changed_boundaries(doc: Doc, key: str | None = None) -> str:
     """A sentence for an error message if the sentences of a Doc are not those that its constituents were made for, else
     "". Names the components that may have changed them, as far as known."""
     name = group_key(doc, key)
-    attrs = {} if name is None else doc.spans[name].attrs
-    parsed = [(info["start"], info["end"]) for info in attrs.get("sentences", ())]
+    if name is None:
+        return ""
+    group = doc.spans[name]
+    parsed = [(info["start"], info["end"]) for info in attribute(group, "sentences", ())]
     bounds = sentence_bounds(doc)
     if not parsed or parsed == bounds:
         return ""
-    setters = attrs.get(LATER_SETTERS)
+    setters = attribute(group, LATER_SETTERS)
     who = " or ".join(map(repr, setters)) if setters else "a later component (parser, senter, sentencizer) or your code"
-    kind = KINDS.get(attrs.get("parser", ""))
+    kind = KINDS.get(attribute(group, "parser", ""))
     factory = repr(kind.factory) if kind else "…"
     place = f"after={setters[-1]!r}" if setters else "last=True"
     start, end = next((one for one in bounds if one not in set(parsed)), bounds[0])

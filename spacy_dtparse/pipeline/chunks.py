@@ -15,8 +15,8 @@ from .sentences import visible_tokens
 def chunks(where: Doc | Span, key: str | None = None) -> list[Span]:
     """The chunks of a Doc, or those within a Span, labelled NP, VP, PP and so on, in order; they do not overlap.
 
-    A chunk is a phrase up to its head, without arguments and modifiers after it (see docs/use.md). `key`: of the span
-    group with the constituents. Raises NotParsedError if the Doc has no valid parse.
+    A chunk is a phrase up to its head, without arguments and modifiers after it (see docs/phrases.md). `key`: of the
+    span group with the constituents. Raises NotParsedError if the Doc has no valid parse.
     """
     doc = where.doc
     first, last = (0, len(doc)) if isinstance(where, Doc) else (where.start, where.end)

@@ -2,9 +2,7 @@
 copies the models."""
 # ruff: noqa: UP045 (older releases of spaCy do not support X | None)
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
-from itertools import islice
 from typing import Any, NamedTuple, Optional
 
 from spacy.language import Language
@@ -13,11 +11,13 @@ from spacy.tokens import Doc
 from ..checks import Setting, boolean, one_of
 from ..core.calibration import ResultCalibrator
 from ..core.constraints import Constraints
-from ..core.parser import BatchParser, ParseResult
+from ..core.document_labels import filter_document_labels
+from ..core.parser import Capability, Parser, ParseResult, Posteriors
+from ..core.settings import LABEL_POLICIES
 from ..errors import DtparseError
 from .batch_pipe import DEADLINE, THREADS, BatchPipe
 from .boundary_changes import LATER_SETTERS
-from .constituents import DEFAULT_KEY, ParsedSentence, write_constituents
+from .constituents import DEFAULT_KEY
 from .constraints import CONSTRAINTS_KEY, read_constraints
 from .dependencies import UnlabelledHeads, write_dependencies
 from .extensions import register_extensions
@@ -32,10 +32,12 @@ from .phrases import (
 )
 from .scorer import parseval_score
 from .sentences import SentenceInput, WordPositions
+from .shared_keys import ASSIGNED, warn_of_shared_key
 from .spines import SPINES_KEY, Supertags, read_supertags
+from .writing import ParsedSentence, write_constituents
 
 FACTORY_METADATA: dict[str, Any] = {
-    "assigns": ["doc.spans", "doc._.constituents", "span._.labels", "span._.parse_string", "span._.head"],
+    "assigns": ["doc.spans", ASSIGNED, "span._.labels", "span._.parse_string", "span._.head"],
     "default_score_weights": {
         "const_f": 1.0,
         **dict.fromkeys(
@@ -73,7 +75,7 @@ class ConstituentPipe(BatchPipe):
     `spans_key`: key of the result in `doc.spans`; warns if another component of the pipeline has it. `threads`,
     `deadline`: see `BatchPipe`; the deadline does not apply to a sentence with constraints. `probabilities`: whether to
     set the probability that each constituent and each sentence is right (`span._.probability`,
-    `sentence._.tree_probability`), which runs the model a second time; the model must have a calibration (see
+    `sentence._.tree_probability`); the model must have a calibration (see
     `core.calibration`), else DtparseError is raised.
 
     `noun_chunks`: the source of `doc.noun_chunks`: "constituents", "dependencies", or "auto": the dependencies of a Doc
@@ -82,13 +84,18 @@ class ConstituentPipe(BatchPipe):
     `heads`: whether to set `token.head` by the head rules of the constituents, with `token.dep_` "ROOT" or "dep", in
     Docs without dependencies, so that spaCy's `span.root` is the head of a constituent.
 
+    `document_labels`: whether trees have the labels of the parts of an article (CAPTION, HEADING, TITLE), which a model
+    knows that was trained on CRAFT: "always", "never", or "auto": over words without a verb, and over a sentence with a
+    verb if the probability is high. Elsewhere the constituent below stands in their place (see
+    `core.document_labels`).
+
     `constraints_key`: key of the spans in `doc.spans` that must or must not be constituents (see
     `pipeline.constraints`); None: no constraints.
 
     Reads `token.tag_` and sentence boundaries, never writes them. White-space tokens are not passed to the parser. A
     Doc without boundaries is parsed as one sentence, with a warning once. If the parser needs tags, words without one
     get XX, with a warning once, and a Doc without any tags raises MissingAnnotationError, which goes to nlp's error
-    handler. If the parser uses supertags (`reads_spines`) and all words of a sentence have some in
+    handler. If the parser uses supertags (Capability.SUPERTAGS) and all words of a sentence have some in
     `doc.spans[spines_key]`, written by a spine_tagger earlier in the pipeline, they prune its search; with `spines_key`
     None they are not used.
     """
@@ -101,6 +108,7 @@ class ConstituentPipe(BatchPipe):
         "probabilities": (False, boolean()),
         "noun_chunks": ("auto", one_of(*CHUNK_SOURCES)),
         "heads": (False, boolean()),
+        "document_labels": ("auto", one_of(*LABEL_POLICIES)),
         "constraints_key": (CONSTRAINTS_KEY, optional_key("a parser without constraints")),
     }
 
@@ -109,6 +117,7 @@ class ConstituentPipe(BatchPipe):
     probabilities: bool
     noun_chunks: str
     heads: bool
+    document_labels: str
 
     def __init__(self, name: str = "", *, scorer: Callable | None = parseval_score, **settings: Any):
         super().__init__(name, scorer=scorer, **settings)
@@ -123,6 +132,14 @@ class ConstituentPipe(BatchPipe):
         if self.probabilities:
             ResultCalibrator(parser)
         super().set_parser(parser)
+        self.timed = None
+        if self.deadline is not None:
+            from ..core.deadline import Deadline  # numba
+
+            self.timed = Deadline(self.configured_parser, self.deadline)
+
+    def _configure(self, parser: Any) -> Any:
+        return filter_document_labels(super()._configure(parser), self.document_labels)
 
     @property
     def needs_tags(self) -> bool:
@@ -133,14 +150,7 @@ class ConstituentPipe(BatchPipe):
         """Give `doc.noun_chunks` its source. Warn if an active component of `nlp` writes the same key of `doc.spans` as
         this one."""
         use_for_noun_chunks(nlp.vocab, source=self.noun_chunks)
-        for name, other in nlp.pipeline:
-            if isinstance(other, ConstituentPipe) and other is not self and other.spans_key == self.spans_key:
-                warnings.warn(
-                    f"{self.name}: {name!r} of the same pipeline writes doc.spans[{self.spans_key!r}], too; the result "
-                    f"of the later one replaces that of the other. To have both, give one of them a key of its own: "
-                    f"config={{'spans_key': {self.name!r}}}",
-                    stacklevel=3,
-                )
+        warn_of_shared_key(self, nlp)
 
     def read_doc(self, doc: Doc) -> ParserInput:
         """Return the sentences of a Doc, the supertag candidates of its words, and its constraints."""
@@ -152,12 +162,49 @@ class ConstituentPipe(BatchPipe):
 
     def predict(self, inputs: Sequence[ParserInput]) -> list[list[ParseResult | None]]:
         """Parse each Doc's sentences; those without supertags and constraints in one batch."""
-        batched = [sentence for one in inputs if not one.is_separate for sentence in one.sentences]
-        batch_results = iter(self._parse_with_probabilities(ParserInput(batched, {}, {})))
-        return [
-            self._parse_with_probabilities(one) if one.is_separate else list(islice(batch_results, len(one.sentences)))
-            for one in inputs
-        ]
+        parsers = self.configured_parser, self.timed_parser
+        places = [(d, s) for d, one in enumerate(inputs) for s in range(len(one.sentences))]
+        found: dict[tuple[int, int], tuple[ParseResult, Posteriors]] = {}
+        batch = []
+        for d, s in places:
+            sentence = inputs[d].sentences[s]
+            if not sentence.words:
+                continue
+            separate = inputs[d].is_separate and self._parse_separately(parsers[1], inputs[d], s)
+            if separate:
+                found[d, s] = separate
+            else:
+                batch.append((d, s))
+        tagged_words = [inputs[d].sentences[s][2:4] for d, s in batch]
+        if self.probabilities:
+            found |= zip(batch, parsers[1].parse_with_posteriors(tagged_words), strict=True)
+        else:
+            found |= zip(batch, ((one, {}) for one in parsers[1].parse_batch(tagged_words)), strict=True)
+        results: dict[tuple[int, int], ParseResult] = {place: one for place, (one, _) in found.items()}
+        if self.probabilities:
+            timely = [place for place in found if not results[place].deadline_exceeded]
+            constraints = [inputs[d].constraints.get(s) for d, s in timely]
+            calibrated = ResultCalibrator(parsers[0]).with_probabilities(
+                [results[place] for place in timely], [found[place][1] for place in timely], constraints
+            )
+            results |= zip(timely, calibrated, strict=True)
+        return [[results.get((d, s)) for s in range(len(one.sentences))] for d, one in enumerate(inputs)]
+
+    def _parse_separately(
+        self, parser: Parser, parser_input: ParserInput, index: int
+    ) -> tuple[ParseResult, Posteriors] | None:
+        """Parse a sentence with constraints or supertags, and compute its posteriors if probabilities are wanted; None
+        if it has neither."""
+        _, _, words, tags, positions = parser_input.sentences[index]
+        if index in parser_input.constraints:
+            result = parser.parse_constrained(words, tags, parser_input.constraints[index])
+        else:
+            candidates = [parser_input.supertags.get(i, ()) for i in positions]
+            if not all(candidates):  # only if every word has some
+                return None
+            result = parser.parse(words, tags, candidates)
+        wanted = self.probabilities and not result.deadline_exceeded
+        return result, parser.span_posteriors(words, tags) if wanted else {}
 
     def set_annotations(self, doc: Doc, parser_input: ParserInput, results: Sequence[ParseResult | None]) -> None:
         """Set `doc.spans[self.spans_key]`."""
@@ -169,7 +216,7 @@ class ConstituentPipe(BatchPipe):
         write_constituents(doc, parsed, self.spans_key, parser.name, head_rules, self.noun_chunks)
         if later := self._later_sentence_setters():
             doc.spans[self.spans_key].attrs[LATER_SETTERS] = later
-        use_for_noun_chunks(doc.vocab, doc, self.noun_chunks, getattr(parser, "labels", ()))
+        use_for_noun_chunks(doc.vocab, doc, self.noun_chunks, parser.labels)
         if self.heads and len(doc) and not doc.has_annotation("DEP"):
             self._set_heads(doc, parsed)
         if self.noun_chunks == "auto" and has_own_dependencies(doc):
@@ -185,47 +232,11 @@ class ConstituentPipe(BatchPipe):
         )
         mark_own_dependencies(doc.vocab)
 
-    def with_deadline(self, parser: Any, deadline: float) -> Any:
-        """Return the parser with a deadline; computing probabilities takes as long as parsing."""
-        from ..core.deadline import Deadline
-
-        return Deadline(parser, deadline / 2 if self.probabilities else deadline)
-
     def supertags(self, doc: Doc) -> Mapping[int, Supertags]:
         """The supertag candidates of words by position in the Doc, {} if the parser does not use them."""
-        if self.spines_key is None or not getattr(self.configured_parser, "reads_spines", False):
+        if self.spines_key is None or Capability.SUPERTAGS not in self.configured_parser.capabilities:
             return {}
         return read_supertags(doc, self.spines_key)
-
-    def _parse_with_probabilities(self, parser_input: ParserInput) -> list[ParseResult | None]:
-        """Parse a Doc's sentences and add probabilities if wanted; None for sentences without words."""
-        results = self._parse_sentences(parser_input)
-        if not self.probabilities:
-            return results
-        calibrated = ResultCalibrator(self.configured_parser)
-        return [
-            result
-            if result is None or result.deadline_exceeded  # no time for probabilities
-            else calibrated.with_probabilities(
-                sentence.words, sentence.tags, result, parser_input.constraints.get(index)
-            )
-            for index, (sentence, result) in enumerate(zip(parser_input.sentences, results, strict=True))
-        ]
-
-    def _parse_sentences(self, parser_input: ParserInput) -> list[ParseResult | None]:
-        parser, (sentences, supertags, constraints) = self.timed_parser, parser_input
-        if isinstance(parser, BatchParser) and not parser_input.is_separate:
-            batch_results = iter(parser.parse_batch([(s.words, s.tags) for s in sentences if s.words]))
-            return [next(batch_results) if sentence.words else None for sentence in sentences]
-        results = []
-        for index, (_, _, words, tags, positions) in enumerate(sentences):
-            if index in constraints:
-                results.append(self.configured_parser.parse_constrained(words, tags, constraints[index]))
-                continue
-            candidates = [supertags.get(i, ()) for i in positions]
-            supertag_argument = (candidates,) if supertags and all(candidates) else ()  # only if every word has some
-            results.append(parser.parse(words, tags, *supertag_argument) if words else None)
-        return results
 
 
 def without_budget(allowed: Mapping[str, Setting]) -> dict[str, Setting]:

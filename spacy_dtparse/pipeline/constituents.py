@@ -1,4 +1,4 @@
-"""The constituents of a Doc as a tree of indices, read from and written to a span group.
+"""The constituents of a Doc as a tree of indices, read from a span group; `writing` writes it.
 
 A group holds the constituents of the whole Doc in pre-order, a unary chain from top to bottom. TOP is not among them
 unless no other constituent covers the sentence. The members of a unary chain have the same extent, so each span's `id_`
@@ -7,8 +7,7 @@ gives its level in its chain: "level-1" is the highest.
 
 import weakref
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
-from math import isfinite
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,21 +15,29 @@ from spacy.attrs import IDX
 from spacy.strings import get_string_id
 from spacy.tokens import Doc, Span, SpanGroup, Token
 
-from ..core.parser import ParseResult
 from ..errors import NonConstituentError, NotParsedError, TreeError
-from ..symbols import IdMap, Memo
+from ..symbols import IdMap
 from ..trees.tree import TOP, Tree
-from .retokenized import TokenOffsets, realign, stored_spans, token_offsets
+from .constituent_group import (
+    adopt_group,
+    attribute_is_set,
+    check_attributes,
+    constituent_value,
+    constituent_values,
+    content_of,
+)
+from .retokenized import TokenOffsets, realign, token_offsets
+from .span_checks import check_spans
+from .stored_group import stored_spans
 
 DEFAULT_KEY = "constituents"
 """The key of the span group in `doc.spans`."""
 
-FORMAT_VERSION = 1
-"""Version of the group's attributes, `attrs["version"]`."""
-
-_KIND = "dtparse.constituents"
-_LEVELS = tuple(f"level-{number}" for number in range(1, 65))
-_LEVEL_OF_ID = {get_string_id(name): number for number, name in enumerate(_LEVELS)}
+KIND = "dtparse.constituents"
+"""The value of `kind` in the attrs of a group of constituents."""
+LEVELS = tuple(f"level-{number}" for number in range(1, 65))
+"""The ids of spans by their level in a unary chain."""
+_LEVEL_OF_ID = {get_string_id(name): number for number, name in enumerate(LEVELS)}
 
 
 class Constituents(NamedTuple):
@@ -50,13 +57,13 @@ class Constituents(NamedTuple):
     by_extent: dict[tuple[int, int], int]
 
 
-def group_key(doc: Doc, key: str | None = None, default: str = DEFAULT_KEY, kind: str = _KIND) -> str | None:
+def group_key(doc: Doc, key: str | None = None, default: str = DEFAULT_KEY, kind: str = KIND) -> str | None:
     """The key of the constituents' group: `key` or the default, else the first group a parser wrote, else None.
     `default`, `kind`: default key and kind of the group, for groups of other things."""
-    wanted = default if key is None else key
-    if wanted in doc.spans:
+    wanted, groups = default if key is None else key, doc.spans.data  # the dict, without the calls of UserDict
+    if wanted in groups:
         return wanted
-    written = (name for name, group in doc.spans.items() if group.attrs.get("kind") == kind)
+    written = (name for name, group in groups.items() if (group.attrs or {}).get("kind") == kind)
     return next(written, None) if key is None else None
 
 
@@ -64,13 +71,14 @@ class SpanColumns(NamedTuple):
     """The m spans of a group, ordered by start, longer ones first; spans of equal extent keep the order of the group.
 
     `starts`, `ends`: int64 (m,), half-open token ranges. `labels`: int64 (m,), indices into `names`, the distinct
-    labels.
+    labels. `order`: int64 (m,), the index of each in the group; None if the group has this order.
     """
 
     starts: np.ndarray
     ends: np.ndarray
     labels: np.ndarray
     names: list[str]
+    order: np.ndarray | None = None
 
 
 def nest_spans(spans: SpanColumns) -> Constituents:
@@ -96,11 +104,11 @@ def nest_spans(spans: SpanColumns) -> Constituents:
 
 
 class _CachedGroup(NamedTuple):
-    """The cached data of a group: the group, its length, the character offsets at which the Doc's tokens start, spans,
-    and constituents once they are needed."""
+    """The cached data of a group: the group, its content (see `content_of`), the character offsets at which the Doc's
+    tokens start, spans, and constituents once they are needed."""
 
     group: SpanGroup
-    length: int
+    content: Any
     starts: list[int]
     spans: SpanColumns
     constituents: Constituents | None = None
@@ -113,12 +121,14 @@ _CACHE: weakref.WeakKeyDictionary[Doc, dict[str, _CachedGroup]] = weakref.WeakKe
 def read_constituents(doc: Doc, key: str | None = None, where: Span | None = None) -> Constituents:
     """The constituents of `doc`, from the group under `key` (default: see `group_key`).
 
-    They are cached until the group changes its length or is replaced, or tokens were merged or split; then the group is
+    They are cached until the group is edited or replaced, or tokens were merged or split; then the group is
     replaced by one that fits (see `retokenized`). `where`: notice such changes of tokens only in this span. Raises
-    NotParsedError if there is no such group or it cannot fit the tokens, TreeError if its spans cross.
+    NotParsedError if there is no such group or it cannot fit the tokens, TreeError if its spans cross, if one is empty,
+    has no label, or begins or ends with white space, SpanGroupError if its attributes are not those of constituents.
     """
     name, cached = _read_group(doc, key, where)
     if cached.constituents is None:
+        check_spans(doc, *cached.spans[:4])
         cached = _CACHE[doc][name] = cached._replace(constituents=nest_spans(cached.spans))
     assert cached.constituents is not None
     return cached.constituents
@@ -141,8 +151,8 @@ def constituents_at(doc: Doc, key: str | None, first: Token, last: Token) -> Con
 
 
 def _is_valid(doc: Doc, name: str | None, cached: _CachedGroup) -> bool:
-    group = doc.spans[name]
-    return cached.group is group and cached.length == len(group) and len(cached.starts) == len(doc)
+    group = doc.spans.data[name]
+    return cached.group is group and len(cached.starts) == len(doc) and cached.content == content_of(group)
 
 
 def _read_group(doc: Doc, key: str | None, where: Span | None = None) -> tuple[str, _CachedGroup]:
@@ -159,59 +169,71 @@ def _read_group(doc: Doc, key: str | None, where: Span | None = None) -> tuple[s
         if where is None:
             starts, now = cached.starts, doc.to_array(IDX).reshape(-1).tolist()
         else:
-            starts, now = cached.starts[where.start : where.end], [token.idx for token in where]
+            starts, now = cached.starts[where.start : where.end], token_values(where, IDX).tolist()
         if now == starts:
             return name, cached
-    group, tokens = doc.spans[name], token_offsets(doc)
-    spans = _columns(doc, group, tokens) if group.attrs.get("n_tokens", len(doc)) == len(doc) else None
+    stored, tokens = stored_spans(doc.spans.data[name]), token_offsets(doc)
+    group = adopt_group(doc, name, stored)
+    check_attributes(group)
+    spans = _columns(doc, stored, tokens) if group.attrs.get("n_tokens", len(doc)) == len(doc) else None
     if spans is None:
         doc.spans[name] = group = realign(doc, group, name)
-        spans = _columns(doc, group, tokens)
+        spans = _columns(doc, stored_spans(group), tokens)
         assert spans is not None
-    cached = _CACHE.setdefault(doc, {})[name] = _CachedGroup(group, len(group), tokens.starts.tolist(), spans)
+    cached = _CACHE.setdefault(doc, {})[name] = _CachedGroup(group, content_of(group), tokens.starts.tolist(), spans)
     return name, cached
 
 
-_MAX_SPAN_OBJECTS = 400
-"""Number of spans up to which creating Span objects is as fast as reading bytes."""
+def are_tokens_unchanged(doc: Doc, positions: Iterable[int]) -> bool:
+    """Whether these tokens begin where they began when the constituents of the Doc were read."""
+    cached = _CACHE.get(doc, {}).get(group_key(doc) or "")
+    return cached is not None and all(doc[i].idx == cached.starts[i] for i in positions)
 
 
-def _columns(doc: Doc, group: SpanGroup, tokens: TokenOffsets) -> SpanColumns | None:
-    """The spans of a group in order; None if they do not fit the tokens of the Doc."""
-    spans = _columns_from_bytes(group) if len(group) > _MAX_SPAN_OBJECTS else None
-    try:
-        extents, chars, labels, label_hashes = spans if spans is not None else _columns_from_objects(group)
-    except IndexError:  # spaCy's E035: a span beyond the end of a retokenized Doc
+def token_values(where: Span, attribute: int) -> np.ndarray:
+    """The values of an attribute of the tokens of a Span, uint64 (n,)."""
+    doc = where.doc
+    if 8 * len(where) < len(doc):
+        return where.to_array([attribute]).reshape(-1)  # type: ignore[attr-defined]
+    return doc.to_array(attribute).reshape(-1)[where.start : where.end]  # several times as fast per token
+
+
+def group_index(doc: Doc, name: str, constituent: int) -> int:
+    """The index, in the group `name`, of a constituent of `read_constituents`."""
+    order = _CACHE[doc][name].spans.order
+    return constituent if order is None else int(order[constituent])
+
+
+def values_at(doc: Doc, name: str, field: str, indices: Iterable[int]) -> list[float | None] | None:
+    """The values of some constituents: see `values_in_order`."""
+    group = doc.spans[name]
+    if not attribute_is_set(group, field):
         return None
+    return [constituent_value(group, field, group_index(doc, name, k)) for k in indices]
+
+
+def values_in_order(doc: Doc, name: str, field: str) -> list[float | None] | None:
+    """One of `constituent_group.VALUES` for each constituent of `read_constituents`; None if there are none."""
+    values, order = constituent_values(doc.spans[name], field), _CACHE[doc][name].spans.order
+    return values if values is None or order is None else [values[k] for k in order.tolist()]
+
+
+def _columns(doc: Doc, stored: np.ndarray | None, tokens: TokenOffsets) -> SpanColumns | None:
+    """The spans of a group, from its `stored_spans`, in order; None if they do not fit the tokens of the Doc."""
+    if stored is None:
+        return None
+    extents, chars = (stored[name].T.astype(np.int64, order="C") for name in ("extent", "chars"))
     if not tokens.fit(extents, chars):
         return None
+    label_ids: IdMap[int] = IdMap()
+    labels = np.array([label_ids[label_hash] for label_hash in stored["label"].tolist()], np.int64)
     starts, ends = extents
+    order = None
     order_keys = starts * (len(doc) + 1) - ends
     if (order_keys[1:] < order_keys[:-1]).any():
         order = order_keys.argsort(kind="stable")
         starts, ends, labels = starts[order], ends[order], labels[order]
-    return SpanColumns(starts, ends, labels, [doc.vocab.strings[label_hash] for label_hash in label_hashes])
-
-
-def _columns_from_objects(group: SpanGroup) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[int]]:
-    """Tokens and characters, int64 (2, m), label indices, int64 (m,), and the list of label hashes that they index, of
-    the spans of a group. Raises IndexError if one does not lie in the Doc."""
-    label_ids: IdMap[int] = IdMap()
-    spans = [(span.start, span.end, span.start_char, span.end_char, label_ids[span.label]) for span in group]
-    columns = np.array(spans, np.int64).reshape(-1, 5).T
-    return columns[:2], columns[2:4], columns[4], list(label_ids)
-
-
-def _columns_from_bytes(group: SpanGroup) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[int]] | None:
-    """The same as `_columns_from_objects` in a third of the time, without creating Spans: read from the group's bytes.
-    None if they cannot be read."""
-    spans = stored_spans(group)
-    if spans is None:
-        return None
-    extents, chars = (spans[name].T.astype(np.int64, order="C") for name in ("extent", "chars"))
-    hashes = spans["label"].astype(np.uint64)
-    distinct = np.unique(hashes)
-    return extents, chars, distinct.searchsorted(hashes), distinct.tolist()
+    return SpanColumns(starts, ends, labels, [doc.vocab.strings[label_hash] for label_hash in label_ids], order)
 
 
 def tree_of(found: Constituents, positions: Sequence[int], words: Sequence[str], tags: Sequence[str]) -> Tree:
@@ -273,90 +295,4 @@ def make_span(doc: Doc, constituents: Constituents, index: int, *, with_level: b
 
 def _id(level: int) -> str | int:
     """The span id of a level of a chain (from 0); 0, no id, for levels beyond the named ones."""
-    return _LEVELS[level] if level < len(_LEVELS) else 0
-
-
-class ParsedSentence(NamedTuple):
-    """A tree for part of a Doc: its leaf k is token `positions[k]` of the Doc; [start, end) is the sentence's range."""
-
-    start: int
-    end: int
-    positions: Sequence[int]
-    result: ParseResult | Tree | None
-
-
-def _finite(value: float) -> float | None:
-    """A plain float; None for nan and infinity, which JSON lacks."""
-    return float(value) if isfinite(value) else None
-
-
-_INFO_FIELDS: dict[str, Callable[[Any], Any]] = {
-    "status": str, "cost": _finite, "n_states": int, "n_scored": int, "greedy_optimal": bool, "n_searches": int,
-    "ambiguity": _finite, "tree_probability": _finite,
-}  # fmt: skip
-"""Fields of a ParseResult that a group's attrs contain, each with its conversion to plain data."""
-
-
-def write_constituents(
-    doc: Doc,
-    sentences: Iterable[ParsedSentence],
-    key: str = DEFAULT_KEY,
-    parser: str = "",
-    head_rules: Any = None,
-    noun_chunks: str = "auto",
-) -> None:
-    """Set `doc.spans[key]` to the constituents of the sentences, in order.
-
-    The group's attrs are plain data: `version`; `kind`; `n_tokens` of the Doc; `parser`, its name; `scores`, one number
-    or None per span; `sentences`, one dict each with `start`, `end`, `status`, `cost`, `n_states`, `n_scored`,
-    `greedy_optimal`, `n_searches`, `ambiguity`, `tree_probability`, and `deadline_exceeded` if the deadline was
-    exceeded (see `ParseResult`; only status "gold" if a tree was given, "empty" if nothing was); `probabilities`, one
-    number or None per span, if a parse has some; `head_rules`, unless None: a language code, or rules as plain data;
-    and `noun_chunks`, unless "auto": the source of `doc.noun_chunks` (see `phrases.NounChunks`). Raises TreeError if a
-    tree and its positions disagree.
-    """
-    spans: list[Span] = []
-    scores: list[float | None] = []
-    probabilities: list[float | None] = []
-    infos: list[dict[str, Any]] = []
-    strings = doc.vocab.strings
-    hashes = Memo(strings.add)  # creating spans from hashes takes a third of the time
-    for start, end, positions, parse in sentences:
-        info: dict[str, Any] = {"start": start, "end": end, "status": "empty"}
-        infos.append(info)
-        if parse is None:
-            continue
-        if isinstance(parse, Tree):
-            tree, costs, probs = parse, None, None
-            info["status"] = "gold"
-        else:
-            tree, costs, probs = parse.tree, parse.scores, parse.probabilities
-            for name, plain in _INFO_FIELDS.items():
-                value = getattr(parse, name)
-                info[name] = None if value is None else plain(value)
-            if parse.deadline_exceeded:
-                info["deadline_exceeded"] = True
-        if len(positions) != len(tree.words):
-            raise TreeError(
-                f"a tree of {len(tree.words)} leaves for the {len(positions)} words of tokens {start} to {end}; "
-                "a parse must cover every token it was given"
-            )
-        labels, starts, ends = tree.labels, tree.starts, tree.ends
-        skip_top = labels[0] == TOP and len(labels) > 1 and ends[1] - starts[1] == ends[0] - starts[0]
-        level, extent = 0, (-1, -1)
-        for label, first, last in zip(labels[skip_top:], starts[skip_top:], ends[skip_top:], strict=True):
-            level = level + 1 if (first, last) == extent else 0
-            extent = (first, last)
-            name = _LEVELS[level] if level < len(_LEVELS) else ""
-            spans.append(Span(doc, positions[first], positions[last - 1] + 1, hashes[label], span_id=hashes[name]))
-        scores += [None] * (len(labels) - skip_top) if costs is None else map(_finite, costs[skip_top:])
-        probabilities += [None] * (len(labels) - skip_top) if probs is None else probs[skip_top:]
-    header = {"version": FORMAT_VERSION, "kind": _KIND, "n_tokens": len(doc), "parser": parser}
-    attrs = {**header, "scores": scores, "sentences": infos}
-    if any(prob is not None for prob in probabilities):
-        attrs["probabilities"] = probabilities
-    if head_rules is not None:
-        attrs["head_rules"] = head_rules
-    if noun_chunks != "auto":
-        attrs["noun_chunks"] = noun_chunks
-    doc.spans[key] = SpanGroup(doc, name=key, attrs=attrs, spans=spans)
+    return LEVELS[level] if level < len(LEVELS) else 0

@@ -16,7 +16,7 @@ from ..trees.bracket_writer import write_tree
 from ..trees.brackets import parse_tree
 from ..trees.tree import TOP, Tree
 from .attributes import parse_string, sentence_infos, to_tree
-from .constituents import group_key, read_constituents
+from .constituents import group_key, read_constituents, values_at
 from .phrases import head_rules_for
 from .sentences import plain_word, visible_tokens
 
@@ -131,9 +131,10 @@ def to_conllu(where: Doc | Span, key: str | None = None, first_id: int = 1) -> s
                 else [(head, "dep") for head in sentence_heads(sentence, key)]
             )
             for position, (token, (head, label)) in enumerate(zip(words, links, strict=True), 1):
-                columns = [str(position), " ".join(token.text.split()), token.lemma_, token.pos_, token.tag_]
-                columns += [str(token.morph), str(head + 1), "root" if head < 0 else label, "", _misc(token)]
-                lines.append("\t".join(column or "_" for column in columns))
+                columns = [str(position), _field(token.text, " "), _field(token.lemma_, " ")]
+                columns += [_field(token.pos_), _field(token.tag_), _field(str(token.morph)), str(head + 1)]
+                columns += ["root" if head < 0 else _field(label), "_", _misc(token) or "_"]
+                lines.append("\t".join(columns))
             lines.append("")
             sent_id += 1
     return "".join(f"{line}\n" for line in lines)
@@ -157,12 +158,12 @@ def sentence_record(sentence: Span, key: str | None = None) -> dict[str, Any]:
     """
     doc, start, end = sentence.doc, sentence.start, sentence.end
     found, tree, name = read_constituents(doc, key), to_tree(sentence, key), group_key(doc, key)
-    attrs = doc.spans[name].attrs if name is not None else {}
-    scores, probabilities = attrs.get("scores"), attrs.get("probabilities")
+    assert name is not None
     positions = [token.i for token in sentence if token.text.strip()]
     rules = head_rules_for(doc, key)
     links = dict(zip(positions, rules.links(tree)[0], strict=True))
     first, last = bisect_left(found.starts, start), bisect_left(found.starts, end)
+    scores, probabilities = (values_at(doc, name, field, range(first, last)) for field in ("scores", "probabilities"))
     heads = rules.heads(tree)[len(tree.labels) - (last - first) :]  # without a TOP that is not in the group
     tokens = [
         {
@@ -184,8 +185,8 @@ def sentence_record(sentence: Span, key: str | None = None) -> dict[str, Any]:
             "end_char": doc[found.ends[k] - 1].idx + len(doc[found.ends[k] - 1]),
             "level": k - found.chain_tops[k] + 1,
             "head": positions[head] - start,
-            "score": scores[k] if scores else None,
-            **({"probability": probabilities[k]} if probabilities else {}),
+            "score": scores[k - first] if scores else None,
+            **({"probability": probabilities[k - first]} if probabilities else {}),
         }
         for k, head in zip(range(first, last), heads, strict=True)
     ]
@@ -209,6 +210,12 @@ def _doc_dependencies(words: list[Token]) -> Iterator[tuple[int, str]]:
         while head.i not in index_of and head.head.i != head.i:  # white space
             head = head.head
         yield (-1 if head.i == token.i else index_of.get(head.i, -1)), token.dep_
+
+
+def _field(text: str, space: str = "_") -> str:
+    """The text of a field of CoNLL-U, where white space separates fields and lines; only forms and lemmas may have
+    spaces."""
+    return space.join(text.split()) or "_"
 
 
 def _misc(token: Token) -> str:

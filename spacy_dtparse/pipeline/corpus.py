@@ -3,6 +3,7 @@
 (No `from __future__ import annotations` here: spaCy reads the annotations of registered functions.)
 """
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import accumulate, chain, islice
@@ -16,16 +17,19 @@ from spacy.util import registry
 from spacy.vocab import Vocab
 
 from ..errors import ConfigError, TrainingDataError, TreeError, TreeFormatError
+from ..files import write_atomically
 from ..text import raw_word, unescape_token
+from ..trees.bad_input import ERRORS, describe_skipped, on_error
 from ..trees.brackets import read_trees
 from ..trees.directional import category_writer, check_categories
 from ..trees.heads import head_rules
 from ..trees.labels import EMPTY_TAG
 from ..trees.psd import SUFFIX
-from ..trees.transforms import Recipe, strip_empty
+from ..trees.transforms import Recipe, strip_empty, strip_empty_elements
 from ..trees.tree import Tree
-from .constituents import DEFAULT_KEY, ParsedSentence, write_constituents
+from .constituents import DEFAULT_KEY
 from .spines import SPINES_KEY, write_spines
+from .writing import ParsedSentence, write_constituents
 
 _NO_SPACE_BEFORE = frozenset(". , : ; ! ? % ) ] } '' ” ’ n't 's 'S 'm 're 've 'll 'd ' ...".split())
 _NO_SPACE_AFTER = frozenset("( [ { `` “ ‘ $ £ € #".split())
@@ -40,12 +44,14 @@ def create_bracket_corpus(
     limit: int = 0,
     categories: Optional[str] = None,  # noqa: UP045
     spines_key: str = SPINES_KEY,
+    errors: str = "strict",
 ) -> Callable[[Language], Iterable[Example]]:
     """Reader for `[corpora.dev]`: a bracketed file, or a folder of `.mrg` and `.psd` files, as Examples.
 
     The predicted Docs have the treebank's tokens and sentence boundaries, and its tags if `gold_tags`; `limit` is the
-    maximum number of sentences, 0 for all. `categories`, `spines_key`: see `read_docs`. Raises ConfigError for values
-    out of range.
+    maximum number of sentences, 0 for all. `categories`, `spines_key`: see `read_docs`. `errors`: at a malformed tree,
+    "strict" raises TreeFormatError; "skip" leaves the tree out; "replace" also replaces bytes that are not UTF-8 by
+    U+FFFD; a warning says how many trees were left out. Raises ConfigError for values out of range.
     """
     if sentences_per_doc < 1 or limit < 0:
         raise ConfigError(
@@ -54,13 +60,21 @@ def create_bracket_corpus(
         )
     if categories is not None:
         check_categories(categories)
+    if errors not in ERRORS:
+        raise ConfigError(f"BracketCorpus: errors={errors!r}; allowed are {', '.join(map(repr, ERRORS))}")
+
+    policy = on_error(errors)
 
     def read_examples(nlp: Language) -> Iterator[Example]:
+        skipped: list[TreeFormatError] = []
         docs = read_docs(
             path, nlp.vocab, sentences_per_doc=sentences_per_doc, spans_key=spans_key, limit=limit,
-            categories=categories, spines_key=spines_key,
+            categories=categories, spines_key=spines_key, on_error=policy, errors=skipped,
         )  # fmt: skip
-        return (Example(blank_copy(doc, tags=gold_tags), doc) for doc in docs)
+        for doc in docs:
+            yield Example(blank_copy(doc, tags=gold_tags), doc)
+        if skipped:
+            warnings.warn(f"BracketCorpus: {describe_skipped(skipped, 'malformed tree')}", stacklevel=2)
 
     return read_examples
 
@@ -108,15 +122,15 @@ def read_docs(
 
 
 def read_clean_trees(
-    path: str | Path, *, on_error: str = "raise", errors: list[TreeFormatError] | None = None
+    path: str | Path, *, on_error: str = "raise", errors: list[TreeFormatError] | None = None, functions: bool = False
 ) -> Iterator[Tree]:
     """The trees of a file without empty elements and function tags; trees of empty elements only are left out.
 
-    `on_error`, `errors`: for malformed trees, see `read_trees`.
+    `functions`: with function tags. `on_error`, `errors`: for malformed trees, see `read_trees`.
     """
     for tree in read_trees(path, on_error=on_error, errors=errors):
         if any(tag != EMPTY_TAG for tag in tree.tags):
-            yield strip_empty(tree)
+            yield strip_empty_elements(tree) if functions else strip_empty(tree)
 
 
 def doc_from_trees(
@@ -198,5 +212,5 @@ def convert_brackets(
     )  # fmt: skip
     target = Path(target)
     target.parent.mkdir(parents=True, exist_ok=True)
-    DocBin(docs=docs, store_user_data=True).to_disk(target)
+    write_atomically(target, DocBin(docs=docs, store_user_data=True).to_bytes())
     return len(docs)

@@ -15,7 +15,7 @@ from ..trees.tree import TOP, Tree
 from ..viz import draw
 from ..viz.drawing import check_options
 from .attributes import to_tree
-from .constituents import group_key, read_constituents
+from .constituents import group_key, read_constituents, values_in_order
 from .sentences import visible_tokens
 
 Drawable = Doc | Span | Tree
@@ -33,7 +33,7 @@ def render(
 
     `docs`: one, or several in a list. `style`: "tree" (SVG), "spans" (HTML: brackets under the words) or "text" (for
     the terminal). `page`: a complete HTML page. `options`: a mapping; its names are in the table under Look at trees in
-    docs/use.md; with `scores` each label has the constituent's probability, or exp(-score) if the parser's setting
+    docs/drawings.md; with `scores` each label has the constituent's probability, or exp(-score) if the parser's setting
     `probabilities` is off. `jupyter`: True displays the drawing in a notebook at once, also in a loop, as
     displaCy does; by default, in a notebook, the result displays itself as the last value of a cell; False: neither.
     The result is a string all the same (a `viz.Drawing`, with a method `save`). `key`: of the span group.
@@ -76,9 +76,9 @@ def trees_with_probabilities(doc: Doc | Span, key: str | None = None) -> list[tu
     full_doc, first, last = (doc.doc, doc.start, doc.end) if isinstance(doc, Span) else (doc, 0, len(doc))
     found = read_constituents(full_doc, key)
     name = group_key(full_doc, key)
-    attrs = {} if name is None else full_doc.spans[name].attrs
-    probabilities_of_doc = attrs.get("probabilities") or [
-        None if cost is None else exp(-cost) for cost in attrs.get("scores", ())
+    assert name is not None
+    probabilities_of_doc = values_in_order(full_doc, name, "probabilities") or [
+        None if cost is None else exp(-cost) for cost in values_in_order(full_doc, name, "scores") or ()
     ]
     if len(probabilities_of_doc) != len(found.starts):
         probabilities_of_doc = [None] * len(found.starts)

@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import exp, log1p
 from typing import Any
 
 import numpy as np
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 
-from ..core.parser import ParseResult
+from ..core.parser import Decisions
 from ..errors import NonConstituentError, OtherPipelineError
 from ..trees.tree import TOP
 from ..viz.svg import score_text
-from .attributes import locate
+from .attributes import locate, sentence_infos
+from .constituent_group import EDITED, attribute
 from .constituent_pipe import ConstituentPipe, constituent_parsers
-from .constituents import Constituents, group_key, read_constituents
+from .constituents import Constituents, group_key, read_constituents, values_in_order
 from .explanation import Alternative, Explanation
 from .sentences import SentenceInput, is_blank
 
-Key = tuple[int, int, str]
 _MIN_PROBABILITY = 0.01
 """Minimum probability, by the model, of an alternative that is listed."""
 _MIN_SHOWN = 0.005
 """Minimum probability that is not shown as 0.00."""
-_MIN_AGREEMENT = 0.9
-"""Minimum probability, by the span model, at which it counts as agreeing."""
 _SCORE_TOLERANCE = 0.01
 """Tolerance within which scores of the same parser agree, compiled or not."""
-_EPSILON = 1e-6
 
 
 def explain(nlp: Language | ConstituentPipe, span: Span) -> Explanation:
@@ -68,7 +64,7 @@ def _component_of(nlp: Language | ConstituentPipe, doc: Doc) -> tuple[Constituen
     found = read_constituents(doc)
     key = str(group_key(doc))
     parsers = constituent_parsers(nlp)
-    parser_name = doc.spans[key].attrs.get("parser", "")
+    parser_name = attribute(doc.spans[key], "parser", "")
     for pipe in parsers:
         if pipe.spans_key == key and pipe.parser.name == parser_name:
             return pipe, found
@@ -84,13 +80,16 @@ class _SentenceExplainer:
     """One sentence of a Doc, parsed again, with data shared by the explanations of its constituents."""
 
     def __init__(
-        self, pipe: ConstituentPipe, doc: Doc, found: Constituents, sentence_input: SentenceInput, supertags: Mapping
-    ):
+        self, pipe: ConstituentPipe, doc: Doc, found: Constituents, sentence_input: SentenceInput, supertags: Mapping,
+        constrained: bool,
+    ):  # fmt: skip
         self.doc, self.found, self.sentence_input, self.end = doc, found, sentence_input, sentence_input.end
-        self.parser: Any = pipe.configured_parser
         spines = [supertags.get(i, ()) for i in sentence_input.positions]
-        supertag_argument = (spines,) if supertags and all(spines) else ()
-        self.result: ParseResult = self.parser.parse(sentence_input.words, sentence_input.tags, *supertag_argument)
+        used_spines = spines if supertags and all(spines) else ()
+        parser, (_, _, words, tags, _) = pipe.timed_parser, sentence_input
+        self.decisions: Decisions = parser.explain(words, tags, used_spines)
+        self._calibration = parser.calibration
+        self.result, self.posteriors = self.decisions.result, self.decisions.posteriors
         tree = self.result.tree
         rows_of_parse = [(label, *self._token_range(s, e)) for s, e, label in tree.spans()]
         if len(rows_of_parse) > 1 and rows_of_parse[0][0] == TOP and rows_of_parse[0][1:] == rows_of_parse[1][1:]:
@@ -101,37 +100,20 @@ class _SentenceExplainer:
         )
         there = range(self.first, self.first + len(rows_of_parse))
         rows = zip(found.labels, found.starts, found.ends, strict=True)
-        scores_in_doc = doc.spans[str(group_key(doc))].attrs.get("scores", ())[there.start : there.stop]
+        scores_in_doc = (values_in_order(doc, str(group_key(doc)), "scores") or [])[there.start : there.stop]
         alike = rows_of_parse == list(rows)[there.start : there.stop] and not any(
             before is not None and abs(before - now) > _SCORE_TOLERANCE * max(1.0, abs(now))
             for before, now in zip(scores_in_doc, self.result.scores[self._top :], strict=False)
         )
         if not alike:
-            raise OtherPipelineError(
-                "this pipeline's parse of the sentence differs from the Doc's tree or scores, so the tree is from "
-                "another model, other settings or other tags: give the pipeline that parsed the Doc, or parse its text "
-                "again"
-            )
-        self._reasons: dict[Key, Any] | None = None
-        self._posteriors: Mapping[Key, float] | None = None
-
-    @property
-    def posteriors(self) -> Mapping[Key, float]:
-        """The model's probabilities of constituents, not calibrated; {} if the parser has none."""
-        if self._posteriors is None:
-            has = hasattr(self.parser, "span_posteriors") and getattr(self.parser, "span_parser", self) is not None
-            self._posteriors = (
-                self.parser.span_posteriors(self.sentence_input.words, self.sentence_input.tags) if has else {}
-            )
-        return self._posteriors
+            raise OtherPipelineError(_explain_difference(doc, sentence_input, constrained))
 
     def probability(self, posterior: float) -> float:
         """The probability to show for one of the model's: the calibrated one, as in `span._.probability`, if the model
         has a calibration."""
-        calibration = getattr(self.parser, "calibration", None)
-        if calibration is None:
+        if self._calibration is None:
             return min(float(posterior), 1.0)
-        return float(calibration.calibrate_constituents(np.array([posterior]))[0])
+        return float(self._calibration.calibrate_constituents(np.array([posterior]))[0])
 
     def _token_range(self, start: int, end: int) -> tuple[int, int]:
         return self.sentence_input.positions[start], self.sentence_input.positions[end - 1] + 1
@@ -146,78 +128,15 @@ class _SentenceExplainer:
         posterior = self.posteriors.get(key, 0.0) if self.posteriors else None
         probability = None if posterior is None else 1.0 if key[2] == TOP else self.probability(posterior)
         others = self._alternatives(k)
-        score = self.result.scores[k]
-        if self.parser.name == "dtree":
-            from ..dtparse.model.reasons import reasons  # numba
-
-            if self._reasons is None:
-                self._reasons = reasons(
-                    self.parser, self.sentence_input.words, self.sentence_input.tags, key if only else None
-                )
-            reasons_of_key = self._reasons.get(key) if not self._is_fallback() else None
-            decided = self._describe_decision(reasons_of_key, score, posterior)
-            return Explanation(
-                **common,
-                method="rules",
-                decided=decided,
-                probability=probability,
-                alternatives=others,
-                reasons=reasons_of_key,
-            )
-        if self.parser.name == "span":
-            decided = (
-                "A network decided. It has probabilities but no rules, so it gives no reasons (boosted trees, as in "
-                "en_dtparse, have rules)."
-            )
-            return Explanation(
-                **common, method="network", decided=decided, probability=probability, alternatives=others
-            )
-        if self.parser.name != "pcfg":
-            decided = f"A parser of kind {self.parser.name!r} decided; it gives no reasons, only the score {score:.2f}."
-            return Explanation(
-                **common, method=self.parser.name, decided=decided, probability=probability, alternatives=others
-            )
-        below = self._child_labels(k)
-        decided = f"A grammar chose the tree as a whole; in it {key[2]} → {below} costs {score:.2f} (0 is certain)."
-        return Explanation(**common, method="grammar", decided=decided, probability=probability, alternatives=others)
-
-    def _is_fallback(self) -> bool:
-        """Whether the tree comes from the span model because the search found none."""
-        return self.result.status == "fallback" and self.parser.span_parser is not None
-
-    def _describe_decision(self, why: Any, cost: float, posterior: float | None) -> str:
-        if why is None:
-            if self._is_fallback():
-                return "No rule built it: the search found no complete tree, so this is the span model's tree."
-            if self.parser.span_parser is not None:
-                return "No rule built it: the span model added it after the search, to attach an unattached word."
-            return "No rule built it: pieces were joined, or preprocessing was undone."
-        trees_cost = log1p(exp(-why.score)) if why.score > -700 else -why.score
-        if self.parser.span_parser is None:
-            return "The rules decided."
-        if cost < trees_cost - _EPSILON or (cost == 0.0 and trees_cost < _EPSILON):
-            return "The span model was confident, so the rules were skipped. They would have given:"
-        if cost > trees_cost + _EPSILON:
-            added = f"{cost - trees_cost:.2f}"
-            return f"The rules decided against the span model, whose probabilities added {added} to the cost."
-        if posterior is not None and posterior >= _MIN_AGREEMENT:
-            return "The rules decided; the span model agrees."
-        return "The span model was undecided; the rules decided."
-
-    def _child_labels(self, parent: int) -> str:
-        """The labels and tags directly below a constituent of the tree."""
-        tree, labels = self.result.tree, []
-        at, k = tree.starts[parent], parent + 1
-        while at < tree.ends[parent]:
-            if k < len(tree.labels) and tree.starts[k] == at and tree.ends[k] <= tree.ends[parent]:
-                labels.append(tree.labels[k])
-                at = tree.ends[k]
-                while k < len(tree.labels) and tree.starts[k] < at:
-                    k += 1
-            else:
-                labels.append(tree.tags[at])
-                at += 1
-        return " ".join(labels)
+        decision = self.decisions.decision(k, only)
+        return Explanation(
+            **common,
+            method=decision.method,
+            decided=decision.text,
+            probability=probability,
+            alternatives=others,
+            reasons=decision.reasons,
+        )
 
     def _alternatives(self, index: int) -> tuple[Alternative, ...]:
         """Probable constituents that are not in the tree and would replace this one: another label over the same span,
@@ -256,8 +175,31 @@ class _SentenceExplainer:
 def _sentence_of(pipe: ConstituentPipe, doc: Doc, found: Constituents, token: int) -> _SentenceExplainer:
     """The sentence that contains a token."""
     parser_input = pipe.read_doc(doc)
-    sentence_input = next(one for one in parser_input.sentences if one.start <= token < one.end)
-    return _SentenceExplainer(pipe, doc, found, sentence_input, parser_input.supertags)
+    index, sentence_input = next(
+        (index, one) for index, one in enumerate(parser_input.sentences) if one.start <= token < one.end
+    )
+    constrained = bool(parser_input.constraints.get(index))
+    return _SentenceExplainer(pipe, doc, found, sentence_input, parser_input.supertags, constrained)
+
+
+def _explain_difference(doc: Doc, sentence_input: SentenceInput, constrained: bool) -> str:
+    """Describe why the Doc's tree of a sentence is not the parser's."""
+    statuses = (info["status"] for info in sentence_infos(doc) if info["start"] == sentence_input.start)
+    if next(statuses, "") == EDITED:
+        return (
+            "the constituents of this sentence were edited after parsing, so no decision of the parser explains its "
+            "tree; parse the text again to explain the parser's own tree"
+        )
+    if constrained:
+        return (
+            "this sentence has constraints, so no decision of the parser explains its tree; parse the text again "
+            "without constraints to explain the parser's own tree"
+        )
+    return (
+        "this pipeline's parse of the sentence differs from the Doc's tree or scores, so the tree is from another "
+        "model, other settings or other tags, or was parsed under constraints: give the pipeline that parsed the Doc, "
+        "or parse its text again"
+    )
 
 
 def _explain_absence(pipe: ConstituentPipe, span: Span, found: Constituents) -> str:

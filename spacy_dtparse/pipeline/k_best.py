@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, SupportsIndex, overload
 
@@ -10,11 +10,14 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span
 
 from ..core.calibration import ResultCalibrator
+from ..core.constraints import Constraints
 from ..core.kbest import check_k
-from ..core.parser import KBestParser, ParseResult
+from ..core.parser import ParseList, ParseResult
 from ..errors import DtparseError
 from ..trees.bracket_writer import write_tree
 from ..trees.tree import TOP, Tree
+from ..viz import draw
+from .constituent_group import attribute
 from .constituent_pipe import ConstituentPipe, constituent_parsers
 from .sentences import SentenceInput
 
@@ -90,7 +93,15 @@ class RankedTree:
 
 class RankedTrees(list[RankedTree]):
     """A list of the best trees of a sentence, best first. It prints as a table of ranks, margins, probabilities and
-    trees; in a notebook the table has pictures. `repr` shortens long trees, `str` does not."""
+    trees; in a notebook the table has pictures. `repr` shortens long trees, `str` does not.
+
+    `reason`: why there are fewer trees than the caller of `k_best` asked for, one of `core.kbest`'s sentences; "" if
+    there are not.
+    """
+
+    def __init__(self, trees: Iterable[RankedTree] = (), reason: str = ""):
+        super().__init__(trees)
+        self.reason = reason
 
     @overload
     def __getitem__(self, index: SupportsIndex, /) -> RankedTree: ...
@@ -122,7 +133,7 @@ class RankedTrees(list[RankedTree]):
     def _repr_html_(self) -> str:
         rows = "".join(
             f"<tr><td>{one.rank}</td><td>{one.margin:.3f}</td><td>{_format_probability(one.probability)}</td>"
-            f'<td style="text-align:left">{one.tree._repr_svg_()}</td></tr>'
+            f'<td style="text-align:left">{draw([one.tree])}</td></tr>'
             for one in self
         )
         head = "<tr><th>rank</th><th>margin</th><th>probability</th><th>tree</th></tr>"
@@ -139,12 +150,13 @@ def _shorten(text: str, max_length: int) -> str:
 
 
 def k_best(nlp: Language | ConstituentPipe, sentence: str | Doc | Span, k: int = 10) -> RankedTrees:
-    """The k best trees of a sentence, best first, by the constituent parser of a pipeline; fewer if it finds no more.
-    The first is the pipeline's own tree, unless supertags prune its search. The result is a list that prints as a
-    table.
+    """The k best trees of a sentence, best first, by the constituent parser of a pipeline; fewer if it finds no more or
+    its deadline ends the list, as `reason` of the result says. The first is the pipeline's own tree, unless supertags
+    prune its search. The result is a list that prints as a table.
 
     `sentence`: a text or a Doc of one sentence, or a Span, which stands for the sentence that it begins in. A Doc must
-    have the annotation that the parser needs: boundaries and, for most, tags.
+    have the annotation that the parser needs: boundaries and, for most, tags. If it has constraints, all trees keep to
+    them, and their probabilities are None. Edits of the Doc's constituents do not count: the trees are the parser's.
 
     Raises ConfigError unless k is a whole number from 1 to 1000, DtparseError for a text or Doc of no or several
     sentences and for a parser that returns only one tree, MissingAnnotationError for a Doc without tags.
@@ -156,33 +168,43 @@ def k_best(nlp: Language | ConstituentPipe, sentence: str | Doc | Span, k: int =
         sentence = nlp(sentence)
     doc = sentence.doc
     pipe = _choose_component(nlp, doc)
-    sentences = [one for one in pipe.read_doc(doc).sentences if one.words]
+    parser_input = pipe.read_doc(doc)
+    sentences = [(k, one) for k, one in enumerate(parser_input.sentences) if one.words]
     if isinstance(sentence, Span):
-        sentences = [one for one in sentences if one.start <= sentence.start < one.end]
+        sentences = [(k, one) for k, one in sentences if one.start <= sentence.start < one.end]
     if len(sentences) != 1:
         what = f"{len(sentences)} sentences" if sentences else "no word"
         raise DtparseError(
             f"“{sentence.text[:60]}” has {what}, and the best trees are of one sentence; give one of doc.sents of the "
             "parsed Doc"
         )
-    return _rank_trees(pipe, sentences[0], k)
+    ((index, sentence_input),) = sentences
+    return _rank_trees(pipe, sentence_input, k, parser_input.constraints.get(index))
 
 
 def best_trees(pipe: ConstituentPipe, doc: Doc, k: int) -> Iterator[tuple[SentenceInput, RankedTrees]]:
     """`k_best` of each sentence of a Doc that has a word."""
-    for sentence_input in pipe.read_doc(doc).sentences:
+    parser_input = pipe.read_doc(doc)
+    for index, sentence_input in enumerate(parser_input.sentences):
         if sentence_input.words:
-            yield sentence_input, _rank_trees(pipe, sentence_input, k)
+            yield sentence_input, _rank_trees(pipe, sentence_input, k, parser_input.constraints.get(index))
 
 
-def _rank_trees(pipe: ConstituentPipe, sentence_input: SentenceInput, k: int) -> RankedTrees:
-    parser = pipe.configured_parser
-    if not isinstance(parser, KBestParser):
-        raise DtparseError(f"a parser of kind {parser.name!r} gives only its best tree; use one that lists trees")
-    found = parser.parse_k_best(sentence_input.words, sentence_input.tags, k)
-    if getattr(parser, "calibration", None) is not None:
+def _rank_trees(
+    pipe: ConstituentPipe, sentence_input: SentenceInput, k: int, constraints: Constraints | None
+) -> RankedTrees:
+    parser, words, tags = pipe.timed_parser, sentence_input.words, sentence_input.tags
+    parses: ParseList = (
+        parser.parse_k_best_constrained(words, tags, constraints, k)
+        if constraints
+        else parser.parse_k_best(words, tags, k)
+    )
+    found: list[ParseResult] = parses
+    if parser.calibration is not None and not constraints and not found[0].deadline_exceeded:
         found = ResultCalibrator(parser).with_tree_probabilities(sentence_input.words, sentence_input.tags, found)
-    return RankedTrees(RankedTree(rank, one, sentence_input.positions) for rank, one in enumerate(found, 1))
+    return RankedTrees(
+        (RankedTree(rank, one, sentence_input.positions) for rank, one in enumerate(found, 1)), parses.reason
+    )
 
 
 def _choose_component(nlp: Language | ConstituentPipe, doc: Doc) -> ConstituentPipe:
@@ -190,5 +212,5 @@ def _choose_component(nlp: Language | ConstituentPipe, doc: Doc) -> ConstituentP
     parsers = constituent_parsers(nlp)
     writers = (pipe for pipe in parsers if pipe.spans_key in doc.spans)
     return next(
-        (pipe for pipe in writers if doc.spans[pipe.spans_key].attrs.get("parser") == pipe.parser.name), parsers[0]
+        (pipe for pipe in writers if attribute(doc.spans[pipe.spans_key], "parser") == pipe.parser.name), parsers[0]
     )

@@ -11,10 +11,12 @@ from spacy.attrs import IDS, TAG
 from spacy.tokens import Doc, Span
 from spacy.vocab import Vocab
 
+from ..checks import short_repr
 from ..core.parser import UNKNOWN_TAG
 from ..errors import ConfigError, PatternError
 from ..query import Forest, Matching, Node, Pattern, compile_pattern
 from ..query.forest import Nodes
+from ..query.limits import SearchLimits
 from ..trees.heads import HeadRules
 from ..trees.tree import TOP, Tree
 from .constituents import Constituents, make_span, read_constituents, tree_of
@@ -39,11 +41,21 @@ class ConstituentMatcher:
 
     Patterns are compiled when they are added, and all are searched for at once. `spans_key`: the span group with the
     constituents (default: as for `doc._.constituents`); `rules`: head rules (default: those of each Doc, as for
-    `span._.head`).
+    `span._.head`). `max_matches`, `timeout`: limits for each Doc, the latter in seconds, for patterns of strangers:
+    SearchLimitError is raised if one is exceeded; None is no limit.
     """
 
-    def __init__(self, vocab: Vocab, *, spans_key: str | None = None, rules: HeadRules | None = None):
+    def __init__(
+        self,
+        vocab: Vocab,
+        *,
+        spans_key: str | None = None,
+        rules: HeadRules | None = None,
+        max_matches: int | None = None,
+        timeout: float | None = None,
+    ):
         self.vocab = vocab
+        self.limits = SearchLimits(max_matches, timeout)
         self.spans_key = spans_key
         self.rules = rules
         self._patterns: dict[int, list[Pattern]] = {}
@@ -75,7 +87,7 @@ class ConstituentMatcher:
         PatternError, which shows the location, for a malformed pattern.
         """
         if isinstance(patterns, str | Mapping) or not isinstance(patterns, Iterable):
-            raise PatternError(f"the patterns for {key!r} are {patterns!r}; give a list of patterns")
+            raise PatternError(f"the patterns for {key!r} are {short_repr(patterns)}; give a list of patterns")
         compiled = [compile_pattern(pattern) for pattern in patterns]
         if not compiled:
             raise PatternError(f"there are no patterns for {key!r}; give a list of at least one")
@@ -117,7 +129,7 @@ class ConstituentMatcher:
         """Yield each Doc with its matches. `batch_size` Docs are searched at once, which is many times faster than one
         by one."""
         rest = iter(docs)
-        while batch := list(islice(rest, batch_size)):
+        while batch := list(islice(rest, 1 if self.limits else batch_size)):
             yield from zip(batch, self._search(batch, as_spans, with_names), strict=True)
 
     def _search(self, doclikes: Sequence[Doc | Span], as_spans: bool, with_names: bool) -> list[list[Any]]:
@@ -146,7 +158,7 @@ class ConstituentMatcher:
                 spans[x] = _span(docs[sentence.doc], sentence, forest.node(x))
             return spans[x]
 
-        nodes, keys, names = self._find_matches(Matching(forest), with_names)
+        nodes, keys, names = self._find_matches(Matching(forest, self.limits), with_names)
         token_of_leaf = np.fromiter((i for sentence in sentences for i in sentence.positions), np.int64)
         doc_of = np.array([sentence.doc for sentence in sentences], dtype=np.int64)
         starts, ends = (

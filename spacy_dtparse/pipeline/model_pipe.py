@@ -26,8 +26,9 @@ from spacy.tokens import Doc
 from ..checks import Setting, renamed_setting
 from ..core.registry import KINDS
 from ..errors import ConfigError, ModelFormatError
+from ..files import write_atomically
 from ..memory import return_memory
-from ..models import HERE, MODEL_FILE, PARSERS, embedded_model, find_model
+from ..models import HERE, MODEL_FILE, PARSERS, embedded_model, find_model, missing_package
 from .boundary_changes import later_sentence_setters
 from .provenance import add_provenance, read_licence_files, stored_meta
 from .sentences import SentenceInput, has_boundaries, read_sentences
@@ -63,7 +64,7 @@ class ModelPipe(Pipe):
     COMPONENT_SETTINGS: ClassVar[Mapping[str, tuple[Any, Setting]]]
     """The settings of the component itself, with their defaults."""
     EMBEDDED: ClassVar[str]
-    """The name of the package's parser that `model` = None stands for."""
+    """The name of the English parser that `model` = None stands for."""
     LOADER: ClassVar[str] = "load_parser"
     """The function of `parsers` that reads the models."""
     PAST_VERB: ClassVar[str] = "parsed"
@@ -113,7 +114,11 @@ class ModelPipe(Pipe):
         self._licence_files: dict[str, str] = {}
         if parser is not None:
             self.set_parser(parser)
-        elif model is not None and self._source != SAVED:
+        elif model is None:
+            if problem := missing_package(getattr(self, "EMBEDDED", "")):
+                advice = "or give another `model`, or load the component's data from disk (as spacy.load does)"
+                warnings.warn(f"{name}: {problem}, {advice}", stacklevel=5)
+        elif self._source != SAVED:
             path = find_model(model, self.factory)
             if path.exists():
                 self._load(path)
@@ -123,7 +128,7 @@ class ModelPipe(Pipe):
                 near = get_close_matches(model, PARSERS, 1)
                 raise ConfigError(
                     f"{name}: there is no model {model!r}, and no file or folder of that name"
-                    f"{f'; did you mean {near[0]!r}?' if near else '.'} The models of the package for {self.factory!r} "
+                    f"{f'; did you mean {near[0]!r}?' if near else '.'} The English models for {self.factory!r} "
                     f"are {', '.join(names) or 'none by name'}; for other factories {others}. Give a file that does "
                     f"not exist yet with its folder: './{model}'"
                 )
@@ -182,9 +187,13 @@ class ModelPipe(Pipe):
                 f"{self.factory!r}; use it with nlp.add_pipe({kind.factory!r}, config={{'model': …}}), or give this "
                 "one another"
             )
-        self._with_settings = parser.with_settings(**self._parser_settings(parser))
+        self._with_settings = self._configure(parser)
         self._loaded_parser = parser
         self.check_language()
+
+    def _configure(self, parser: Any) -> Any:
+        """Return a parser with this component's settings. Raises ConfigError for settings that it does not have."""
+        return parser.with_settings(**self._parser_settings(parser))
 
     def _accepts(self, parser: Any) -> bool:
         """Whether the factory accepts parsers of this kind; every factory accepts parsers of other packages."""
@@ -193,9 +202,8 @@ class ModelPipe(Pipe):
     def _parser_settings(self, parser: Any) -> dict[str, Any]:
         """This component's settings for the parser's `with_settings`. Raises ConfigError for a setting that the parser
         lacks."""
-        parser_settings = getattr(parser, "settings", None)
         known = (
-            vars(parser_settings) if parser_settings is not None else inspect.signature(parser.with_settings).parameters
+            vars(parser.settings) if parser.settings is not None else inspect.signature(parser.with_settings).parameters
         )
         settings = {setting: value for setting in self.SETTINGS if (value := getattr(self, setting)) is not None}
         unknown = sorted(set(settings) - set(known))
@@ -209,7 +217,7 @@ class ModelPipe(Pipe):
     def _load(self, source: Path | bytes) -> None:
         try:
             parser = getattr(import_module("..core", __package__), self.LOADER)(source)
-            if isinstance(source, Path) and HERE in source.parents and hasattr(parser, "mmap_model"):
+            if isinstance(source, Path) and HERE in source.parents:
                 parser.mmap_model(source)
             self.set_parser(parser)
             if isinstance(source, Path):
@@ -239,7 +247,7 @@ class ModelPipe(Pipe):
             for name, component in nlp.components:
                 if component is self:
                     nlp.get_pipe_config(name)["model"] = SAVED
-        return tuple(self._loaded_parser.labels)
+        return tuple(self.configured_parser.labels)
 
     def on_add(self, nlp: Language) -> None:
         """Called before the component is added to `nlp`."""
@@ -279,7 +287,7 @@ class ModelPipe(Pipe):
                 "unknown (XX). Check the tagger before it",
             )
         if needs_tags:
-            problem = self._tag_set.problem(sentences, getattr(self.parser, "known_tags", frozenset()))
+            problem = self._tag_set.problem(sentences, self.parser.known_tags)
             if problem:
                 self._warn_once("tag set", f"{self.name}: {problem}")
         self._check_boundaries(doc)
@@ -344,9 +352,9 @@ class ModelPipe(Pipe):
         data = None if MODEL_FILE in exclude else self.parser.to_bytes()
         Path(path).mkdir(parents=True, exist_ok=True)
         if data is not None:
-            (Path(path) / MODEL_FILE).write_bytes(data)
+            write_atomically(Path(path) / MODEL_FILE, data)
             for name, text in self._licence_files.items():
-                (Path(path) / name).write_text(text, encoding="utf8")
+                write_atomically(Path(path) / name, text)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "ModelPipe":
         """Load the model at `path`/model.
@@ -380,7 +388,7 @@ class ModelPipe(Pipe):
 
     def _plain_state(self) -> dict[str, Any]:
         """All attributes except the parser, the copy of it with this component's settings, and the weak reference."""
-        left_out = ("_nlp", "_loaded_parser", "_with_settings", "_timed")
+        left_out = ("_nlp", "_loaded_parser", "_with_settings", "timed")
         return {key: value for key, value in self.__dict__.items() if key not in left_out}
 
 

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from spacy.tokens import Doc, Span, Token
 
 from ..errors import DtparseError
-from .attributes import Location, chain_end, children, locate
+from .attributes import Location, chain_end, children, locate, tag_getter
 from .constituents import ChainSpan, Constituents, make_span, read_constituents
 from .phrases import head_rules_for
 from .sentences import is_blank
@@ -108,13 +108,9 @@ def lowest_common_ancestor(*spans: Span | Token) -> Span | None:
     doc = spans[0].doc
     found = read_constituents(doc)
     nodes = [_covering(found, span) for span in spans]
-    lowest = nodes[0]
-    for node in nodes[1:]:
-        while node != lowest:  # of two constituents in pre-order, only the first one can be above the other
-            if node > lowest:
-                node = found.parents[node]
-            else:
-                lowest = found.parents[lowest]
+    lowest, last = min(nodes), max(nodes)
+    while lowest >= 0 and found.ends_of_subtrees[lowest] <= last:  # in pre-order, those below it are the next ones
+        lowest = found.parents[lowest]
     return make_span(doc, found, lowest, with_level=True) if lowest >= 0 else None
 
 
@@ -137,13 +133,13 @@ def c_commands(first: Span | Token, second: Span | Token) -> bool:
 
 def _branches(doc: Doc, found: Constituents, k: int, punctuation: frozenset[str]) -> bool:
     """Whether a constituent has two children that are no punctuation."""
-    child, end, n = k + 1, found.ends_of_subtrees[k], 0
+    child, end, n, tag_of = k + 1, found.ends_of_subtrees[k], 0, tag_getter(doc)
     i = found.starts[k]
     while i < found.ends[k] and n < 2:
         if child < end and found.starts[child] == i:
             i, child, n = found.ends[child], found.ends_of_subtrees[child], n + 1
         else:
-            n += not (is_blank(doc[i].text) or doc[i].tag_ in punctuation)
+            n += not (is_blank(doc[i].text) or tag_of(doc[i]) in punctuation)
             i += 1
     return n > 1
 

@@ -6,19 +6,24 @@
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
+import numpy as np
+from spacy.attrs import POS, TAG
 from spacy.errors import Errors
 from spacy.tokens import Doc, Span, Token
 
+from ..core.parser import UNKNOWN_TAG
 from ..errors import ConfigError, DtparseError, NoNounChunksError, NotParsedError
 from ..trees.heads import HeadRules, head_rules
 from ..trees.labels import base_label
 from ..trees.noun_phrases import CLAUSES, NOUN_PHRASES, noun_phrases
 from ..trees.tree import TOP
-from .attributes import locate, to_tree
-from .constituents import Constituents, group_key, make_span, read_constituents
-from .sentences import is_blank, visible_tokens
+from .attributes import child_nodes, has_universal_tags, locate, tag_getter, to_tree
+from .constituent_group import attribute
+from .constituents import Constituents, group_key, make_span, read_constituents, token_values
+from .sentences import visible_tokens
 
 FRAMES = frozenset(("SBAR", "SBARQ"))
 """Clauses that consist of another clause and a word before it (that, because, who, why …)."""
@@ -83,11 +88,70 @@ def head(span: Span | Token, key: str | None = None, rules: HeadRules | None = N
     parse.
     """
     location = locate(span, key)
-    doc, start, end = location.doc, location.start, location.end
-    if location.constituent < 0:
-        return doc[start]
-    words = [token for token in doc[start:end] if not is_blank(token.text)]
-    return words[(rules or head_rules_for(doc, key)).heads(to_tree(doc[start:end], key))[0]]
+    doc, constituent = location.doc, location.constituent
+    if constituent < 0:
+        return doc[location.start]
+    return doc[_cached_head(doc, location.constituents, rules or head_rules_for(doc, key), constituent, key)]
+
+
+class _CachedHeads(NamedTuple):
+    """The head token of each of the constituents of a Doc by these rules, and the tags of its tokens, uint64 (n,).
+
+    `first_tokens`, `last_tokens`: the range of the tokens whose tags the head of a constituent depends on: the children
+    of constituents from there down to the head, where these have several children.
+    """
+
+    constituents: Constituents
+    rules: HeadRules
+    tags: np.ndarray
+    heads: list[int]
+    first_tokens: list[int]
+    last_tokens: list[int]
+
+
+_HEADS: WeakKeyDictionary[Doc, _CachedHeads] = WeakKeyDictionary()
+
+
+def _cached_head(doc: Doc, found: Constituents, rules: HeadRules, constituent: int, key: str | None = None) -> int:
+    """The head token of a constituent; all are computed again if the constituents, the rules, or tags on which this one
+    depends have changed."""
+    attribute = POS if has_universal_tags(doc, key) else TAG
+    cached = _HEADS.get(doc)
+    if cached is None or cached.constituents is not found or cached.rules != rules:
+        cached = None
+    else:
+        first, last = cached.first_tokens[constituent], cached.last_tokens[constituent] + 1
+        if first < last and not np.array_equal(cached.tags[first:last], token_values(doc[first:last], attribute)):
+            cached = None
+    if cached is None:
+        tags = doc.to_array(attribute).reshape(-1)
+        cached = _HEADS[doc] = _CachedHeads(found, rules, tags, *_find_heads(doc, found, rules, key))
+    return cached.heads[constituent]
+
+
+def _find_heads(
+    doc: Doc, found: Constituents, rules: HeadRules, key: str | None
+) -> tuple[list[int], list[int], list[int]]:
+    """The head token of each constituent, and the first and the last token whose tag it depends on, in linear time."""
+    heads, tag_of = list(found.starts), tag_getter(doc, key)
+    first_tokens, last_tokens = [len(doc)] * len(heads), [-1] * len(heads)
+    for k in range(len(heads) - 1, -1, -1):
+        nodes = list(child_nodes(doc, found, k, exact=True))
+        if nodes:
+            at = 0
+            if len(nodes) > 1:
+                names = [found.labels[c] if c >= 0 else tag_of(doc[i]) or UNKNOWN_TAG for c, i in nodes]
+                at = rules.head_child(found.labels[k], names)
+                tokens = [i for c, i in nodes if c < 0]
+                if tokens:
+                    first_tokens[k], last_tokens[k] = tokens[0], tokens[-1]
+            child, token = nodes[at]
+            heads[k] = token
+            if child >= 0:
+                heads[k] = heads[child]
+                first_tokens[k] = min(first_tokens[k], first_tokens[child])
+                last_tokens[k] = max(last_tokens[k], last_tokens[child])
+    return heads, first_tokens, last_tokens
 
 
 def noun_chunks(where: Doc | Span, key: str | None = None) -> list[Span]:
@@ -102,14 +166,14 @@ def noun_chunks(where: Doc | Span, key: str | None = None) -> list[Span]:
 def head_rules_for(doc: Doc, key: str | None = None) -> HeadRules:
     """The head rules for the constituents of a Doc: those of the parser's model, else those of a language."""
     name = group_key(doc, key)
-    entry = None if name is None else doc.spans[name].attrs.get(HEAD_RULES)
+    entry = None if name is None else attribute(doc.spans[name], HEAD_RULES)
     return HeadRules.from_dict(entry) if isinstance(entry, dict) else head_rules(entry or doc.lang_)
 
 
 def head_rules_entry(parser: Any, doc: Doc) -> Any:
     """The entry for head rules in the attrs of a parser's constituents: see `HEAD_RULES`; None if there is nothing to
     record."""
-    rules = getattr(parser, "head_rules", None)
+    rules = parser.head_rules
     return rules.to_dict() if rules is not None else parser.meta.get("lang") or doc.lang_ or None
 
 
@@ -160,8 +224,9 @@ class NounChunks:
     def _source_for(self, doc: Doc) -> str:
         """The source for a Doc: that of its constituents, or of the vocabulary if it has none or they do not say."""
         name = group_key(doc)
-        attrs = {} if name is None else doc.spans[name].attrs
-        return attrs.get("noun_chunks", "auto") if "kind" in attrs else self.source or "auto"
+        if name is None or attribute(doc.spans[name], "kind") is None:
+            return self.source or "auto"
+        return str(attribute(doc.spans[name], "noun_chunks", "auto"))
 
 
 def use_for_noun_chunks(vocab: Any, doc: Any = None, source: str = "auto", labels: Iterable[str] = ()) -> None:
@@ -220,7 +285,7 @@ def _check_labels(doc: Doc, wanted: Iterable[str], found: Constituents, key: str
     if not missing or not (missing := [label for label in missing if label not in set(map(base_label, of_doc))]):
         return
     name, chunks = group_key(doc, key), doc.vocab.get_noun_chunks
-    is_parsed = name is not None and bool(doc.spans[name].attrs.get("parser"))
+    is_parsed = name is not None and bool(attribute(doc.spans[name], "parser"))
     of_parser: frozenset[str] = chunks.labels if is_parsed and isinstance(chunks, NounChunks) else frozenset()
     allowed = of_doc | (of_parser or {*head_rules_for(doc, key).rules, *CLAUSES, *NOUN_PHRASES})
     allowed |= {TOP, *map(base_label, allowed)}

@@ -17,7 +17,7 @@ from ..models import HERE, embedded_pipeline
 PACKAGE = "spacy-dtparse"
 PROVENANCE = ("license", "sources", "credits")
 """Fields of `nlp.meta` that `add_provenance` sets."""
-_LICENCE_FILES = ("LICENSE*", "LICENCE*", "NOTICE*")
+LICENCE_FILES = ("LICENSE*", "LICENCE*", "NOTICE*")
 
 
 def add_requirement(nlp: Language) -> None:
@@ -93,4 +93,4 @@ def read_licence_files(model: Path) -> dict[str, str]:
 
 
 def _licence_files(folder: Path) -> list[Path]:
-    return sorted({path for pattern in _LICENCE_FILES for path in folder.glob(pattern) if path.is_file()})
+    return sorted({path for pattern in LICENCE_FILES for path in folder.glob(pattern) if path.is_file()})

@@ -12,7 +12,7 @@ from ..errors import ConfigError, DtparseError
 from .attributes import locate, to_tree
 from .chunks import chunk_tags, chunks
 from .clauses import subjects_verbs_kinds
-from .constituents import Constituents, group_key, make_span, read_constituents
+from .constituents import Constituents, group_key, make_span, read_constituents, values_in_order
 from .phrases import clauses, head_rules_for
 from .sentences import is_blank, visible_tokens
 
@@ -87,10 +87,12 @@ def to_dataframe(
     return frame.astype(types)
 
 
-def _place(span: Span) -> dict[str, Any]:
+def _place(span: Span, text: str) -> dict[str, Any]:
+    """Where a span is, and its part of the text of the Doc."""
+    start_char, end_char = span.start_char, span.end_char
     return {
-        "start": span.start, "end": span.end, "start_char": span.start_char, "end_char": span.end_char,
-        "text": span.text,
+        "start": span.start, "end": span.end, "start_char": start_char, "end_char": end_char,
+        "text": text[start_char:end_char],
     }  # fmt: skip
 
 
@@ -116,7 +118,7 @@ def _heads_and_probabilities(doc: Doc, found: Constituents, key: str | None) -> 
             heads = rules.heads(to_tree(doc[start:end], key))
             values += [words[index] for index in heads[len(heads) - count :]]
     name = group_key(doc, key)
-    probabilities = [] if name is None else doc.spans[name].attrs.get("probabilities") or []
+    probabilities = (None if name is None else values_in_order(doc, name, "probabilities")) or []
     if len(probabilities) != len(values):
         probabilities = [None] * len(values)
     return [
@@ -128,7 +130,7 @@ def _heads_and_probabilities(doc: Doc, found: Constituents, key: str | None) -> 
 def _constituent_rows(where: Doc | Span, key: str | None) -> Iterator[dict[str, Any]]:
     doc = where.doc
     found, (first, last), sentences = read_constituents(doc, key), _bounds(where), _sentence_numbers(doc)
-    heads = _heads_and_probabilities(doc, found, key)
+    heads, text = _heads_and_probabilities(doc, found, key), doc.text
     depths: list[int] = []
     for k, above in enumerate(found.parents):
         depths.append(depths[above] + 1 if above >= 0 else 0)
@@ -136,14 +138,14 @@ def _constituent_rows(where: Doc | Span, key: str | None) -> Iterator[dict[str, 
             span = make_span(doc, found, k, with_level=True)
             yield {
                 "sentence": sentences[span.start], "constituent": k, "parent": above if above >= 0 else None,
-                "depth": depths[k], "label": span.label_, **_place(span), **heads[k],
+                "depth": depths[k], "label": span.label_, **_place(span, text), **heads[k],
             }  # fmt: skip
 
 
 def _clause_rows(where: Doc | Span, key: str | None) -> Iterator[dict[str, Any]]:
     doc, (first, last) = where.doc, _bounds(where)
     sentences, found = _sentence_numbers(doc), read_constituents(doc, key)
-    heads = _heads_and_probabilities(doc, found, key)
+    heads, text = _heads_and_probabilities(doc, found, key), doc.text
     open_clauses: list[tuple[int, int]] = []  # index and end of the clauses around the next one
     spans = clauses(doc, key)
     indices = [locate(span, key).constituent for span in spans]
@@ -155,7 +157,7 @@ def _clause_rows(where: Doc | Span, key: str | None) -> Iterator[dict[str, Any]]
             yield {
                 "sentence": sentences[span.start], "clause": number,
                 "parent": open_clauses[-1][0] if open_clauses else None, "depth": len(open_clauses),
-                "label": span.label_, "kind": kind, **_place(span), **heads[k],
+                "label": span.label_, "kind": kind, **_place(span, text), **heads[k],
                 "subject_start": None if subject is None else subject.start,
                 "subject_end": None if subject is None else subject.end,
                 "subject_text": None if subject is None else subject.text,
@@ -165,10 +167,10 @@ def _clause_rows(where: Doc | Span, key: str | None) -> Iterator[dict[str, Any]]
 
 
 def _chunk_rows(where: Doc | Span, key: str | None) -> Iterator[dict[str, Any]]:
-    sentences, (first, last) = _sentence_numbers(where.doc), _bounds(where)
+    sentences, (first, last), text = _sentence_numbers(where.doc), _bounds(where), where.doc.text
     for number, span in enumerate(chunks(where.doc, key)):
         if first <= span.start and span.end <= last:
-            yield {"sentence": sentences[span.start], "chunk": number, "label": span.label_, **_place(span)}
+            yield {"sentence": sentences[span.start], "chunk": number, "label": span.label_, **_place(span, text)}
 
 
 def _token_rows(where: Doc | Span, key: str | None) -> Iterator[dict[str, Any]]:
@@ -187,8 +189,16 @@ def _token_rows(where: Doc | Span, key: str | None) -> Iterator[dict[str, Any]]:
 def _lowest(starts: Sequence[int], ends: Sequence[int], n: int) -> list[int | None]:
     """The lowest constituent over each token. Constituents are in pre-order, so lower ones come later."""
     lowest: list[int | None] = [None] * n
-    for k, (start, end) in enumerate(zip(starts, ends, strict=True)):
-        lowest[start:end] = [k] * (end - start)
+    around: list[int] = []
+    k = 0
+    for token in range(n):
+        while around and ends[around[-1]] <= token:
+            around.pop()
+        while k < len(starts) and starts[k] == token:
+            around.append(k)
+            k += 1
+        if around:
+            lowest[token] = around[-1]
     return lowest
 
 

@@ -8,6 +8,7 @@ from . import boundaries, corpus, scorer, suggester  # noqa: F401 (register thei
 
 for _kind in KINDS.values():
     import_module(f"..{_kind.factory}.component", __package__)
+import_module("..dependency_phrases.component", __package__)
 
-PARSER_FACTORIES = tuple(kind.factory for kind in KINDS.values() if kind.name != "recurrent")
+PARSER_FACTORIES = tuple(dict.fromkeys(kind.factory for kind in KINDS.values() if kind.name != "recurrent"))
 """The factories of all components of this package that are not needed for tags or sentence boundaries."""

@@ -13,30 +13,11 @@ from spacy.attrs import IDX, LENGTH
 from spacy.tokens import Doc, Span, SpanGroup
 
 from ..errors import NonConstituentError, NotParsedError
+from .constituent_group import VALUES, ConstituentGroup, verified_attrs
 from .sentences import is_blank
+from .stored_group import stored_spans
 
-_SPAN_LAYOUT = np.dtype(
-    [("head", ">u2"), ("id", ">u8"), ("kb_id", ">u8"), ("label", ">u8"), ("extent", ">i4", 2), ("chars", ">i4", 2)]
-)
-"""Layout of a span in the bytes of a group, as in stored Docs; `head` is msgpack's header for 40 bytes."""
-_SPAN_HEADER = 0xC428
-_LISTS = ("scores", "probabilities")
-"""The attributes of a group that have an entry for each span."""
 ADVICE = "retokenize before 'dtparse' in the pipeline, or parse again"
-
-
-def stored_spans(group: SpanGroup) -> np.ndarray | None:
-    """The spans of a group as an array of records with `id`, `label`, `extent` (tokens) and `chars`, also of spans that
-    lie beyond the end of their Doc. None if the group's attrs cannot be stored, or the bytes have another layout."""
-    try:
-        stored = group.to_bytes()
-    except Exception:  # raised by a user's values in the attrs
-        return None
-    offset = len(stored) - len(group) * _SPAN_LAYOUT.itemsize
-    if offset < 0:
-        return None
-    spans = np.frombuffer(stored, _SPAN_LAYOUT, offset=offset)
-    return None if (spans["head"] != _SPAN_HEADER).any() else spans
 
 
 class TokenOffsets(NamedTuple):
@@ -69,11 +50,7 @@ def realign(doc: Doc, group: SpanGroup, name: str) -> SpanGroup:
     constituent, or the group cannot be read.
     """
     stale = f"the tokens of this Doc were merged or split after parsing, so doc.spans[{name!r}] no longer fits them"
-    attrs, group.attrs = group.attrs, {}
-    try:
-        stored = stored_spans(group)
-    finally:
-        group.attrs = attrs
+    attrs, stored = verified_attrs(group), stored_spans(group)
     if stored is None or (len(stored) and not len(doc)):
         raise NotParsedError(f"{stale}: {ADVICE}")
     starts, ends = _visible_offsets(doc)
@@ -101,7 +78,7 @@ def realign(doc: Doc, group: SpanGroup, name: str) -> SpanGroup:
         old_starts, old_ends = stored["extent"].T.tolist()
         new = {k: (span.start, span.end) for k, span in zip(kept, spans, strict=True)}
         new_attrs["sentences"] = _realign_sentences(attrs["sentences"], old_starts, old_ends, new, len(doc))
-    return SpanGroup(doc, name=name, attrs=new_attrs, spans=spans)
+    return ConstituentGroup(doc, name=name, attrs=new_attrs, spans=spans)
 
 
 def _visible_offsets(doc: Doc) -> tuple[np.ndarray, np.ndarray]:
@@ -119,7 +96,7 @@ def _visible_offsets(doc: Doc) -> tuple[np.ndarray, np.ndarray]:
 def _select(attrs: dict[str, Any], kept: list[int]) -> dict[str, Any]:
     """The attrs of a group of which only some spans remain."""
     selected = dict(attrs)
-    for name in _LISTS:
+    for name in VALUES:
         values = attrs.get(name)
         if isinstance(values, list):
             selected[name] = [values[k] for k in kept if k < len(values)]
@@ -178,14 +155,15 @@ def as_doc(span: Span, key: str | None = None, copy_user_data: bool = False) -> 
         Span(new_doc, one.start - start, one.end - start, strings.add(one.label_), span_id=one.id)
         for one in map(group.__getitem__, kept)
     ]
-    attrs = _select(group.attrs, kept)
+    group_attrs = verified_attrs(group)
+    attrs = _select(group_attrs, kept)
     if "n_tokens" in attrs:
         attrs["n_tokens"] = len(new_doc)
     if "sentences" in attrs:
         attrs["sentences"] = [
             {**info, "start": info["start"] - start, "end": info["end"] - start}
-            for info in attrs["sentences"]
+            for info in group_attrs["sentences"]
             if start <= info["start"] and info["end"] <= end
         ]
-    new_doc.spans[name] = SpanGroup(new_doc, name=name, attrs=attrs, spans=spans)
+    new_doc.spans[name] = ConstituentGroup(new_doc, name=name, attrs=attrs, spans=spans)
     return new_doc

@@ -11,6 +11,9 @@ from ..core.parser import UNKNOWN_TAG
 from ..errors import MissingAnnotationError
 from ..symbols import Memo
 
+UNIVERSAL_TAGS = "universal_tags"
+"""The attribute of a span group whose trees have `token.pos_` for tags, not `token.tag_`."""
+
 
 class SentenceInput(NamedTuple):
     """One sentence [start, end) of a Doc.
@@ -52,6 +55,23 @@ def token_texts(doc: Doc) -> list[str]:
             _texts.clear()
         _texts.update(texts)
         return list(map(texts.__getitem__, hashes))
+
+
+_visible: set[int] = set()
+"""Cache of hashes of texts that are not blank."""
+
+
+def has_blank_token(doc: Doc) -> bool:
+    """Whether a token has no visible text."""
+    hashes: list[Any] = doc.to_array(ORTH).reshape(-1).tolist()
+    if _visible.issuperset(hashes):  # the usual case, in a third of the time
+        return False
+    strings, unknown = doc.vocab.strings, set(hashes) - _visible
+    visible = {text_hash for text_hash in unknown if not is_blank(strings[text_hash])}
+    if len(_visible) > _MAX_TEXTS:
+        _visible.clear()
+    _visible.update(visible)
+    return len(visible) < len(unknown)
 
 
 def attribute_texts(doc: Doc, attribute: int) -> list[str]:

@@ -6,10 +6,14 @@ A spine is the chain of constituents that a word heads; a word's candidate spine
 import warnings
 from bisect import bisect_left
 from collections.abc import Sequence
+from typing import Any
 
 from spacy.tokens import Doc, Span, SpanGroup, Token
 
+from ..checks import short_repr
+from ..errors import SpanGroupError
 from ..symbols import IdMap
+from .constituent_group import ConstituentGroup, adopt_group, attribute, verified_attrs
 from .constituents import group_key
 
 SPINES_KEY = "spines"
@@ -31,7 +35,7 @@ def write_spines(doc: Doc, positions: Sequence[int], supertags: Sequence[Superta
     packed = [[part for name, p in candidates for part in (ids[name], p)] for candidates in supertags]
     spans = [Span(doc, i, i + 1, label=candidates[0][0]) for i, candidates in zip(positions, supertags, strict=True)]
     attrs = {"version": FORMAT_VERSION, "kind": _KIND, "n_tokens": len(doc), "names": list(ids), "offers": packed}
-    doc.spans[key] = SpanGroup(doc, name=key, attrs=attrs, spans=spans)
+    doc.spans[key] = ConstituentGroup(doc, name=key, attrs=attrs, spans=spans)
 
 
 def spine(token: Token, key: str | None = None) -> str:
@@ -54,17 +58,33 @@ def spines(token: Token, key: str | None = None) -> tuple[tuple[str, float], ...
 def read_supertags(doc: Doc, key: str | None = None) -> dict[int, Supertags]:
     """`spines` of all words that have some, by position in the Doc."""
     group = _group(doc, key)
-    if group is None or len(group.attrs.get("offers", ())) != len(group):
+    if group is None or not _supertag_rows(group):
         return {}
     return {span.start: _supertags_of(group, index) for index, span in enumerate(group)}
 
 
 def _supertags_of(group: SpanGroup, index: int) -> tuple[tuple[str, float], ...]:
     """The candidate spines of the word of span `index`; () if they were dropped."""
-    if len(group.attrs.get("offers", ())) != len(group):
+    rows = _supertag_rows(group)
+    row = rows[index] if rows else None
+    if row is None:
         return ()
-    names, row = group.attrs["names"], group.attrs["offers"][index]
-    return tuple((names[name], prob) for name, prob in zip(row[::2], row[1::2], strict=True))
+    names: Any = group.attrs.get("names")
+    try:
+        return tuple((names[name], prob) for name, prob in zip(row[::2], row[1::2], strict=True))
+    except (TypeError, ValueError, IndexError):
+        raise SpanGroupError(
+            f"attrs['offers'] of the span group {group.name!r} has an entry {short_repr(row)}, not a tagger's: "
+            "tag the Doc again, or delete the entry: del doc.spans[…].attrs['offers']"
+        ) from None
+
+
+def _supertag_rows(group: SpanGroup) -> Sequence[Any]:
+    """The candidates of each span, None for a span without; [] if they were dropped."""
+    rows = attribute(group, "offers", [])
+    if not isinstance(group, ConstituentGroup):
+        rows = verified_attrs(group).get("offers", [])
+    return rows if len(rows) == len(group) else []
 
 
 def has_spines(doc: Doc, key: str | None = None) -> bool:
@@ -78,7 +98,11 @@ def _find(token: Token, key: str | None) -> tuple[SpanGroup, int] | None:
     if group is None:
         return None
     index = bisect_left(group, token.i, key=lambda span: span.start)
-    return (group, index) if index < len(group) and group[index].start == token.i else None
+    if index < len(group) and group[index].start == token.i:
+        return group, index
+    if isinstance(group, ConstituentGroup) and group.version == 0:
+        return None
+    return next(((group, k) for k, span in enumerate(group) if span.start == token.i), None)  # perhaps not in order
 
 
 def _group(doc: Doc, key: str | None) -> SpanGroup | None:
@@ -86,8 +110,8 @@ def _group(doc: Doc, key: str | None) -> SpanGroup | None:
     name = group_key(doc, key, SPINES_KEY, _KIND)
     if name is None:
         return None
-    group = doc.spans[name]
-    if group.attrs.get("n_tokens", len(doc)) != len(doc):
+    group = adopt_group(doc, name)
+    if attribute(group, "n_tokens", len(doc)) != len(doc):
         warnings.warn(
             f"the tokens of this Doc were merged or split after tagging, so doc.spans[{name!r}] no longer fits them: "
             "retokenize before the tagger of the pipeline, or tag again",

@@ -75,13 +75,12 @@ class TextLanguage:
     """
 
     def __init__(self, nlp: Language, parser: Any):
-        meta = getattr(parser, "meta", {})
-        self.code: str = meta.get("lang") or ""
+        self.code: str = parser.meta.get("lang") or ""
         self._function_words = _function_words(self.code)
         self._lexicons: list[Any] = []
-        for one in [parser, getattr(parser, "span_parser", None), *_models(nlp, self.code)]:
-            words = getattr(one, "known_words", ())
-            self._lexicons.append(frozenset(words) if isinstance(words, list | tuple) else words)
+        for one in [parser, *_models(nlp, self.code)]:
+            for words in one.lexicons:
+                self._lexicons.append(frozenset(words) if isinstance(words, list | tuple) else words)
         self._size = max(map(len, self._lexicons))
 
     @property

@@ -9,6 +9,12 @@ from typing import NamedTuple
 from ..errors import EditError
 from .editable import EditNode
 
+MAX_NODES = 500_000
+"""Maximum number of nodes of a tree to which operations add copies of its own nodes: a few dozen such copies could
+double it each time."""
+MAX_LABEL = 10_000
+"""Maximum length of a label that an operation makes."""
+
 
 class State:
     """A tree while the operations of one match change it.
@@ -20,6 +26,7 @@ class State:
     def __init__(self, root: EditNode, names: dict[str, EditNode], variables: dict[str, str]):
         self.root, self.names, self.variables = root, names, variables
         self._last_index: int | None = None
+        self._n_nodes: int | None = None
 
     def next_index(self) -> int:
         """A number that no label or word of the tree has as index, NP-1."""
@@ -38,6 +45,19 @@ class State:
                 f"write `if exists {name} OPERATION`"
             )
         return node
+
+    def copy_node(self, name: str) -> EditNode:
+        """A copy of the node that has a name. Raises EditError if the tree would have more than MAX_NODES nodes."""
+        if self._n_nodes is None:
+            self._n_nodes = sum(1 for _ in self.root.nodes())
+        twin, copies = self.get_node(name).copy()
+        self._n_nodes += len(copies)
+        if self._n_nodes > MAX_NODES:
+            raise EditError(
+                f"with another copy of {name} ({len(copies):,} nodes) the tree would have {self._n_nodes:,} nodes; "
+                f"copies may not make it larger than {MAX_NODES:,}: let the pattern exclude the result"
+            )
+        return twin
 
     def is_present(self, node: EditNode) -> bool:
         """Whether a node is in the tree."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from ..errors import ConfigError, EditError, PatternError
+from ..errors import ConfigError, EditError, PatternError, shorten
 from ..trees.heads import COLLINS, HeadRules
 from ..trees.tree import Tree
 from .edit_state import State
@@ -66,7 +66,8 @@ def compile_edit(pattern: str | Mapping[str, Any], operations: str) -> Edit:
             variables.update({name: None for regex in node.what.regexes for _, name in regex.groups})
     problem = names_problem(parsed, compiled.names, tuple(variables))
     if problem is not None:
-        raise PatternError(f"{problem}\n  pattern: {pattern}\n  operations: {' ; '.join(operations.splitlines())}")
+        shown = shorten(str(pattern)), shorten(" ; ".join(operations.splitlines()))
+        raise PatternError(f"{problem}\n  pattern: {shown[0]}\n  operations: {shown[1]}")
     return Edit(compiled, operations, parsed)
 
 
@@ -142,7 +143,7 @@ def edit_results(
 def _edit_batch(edit: Edit, results: list[Tree | EditError], rules: HeadRules, max_changes: int) -> None:
     """Apply an edit to all trees of a list that have no error, in rounds: one match of each tree in a round."""
     active = [k for k, result in enumerate(results) if isinstance(result, Tree)]
-    seen: dict[int, set[Tree]] = {k: set() for k in active}
+    seen: dict[int, set[int]] = {k: set() for k in active}  # hashes: a thousand large trees would take a gigabyte
     for change in range(max_changes + 1):
         trees = [results[k] for k in active]
         forest = Forest([tree for tree in trees if isinstance(tree, Tree)], rules)
@@ -156,13 +157,13 @@ def _edit_batch(edit: Edit, results: list[Tree | EditError], rules: HeadRules, m
                     "without end, allow a larger max_changes"
                 )
                 continue
-            seen[k].add(tree)
+            seen[k].add(hash(tree))
             try:
                 results[k] = new = _apply(edit, tree, int(forest.roots[place]), x, names)
             except EditError as error:
                 results[k] = error
                 continue
-            if new in seen[k]:
+            if hash(new) in seen[k]:
                 same = "does not change it" if new == tree else "changes it back and forth"
                 results[k] = EditError(
                     f"{edit} {same}, and the pattern still matches, so this would never end; let the pattern exclude "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ..errors import PatternError
+from ..errors import MAX_QUOTED, PatternError
 
 NODE_ALLOWED = 'a node is a label, label|label, /regex/, "label", __ (any node), =name, ~name or a pattern in (…)'
 RELATION_KINDS = ("relation", "chain", ":")
@@ -14,6 +14,15 @@ RELATION_ALLOWED = (
     "relations are < > << >> <<< <= <, <- <1 <-1 >, >- >1 >-1 <: >: <<: >>: <<, <<- >>, >>- <# ># <<# >># $ $+ $- $++ "
     "$-- $. $, $.. $,, . , .. ,, == : <+(…) >+(…) .+(…) ,+(…) <...{…}"
 )
+
+MAX_DEPTH = 100
+"""Maximum number of open brackets of a pattern, and of dicts and lists one inside the other."""
+MAX_DIGITS = 9
+"""Maximum number of digits of a number."""
+MAX_NAMES = 1000
+"""Maximum number of nodes with a name."""
+MAX_REGEX = 10_000
+"""Maximum number of characters of a regex."""
 
 _TOKEN = re.compile(
     r"(?P<space>\s+)"
@@ -65,8 +74,27 @@ def tokens(text: str) -> list[PatternToken]:
 
 def bad_pattern(text: str, column: int, problem: str) -> PatternError:
     """Create an error that shows the location in the pattern."""
-    flat = re.sub(r"\s", " ", text)
-    return PatternError(f"the pattern is wrong at column {column + 1}: {problem}\n  {flat}\n  {' ' * column}^")
+    return PatternError(f"the pattern is wrong at column {column + 1}: {problem}\n{show_location(text, column)}")
+
+
+def show_location(text: str, column: int) -> str:
+    """Two lines: the text, or the part of a long one around the column, and a mark below the column."""
+    first = max(column - MAX_QUOTED // 2, 0) if len(text) > MAX_QUOTED else 0
+    shown = re.sub(r"\s", " ", text[first : first + MAX_QUOTED])
+    before, after = "…" * (first > 0), "…" * (first + MAX_QUOTED < len(text))
+    return f"  {before}{shown}{after}\n  {' ' * (column - first + len(before))}^"
+
+
+def compile_regex(source: str, flags: int = 0) -> re.Pattern[str]:
+    """Compile a regex. Raises re.error, also for one that is too long or nests too deeply for Python."""
+    if len(source) > MAX_REGEX:
+        raise re.error(f"it has {len(source):,} characters; a regex has at most {MAX_REGEX:,}")
+    try:
+        return re.compile(source, flags)
+    except (RecursionError, OverflowError) as error:
+        raise re.error(
+            "it nests too deeply" if isinstance(error, RecursionError) else f"a number is too large ({error})"
+        ) from None
 
 
 def _unknown(text: str, column: int) -> str:

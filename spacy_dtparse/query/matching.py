@@ -8,8 +8,7 @@ small, and `Matching.ways` decides by trying. The same applies to patterns whose
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -17,7 +16,8 @@ import numpy as np
 
 from ..trees.labels import base_label
 from .forest import Forest, Mask, Nodes
-from .relations import RelatedNodes, related_mask
+from .limits import NO_LIMITS, SearchClock, SearchLimits
+from .relations import INVERSES, RelatedNodes, related_mask
 from .syntax import (
     All,
     Condition,
@@ -32,6 +32,7 @@ from .syntax import (
     TokenTest,
     names_of,
     refers,
+    walk,
 )
 
 Names = Mapping[str, Any]
@@ -46,11 +47,32 @@ def _needs_names(part: NodePattern | Condition) -> bool:
     return _refers(part) or bool(names_of(part))
 
 
-class Matching:
-    """One search in a forest, possibly for many patterns: sets that patterns share are computed once."""
+@lru_cache(maxsize=4096)
+def _assigns(part: NodePattern) -> bool:
+    """Whether a match of a part assigns a name or a variable."""
+    return any(node.name or (isinstance(node.what, Description) and node.what.variables) for node in walk(part))
 
-    def __init__(self, forest: Forest):
+
+@lru_cache(maxsize=4096)
+def _relations_to_names(pattern: NodePattern) -> tuple[tuple[str, str], ...]:
+    """(Inverse relation, name) for each relation that a node must have to a named node."""
+    condition = pattern.condition
+    return tuple(
+        (INVERSES[part.relation], part.node.what.name)
+        for part in (condition.parts if isinstance(condition, All) else (condition,))
+        if isinstance(part, Relation) and part.relation in INVERSES and isinstance(part.node.what, SameNode)
+    )
+
+
+class Matching:
+    """One search in a forest, possibly for many patterns: sets that patterns share are computed once.
+
+    `limits`: of the whole search; SearchLimitError is raised if they are exceeded.
+    """
+
+    def __init__(self, forest: Forest, limits: SearchLimits = NO_LIMITS):
         self.forest = forest
+        self._clock = SearchClock(limits)
         self._sets: dict[NodePattern, Nodes] = {}
         self._members: dict[NodePattern | Description, set[int]] = {}
         self._related = RelatedNodes(forest)
@@ -59,6 +81,7 @@ class Matching:
         """All nodes that match, ascending."""
         found = self._candidates(pattern)
         if not _refers(pattern):
+            self._clock.count(len(found))
             return found
         return np.array([x for x in found.tolist() if any(True for _ in self._ways(pattern, x, {}))], dtype=np.int64)
 
@@ -66,6 +89,7 @@ class Matching:
         """All matching nodes with each assignment of the pattern's names, each once."""
         for x in self._candidates(pattern).tolist():
             if not _needs_names(pattern):
+                self._clock.count()
                 yield x, {}
                 continue
             seen = set()
@@ -74,6 +98,7 @@ class Matching:
                 key = tuple(sorted(names.items()))
                 if key not in seen:
                     seen.add(key)
+                    self._clock.count()
                     yield x, names
 
     def first_ways(self, pattern: NodePattern) -> dict[int, tuple[int, Names]]:
@@ -94,6 +119,7 @@ class Matching:
     def _candidates(self, pattern: NodePattern) -> Nodes:
         """The nodes that match, possibly more if a part refers to others."""
         if pattern not in self._sets:
+            self._clock.check()
             what = pattern.what
             found = self._matching_nodes(what) if isinstance(what, Description) else self.forest.all
             if pattern.condition is not None:
@@ -125,12 +151,13 @@ class Matching:
         return np.ones(len(nodes), dtype=bool)
 
     def _matching_nodes(self, what: Description) -> Nodes:
-        return self.forest.cached_nodes(what, lambda: _find(self.forest, what))
+        return self.forest.cached_nodes(what, lambda: _find(self.forest, what, self._clock))
 
     # One node at a time
 
     def _ways(self, pattern: NodePattern, x: int, names: Names) -> Iterator[Names]:
         """The extensions of `names` with which candidate x matches."""
+        self._clock.step()
         what = pattern.what
         if isinstance(what, SameNode):
             if names.get(what.name) != x:
@@ -160,8 +187,12 @@ class Matching:
             if holds_in_sets or self._holds(np.array([x]), condition)[0]:
                 yield names
         elif isinstance(condition, Relation):
-            for y in self._related_nodes(condition, x):
-                yield from self._ways(condition.node, y, names)
+            near = self._related_nodes(condition, x, names)
+            ways = (way for y in near for way in self._ways(condition.node, y, names))
+            if _assigns(condition.node):
+                yield from ways
+            elif next(ways, None) is not None:  # the other ways are the same
+                yield names
         elif isinstance(condition, All):
             yield from self._all_ways(condition.parts, x, names, holds_in_sets)
         elif isinstance(condition, Either):
@@ -184,18 +215,39 @@ class Matching:
                 yield names
 
     def _all_ways(self, parts: tuple[Condition, ...], x: int, names: Names, holds_in_sets: bool) -> Iterator[Names]:
-        if not parts:
-            yield names
-            return
-        for way in self._ways_of(parts[0], x, names, holds_in_sets):
-            yield from self._all_ways(parts[1:], x, way, holds_in_sets)
+        """The extensions of `names` with which all conditions hold: depth first, without recursion, since a pattern may
+        have many thousands."""
+        open_ways = [self._ways_of(parts[0], x, names, holds_in_sets)]
+        while open_ways:
+            self._clock.step()
+            way = next(open_ways[-1], None)
+            if way is None:
+                open_ways.pop()
+            elif len(open_ways) == len(parts):
+                yield way
+            else:
+                open_ways.append(self._ways_of(parts[len(open_ways)], x, way, holds_in_sets))
 
-    def _related_nodes(self, condition: Relation, x: int) -> list[int]:
+    def _related_nodes(self, condition: Relation, x: int, names: Names) -> Iterator[int]:
+        """The nodes to which x has a relation and that may match, found one by one: the first may be enough."""
         members = self._node_set(condition.node)
         between = condition.between
         passes: Callable[[int], bool] = (lambda y: False) if between is None else self._node_set(between).__contains__
-        near = self._related.find(condition.relation, x, condition.number, passes)
-        return [y for y in near if y in members]
+        if isinstance(condition.node.what, SameNode):  # the only node that it can be
+            y = names.get(condition.node.what.name)
+            arguments = condition.number, passes
+            if y in members and self._related.holds(condition.relation, x, y, *arguments):
+                yield y
+            return
+        near: Iterable[int] | None = None
+        for inverse, name in _relations_to_names(condition.node):
+            if near is None and name in names:
+                near = self._related.find_both(condition.relation, x, condition.number, inverse, names[name])
+        if near is None:
+            near = self._related.find(condition.relation, x, condition.number, passes)
+        for y in near:
+            if y in members:
+                yield y
 
     def _node_set(self, part: NodePattern | Description) -> set[int]:
         if part not in self._members:
@@ -215,7 +267,7 @@ class Matching:
             same = [found.setdefault("%" + variable, text) == text for variable in what.label_variables]
             return found if all(same) else None
         for regex in what.regexes:
-            match = _compile_regex(regex.source, regex.flags).search(text)
+            match = self._clock.regex_search(regex.source, regex.flags)(text)
             if match is None:
                 continue
             found = dict(names)
@@ -226,24 +278,24 @@ class Matching:
         return names
 
 
-def _find(forest: Forest, what: Description) -> Nodes:
+def _find(forest: Forest, what: Description, clock: SearchClock) -> Nodes:
     """The nodes that match a description; each distinct label is tested once."""
     if what.anything:
         found = forest.all if not what.negated else forest.all[:0]
     else:
-        found = forest.with_labels(_matching_labels(forest, what))
+        found = forest.with_labels(_matching_labels(forest, what, clock))
         if what.matches_root:
             roots = forest.roots[:-1]
             found = np.setdiff1d(found, roots) if what.negated else np.union1d(found, roots)
     for test in what.tests:
         values = forest.token_values(test.attribute)
-        passed = {value: _passes(test, value) for value in set(values)}
+        passed = {value: _passes(test, value, clock) for value in set(values)}
         tokens = np.array([passed[value] for value in values], dtype=bool)
         found = found[tokens[forest.head_tokens[found]]]
     return found
 
 
-def _matching_labels(forest: Forest, what: Description) -> list[int]:
+def _matching_labels(forest: Forest, what: Description, clock: SearchClock) -> list[int]:
     """The indices of the labels that match a description, ascending."""
     texts = forest.basic_texts if what.basic else forest.texts
     if not what.regexes and not what.basic:
@@ -252,21 +304,16 @@ def _matching_labels(forest: Forest, what: Description) -> list[int]:
         literals = set(what.literals)
         fits = {index for index, text in enumerate(texts) if text in literals} if literals else set()
         for regex in what.regexes:
-            search = _compile_regex(regex.source, regex.flags).search
+            search = clock.regex_search(regex.source, regex.flags)
             fits.update([index for index, text in enumerate(texts) if search(text)])
     return sorted(set(range(len(texts))) - fits if what.negated else fits)
 
 
-def _passes(test: TokenTest, value: Any) -> bool:
+def _passes(test: TokenTest, value: Any, clock: SearchClock) -> bool:
     operator, values = test.operator, test.values
     if operator == "REGEX":
-        return _compile_regex(str(values[0]), 0).search(str(value)) is not None
+        return clock.regex_search(str(values[0]), 0)(str(value)) is not None
     if operator in ("IN", "NOT_IN"):
         return (value in values) == (operator == "IN")
     other: Any = values[0]
     return {">": value > other, ">=": value >= other, "<": value < other, "<=": value <= other}[operator]
-
-
-@lru_cache(maxsize=1024)
-def _compile_regex(source: str, flags: int) -> re.Pattern[str]:
-    return re.compile(source, flags)

@@ -22,6 +22,7 @@ from typing import NamedTuple
 from ..errors import PatternError
 from .edit_state import Position, Template
 from .editable import EditNode
+from .lexer import MAX_DEPTH, MAX_DIGITS, compile_regex, show_location
 from .operations import (
     Adjoin,
     Coindex,
@@ -41,9 +42,6 @@ KEYWORDS = (
     "delete", "prune", "excise", "relabel", "insert", "move", "replace", "adjoin", "adjoinF", "adjoinH", "coindex",
     "createSubtree", "if",
 )  # fmt: skip
-MAX_DEPTH = 100
-"""Maximum number of open brackets in an operation."""
-
 _TOKEN = re.compile(
     r"(?P<space>\s+)|(?P<separator>;)|(?P<open>\[)|(?P<close>\])"
     r"|(?P<tree>\()"
@@ -87,8 +85,7 @@ _SEPARATE = "another operation begins on a new line, after ;, or both stand in [
 
 
 def _bad_operation(text: str, column: int, problem: str) -> PatternError:
-    flat = re.sub(r"\s", " ", text)
-    return PatternError(f"the operation is wrong at column {column + 1}: {problem}\n  {flat}\n  {' ' * column}^")
+    return PatternError(f"the operation is wrong at column {column + 1}: {problem}\n{show_location(text, column)}")
 
 
 class _OperationParser:
@@ -197,7 +194,10 @@ class _OperationParser:
         self.take()
         if token.text[0] == "$":
             return Position(token.text, self._name(token.text))
-        number = int(re.sub(r"\s", "", token.text[1:]))
+        digits = re.sub(r"\s", "", token.text[1:])
+        if len(digits) > MAX_DIGITS:
+            raise self.error(f"a number has {len(digits):,} digits; at most {MAX_DIGITS} are allowed", token.column)
+        number = int(digits)
         if number == 0:
             raise self.error(f"{token.text!r} has the number 0; {_POSITION}", token.column)
         return Position(">", self._name(token.text), number)
@@ -216,7 +216,7 @@ class _OperationParser:
             return Relabel(name, ("'" + parts[0].replace("\\/", "/"),))
         regex = parts[0].replace("\\/", "/")
         try:
-            groups = re.compile(regex).groups
+            groups = compile_regex(regex).groups
         except re.error as error:
             raise self.error(
                 f"the regex is wrong: {error.msg}; regexes are those of Python", token.column + 1 + (error.pos or 0)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..errors import EditError
-from .edit_state import Position, State, Template
+from .edit_state import MAX_LABEL, Position, State, Template
 
 
 @dataclass(frozen=True)
@@ -129,6 +129,8 @@ class Relabel(Operation):
             node.label = re.sub(self.regex, lambda match: self._text(state, match), node.label)
         if not node.label:
             raise EditError(f"relabel {self.name}: the new label is empty; give at least one character")
+        if len(node.label) > MAX_LABEL:
+            raise EditError(f"relabel {self.name}: the new label has more than {MAX_LABEL:,} characters")
 
     def _text(self, state: State, match: re.Match[str] | None) -> str:
         found = []
@@ -169,7 +171,7 @@ class Insert(_WithTemplates):
 
     def apply(self, state: State) -> None:
         parent, index = self.position.find(state)
-        node = self.templates[0].copy(state)[0] if self.source is None else state.get_node(self.source).copy()[0]
+        node = self.templates[0].copy(state)[0] if self.source is None else state.copy_node(self.source)
         parent.insert(index, node)
 
 
@@ -209,7 +211,7 @@ class Replace(_WithTemplates):
     def apply(self, state: State) -> None:
         old = state.get_present(self.name)
         if self.source is not None:
-            new = [state.get_node(self.source).copy()[0]]
+            new = [state.copy_node(self.source)]
         else:
             new = [template.copy(state)[0] for template in self.templates]
         if old is not state.root:

@@ -17,8 +17,7 @@ from __future__ import annotations
 import re
 import warnings
 
-from ..errors import PatternError
-from .lexer import NODE_ALLOWED, RELATION_ALLOWED, RELATION_KINDS, PatternToken, bad_pattern, tokens
+from .lexer import MAX_DEPTH, MAX_DIGITS, NODE_ALLOWED, RELATION_ALLOWED, RELATION_KINDS, PatternToken, compile_regex
 from .syntax import (
     ANYTHING,
     SEGMENT,
@@ -37,9 +36,7 @@ from .syntax import (
     both,
     check_names,
 )
-
-MAX_DEPTH = 100
-"""Maximum number of open brackets."""
+from .token_reader import TokenReader
 
 _LABELS = ("literal", "regex", "quoted", "any", "root")
 _CONDITIONS = (*RELATION_KINDS, "exactly", "!", "?", "[", "(")
@@ -64,9 +61,10 @@ def parse_pattern(text: str) -> NodePattern:
     return pattern
 
 
-def parse_node(text: str) -> NodePattern:
-    """Parse a pattern that is part of another one, which checks its names. Raises PatternError as `parse_pattern`."""
-    return _Parser(text).pattern()
+def parse_node(text: str, depth: int = 0) -> NodePattern:
+    """Parse a pattern that is part of another one, `depth` deep in it, which checks its names. Raises PatternError as
+    `parse_pattern`."""
+    return _Parser(text, depth).pattern()
 
 
 def parse_relation(text: str) -> tuple[str, int, Description | None, str]:
@@ -81,42 +79,8 @@ def parse_relation(text: str) -> tuple[str, int, Description | None, str]:
     return name, number, between, sign
 
 
-class _Parser:
-    """The parser's state: the tokens and the current position."""
-
-    def __init__(self, text: str):
-        self.text = text
-        self.tokens = tokens(text)
-        self.position = 0
-        self.open = 0
-
-    @property
-    def next(self) -> PatternToken:
-        return self.tokens[self.position]
-
-    def ahead(self, count: int) -> PatternToken:
-        """The token after the current one, or a later one; the end if there are fewer."""
-        return self.tokens[min(self.position + count, len(self.tokens) - 1)]
-
-    def take(self) -> PatternToken:
-        token = self.next
-        self.position += 1
-        return token
-
-    def describe_token(self) -> str:
-        """The current token, in words."""
-        return "the pattern ends here" if self.next.kind == "end" else f"found {self.next.text!r}"
-
-    def error(self, problem: str) -> PatternError:
-        return self.error_at(self.next.column, problem)
-
-    def error_at(self, column: int, problem: str) -> PatternError:
-        return bad_pattern(self.text, column, problem)
-
-    def expect(self, kind: str, allowed: str) -> PatternToken:
-        if self.next.kind != kind:
-            raise self.error(f"{self.describe_token()}; {allowed}")
-        return self.take()
+class _Parser(TokenReader):
+    """Parses the tokens by recursive descent."""
 
     def pattern(self) -> NodePattern:
         """Parse everything: alternatives of whole patterns."""
@@ -302,8 +266,11 @@ class _Parser:
         found = []
         while self.next.kind == "group":
             number, name = _GROUP.fullmatch(self.next.text).groups()  # type: ignore[union-attr]
-            if regex is not None and int(number) > re.compile(regex).groups:
-                raise self.error(f"the regex has {re.compile(regex).groups} groups; #{number}% names one that it lacks")
+            self._check_digits(number)
+            if regex is not None and int(number) > compile_regex(regex).groups:
+                raise self.error(
+                    f"the regex has {compile_regex(regex).groups} groups; #{number}% names one that it lacks"
+                )
             found.append((int(number), name))
             self.take()
         return tuple(found)
@@ -319,7 +286,7 @@ class _Parser:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", FutureWarning)
-                re.compile(body, flags)
+                compile_regex(body, flags)
         except re.error as error:
             column = token.column + 1 + (error.pos or 0)
             raise self.error_at(column, f"the regex is wrong: {error.msg}; regexes are those of Python") from None
@@ -341,9 +308,9 @@ class _Parser:
     def _both(self) -> Condition:
         if self.next.kind == "&":
             raise self.error("'&' joins two relations; there is none before it")
-        found: Condition | None = None
+        found: list[Condition] = []
         segment = False
-        while found is None or self._condition_follows():
+        while not found or self._condition_follows():
             if self.next.kind == "&":
                 self.take()
             first = self.ahead(1 if self.next.kind in ("!", "?") else 0)
@@ -353,9 +320,9 @@ class _Parser:
                     "brackets, A : (B < C), if it belongs to the second"
                 )
             segment = first.kind == SEGMENT
-            found = both(found, self._condition())
-        assert found is not None
-        return found
+            condition = self._condition()
+            found += condition.parts if isinstance(condition, All) else (condition,)
+        return found[0] if len(found) == 1 else All(tuple(found))
 
     def _condition(self) -> Condition:
         """Parse a relation with its node, or a group, with ! or ? before it."""
@@ -397,19 +364,28 @@ class _Parser:
         numbered = _RELATION.fullmatch(text)
         if numbered is None:
             return *SYMBOLS[text], None
+        self._check_digits(numbered[3])
         number = int(numbered[2] + numbered[3])
         if number == 0:
             raise self.error_at(token.column, f"{token.text!r} has the number 0; count from 1, or from -1 at the end")
         return numbered[1] + "i", number, None
 
+    def _check_digits(self, number: str) -> None:
+        if len(number) > MAX_DIGITS:
+            raise self.error(f"a number has {len(number):,} digits; at most {MAX_DIGITS} are allowed")
+
     def _exactly(self) -> Condition:
         """Parse `<...{ a ; b }`: exactly these children."""
         self.take()
-        self.expect("{", "the children are written in { }, with ; between them")
+        if self.next.kind == "{":
+            self._enter()
+        else:
+            self.expect("{", "the children are written in { }, with ; between them")
         children = [] if self.next.kind == "}" else [self.expression()]
         while children and self.next.kind == ";":
             self.take()
             children.append(self.expression())
         self.expect("}", "children go on with ; or end with }")
+        self.open -= 1
         parts: list[Condition] = [Relation("<i", child, number) for number, child in enumerate(children, 1)]
         return All((*parts, Not(Relation("<i", NodePattern(ANYTHING), len(children) + 1))))

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
+from ..checks import short_repr
 from ..errors import PatternError
 from ..trees.bracket_writer import write_leaf, write_tree
 from ..trees.heads import COLLINS, HeadRules
 from ..trees.tree import Tree
 from .dicts import parse_dict
 from .forest import Forest, Node, Nodes
+from .limits import SearchLimits
 from .matching import Matching
 from .parser import parse_pattern
 from .syntax import NodePattern, names_of
@@ -44,20 +46,32 @@ class Pattern:
     def __repr__(self) -> str:
         return f"<Pattern {self.source!r}>"
 
-    def matches(self, tree: Tree, rules: HeadRules = COLLINS) -> list[Match]:
+    def matches(
+        self, tree: Tree, rules: HeadRules = COLLINS, *, max_matches: int | None = None, timeout: float | None = None
+    ) -> list[Match]:
         """The matches in one tree: see `search`."""
-        return list(self.search([tree], rules))
+        return list(self.search([tree], rules, max_matches=max_matches, timeout=timeout))
 
-    def search(self, trees: Iterable[Tree] | Forest, rules: HeadRules = COLLINS) -> Iterator[Match]:
+    def search(
+        self,
+        trees: Iterable[Tree] | Forest,
+        rules: HeadRules = COLLINS,
+        *,
+        max_matches: int | None = None,
+        timeout: float | None = None,
+    ) -> Iterator[Match]:
         """Yield the matches in trees, in order; a node that matches is yielded once per assignment of the names.
 
         `rules`: head rules. Trees are read some thousands at a time; a `Forest` is searched as it is, with its rules,
-        which saves time if many patterns are searched for. Raises PatternError for an attribute of tokens that trees do
-        not have.
+        which saves time if many patterns are searched for. `max_matches`, `timeout`: of each tree (of the whole Forest,
+        if one is given), for patterns of strangers; None is no limit. Raises PatternError for an attribute of tokens
+        that trees do not have, SearchLimitError after the matches before the limit, ConfigError for other limits.
         """
         first = 0
-        for forest in [trees] if isinstance(trees, Forest) else forests(trees, rules):
-            for x, names in Matching(forest).ways(self.parsed):
+        limits = SearchLimits(max_matches, timeout)
+        batch_size = 1 if limits else BATCH_SIZE
+        for forest in [trees] if isinstance(trees, Forest) else forests(trees, rules, batch_size):
+            for x, names in Matching(forest, limits).ways(self.parsed):
                 node = forest.node(x)._replace(tree=int(forest.tree_of[x]) + first)
                 named = {name: forest.node(y)._replace(tree=node.tree) for name, y in names.items()}
                 yield Match(node, named)
@@ -74,7 +88,9 @@ def compile_pattern(source: str | Mapping[str, Any]) -> Pattern:
         return Pattern(source, parse_pattern(source))
     if isinstance(source, Mapping):
         return Pattern(source, parse_dict(source))
-    raise PatternError(f"a pattern is {source!r}; give a text, such as 'NP < NN', or a dict, such as {{'LABEL': 'NP'}}")
+    raise PatternError(
+        f"a pattern is {short_repr(source)}; give a text, such as 'NP < NN', or a dict, such as {{'LABEL': 'NP'}}"
+    )
 
 
 def forests(trees: Iterable[Tree], rules: HeadRules = COLLINS, batch_size: int = BATCH_SIZE) -> Iterator[Forest]:

@@ -115,7 +115,15 @@ RELATIONS: dict[str, Callable[[Forest, Nodes, int], Slices]] = {
 
 UNIONS = {"$": ("$--", "$++"), "<=": ("==", "<")}
 CHAINS = {"<+": "<", ">+": ">", ".+": ".", ",+": ","}
-_INVERSE = {"<": ">", ">": "<", ">>": "<<", ".": ",", ",": "."}
+INVERSES = {
+    one: other
+    for pair in (
+        ("<", ">"), ("<<", ">>"), ("<:", ">:"), ("<<:", ">>:"), ("<<,", ">>,"), ("<<-", ">>-"), ("<#", ">#"),
+        ("<<#", ">>#"), ("$+", "$-"), ("$++", "$--"), (".", ","), ("..", ",,"),
+    )
+    for one, other in (pair, pair[::-1])
+}  # fmt: skip
+"""Relation -> the one that holds the other way round."""
 _SINGLE = frozenset((">", "<<<i", "<i", ">i", "<:", ">:", "<#", ">#", "$+", "$-", "=="))
 """Relations to at most one node."""
 _NEAREST_FIRST = frozenset((">>:", ">>,", ">>-", ">>#", "$--", ","))
@@ -133,7 +141,7 @@ def related_mask(f: Forest, a: Nodes, b: Nodes, relation: Relation, between: Nod
 
 def _is_related(f: Forest, a: Nodes, b: Nodes, name: str, number: int) -> Mask:
     if name in ("<", ">>"):  # the slices of b are simpler here
-        return _targets(f, b, _INVERSE[name])[a]
+        return _targets(f, b, INVERSES[name])[a]
     order, first, stop = RELATIONS[name](f, a, number)
     if name in _SINGLE:
         members = np.zeros(f.n + 1, dtype=bool)
@@ -166,10 +174,14 @@ def _chain_starts(f: Forest, b: Nodes, name: str, between: Nodes) -> Mask:
     passes[between] = True
     found = np.zeros(f.n, dtype=bool)
     while len(b):
-        new = _targets(f, b, _INVERSE[name]) & ~found
+        new = _targets(f, b, INVERSES[name]) & ~found
         found |= new
         b = np.flatnonzero(new & passes)
     return found
+
+
+def _passes_none(y: int) -> bool:
+    return False
 
 
 class RelatedNodes:
@@ -180,6 +192,7 @@ class RelatedNodes:
         self._forest = forest
         self._lists: dict[tuple[str, int], tuple[list[int] | None, list[int], list[int]]] = {}
         self._orders: dict[int, list[int]] = {}
+        self._places: dict[str, list[int]] = {}
 
     def find(self, name: str, x: int, number: int, passes: Callable[[int], bool]) -> Iterable[int]:
         """The nodes to which x has a relation, each once. `passes`: whether a chain may pass a node."""
@@ -197,6 +210,37 @@ class RelatedNodes:
         if name == ",,":
             nodes.sort()
         return nodes[::-1] if name in _NEAREST_FIRST else nodes
+
+    def find_both(self, name: str, x: int, number: int, second: str, z: int) -> list[int] | None:
+        """The nodes to which x has the relation `name`, and z the relation `second`, one of INVERSES, in the order of
+        `find`. None unless fewer nodes must be tested than `find` lists."""
+        if name in UNIONS or name in CHAINS or ">>" in (name, second):  # no slices
+            return None
+        (order, first, stop), (_, second_first, second_stop) = self._slices(name, number), self._slices(second, 0)
+        if second_stop[z] - second_first[z] >= stop[x] - first[x]:
+            return None
+        nodes = [y for y in self.find(second, z, 0, _passes_none) if self.holds(name, x, y, number, _passes_none)]
+        by_place = order is not None and name != ",,"
+        nodes.sort(key=self._places[name].__getitem__ if by_place and nodes else None)
+        return nodes[::-1] if name in _NEAREST_FIRST else nodes
+
+    def holds(self, name: str, x: int, y: int, number: int, passes: Callable[[int], bool]) -> bool:
+        """Whether x has a relation to y; in constant time, unless it is a chain."""
+        if name in UNIONS:
+            return any(self.holds(part, x, y, number, passes) for part in UNIONS[name])
+        if name in CHAINS:
+            return y in self._chain(CHAINS[name], x, passes)
+        if name == ">>":
+            name, x, y = "<<", y, x
+        order, first, stop = self._slices(name, number)
+        if order is None:
+            return first[x] <= y < stop[x]
+        if name not in self._places:
+            found = RELATIONS[name](self._forest, self._forest.all[:0], number).order
+            assert found is not None
+            self._places[name] = found.places.tolist()
+        place = self._places[name][y]
+        return place >= 0 and first[x] <= place < stop[x]
 
     def _slices(self, name: str, number: int) -> tuple[list[int] | None, list[int], list[int]]:
         if (name, number) not in self._lists:

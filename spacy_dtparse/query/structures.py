@@ -7,7 +7,9 @@ of Lu's patterns, which `measures` applies as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
 
 from ..text import raw_word
 from ..trees.labels import TOP_LABELS, base_label
@@ -62,6 +64,14 @@ class _Structures:
         self.words = [word.lower() for word in tree.words]
         self.children = tree.child_lists()
         self.parents = tree.parents()
+        self._coordinations: dict[tuple[int, frozenset[str]], dict[int, None]] = {}
+        self._subjects: dict[int, set[int]] = {}
+        self.first_verbs = self._find_first_verbs()
+        self.token_modifiers = _sums(
+            tag in _MODIFIERS and word not in _QUANTIFIERS for tag, word in zip(self.tags, self.words, strict=True)
+        )
+        self.modifiers = _sums(label in _MODIFIERS for label in self.labels)
+        self.appositions = _sums(self._is_apposition(k) for k in range(len(tree)))
 
     def find(self) -> dict[str, Spans]:
         tree = self.tree
@@ -73,7 +83,7 @@ class _Structures:
             for k in nodes
             if self.labels[k] in _CLAUSES and (self._is_finite(k) or (k in main and self._is_imperative(k)))
         ]
-        dependent = [self._span(k) for k in nodes if self.labels[k] == "SBAR" for k in self._finite_clauses(k)]
+        dependent = sorted(self._span(k) for k in nodes if self.labels[k] == "SBAR" for k in self._finite_clauses(k))
         units = self._units(main)
         whole = [(0, tree.n_tokens)] if words else []
         found = {
@@ -84,12 +94,8 @@ class _Structures:
             ),
             "C": [self._span(k) for k in clauses] or whole,
             "T": [self._trim(start, end) for start, end in units] if words else [],
-            "DC": sorted(dependent),
-            "CT": [
-                self._trim(start, end)
-                for start, end in units
-                if any(start <= first and last <= end for first, last in dependent)
-            ],
+            "DC": dependent,
+            "CT": [self._trim(start, end) for start, end in units if _has_inside(dependent, start, end)],
             "CP": [self._span(k) for k in nodes if self._is_coordinate(k)],
             "CN": [self._span(k) for k in nodes if self._is_complex_nominal(k)],
         }
@@ -110,16 +116,15 @@ class _Structures:
 
     # Clauses and T-units
 
-    def _first_verb(self, k: int) -> str:
-        """The tag of the first verb of a verb phrase (*to* counts), or of the first verb phrase in it; "" for none."""
-        while True:
-            tags = [self.tags[~child] for child in self.children[k] if child < 0 and self.tags[~child] in _VERBS]
-            if tags:
-                return tags[0]
-            inner = [child for child in self.children[k] if child >= 0 and self.labels[child] == "VP"]
-            if not inner:
-                return ""
-            k = inner[0]
+    def _find_first_verbs(self) -> list[str]:
+        """For each constituent the tag of its first verb (*to* counts), or of that of the first verb phrase in it; ""
+        for none."""
+        found = [""] * len(self.labels)
+        for k in range(len(self.labels) - 1, -1, -1):  # parts before the whole
+            verbs = [self.tags[~child] for child in self.children[k] if child < 0 and self.tags[~child] in _VERBS]
+            inner = [] if verbs else self._verb_phrases(k)[:1]
+            found[k] = verbs[0] if verbs else found[inner[0]] if inner else ""
+        return found
 
     def _verb_phrases(self, k: int) -> list[int]:
         return [child for child in self.children[k] if child >= 0 and self.labels[child] == "VP"]
@@ -132,7 +137,7 @@ class _Structures:
         parts = self._verb_phrases(k)
         while parts:
             part = parts.pop()
-            if self._first_verb(part) in _FINITE:
+            if self.first_verbs[part] in _FINITE:
                 return True
             names = [self._name(child) for child in self.children[part]]
             if not _CONJUNCTIONS.isdisjoint(names):
@@ -141,16 +146,16 @@ class _Structures:
 
     def _is_imperative(self, k: int) -> bool:
         """Whether a clause is an imperative: a verb in its base form begins its verb phrase."""
-        return any(self._first_verb(part) == "VB" for part in self._verb_phrases(k))
+        return any(self.first_verbs[part] == "VB" for part in self._verb_phrases(k))
 
-    def _coordinated_clauses(self, k: int, labels: frozenset[str]) -> list[int]:
-        """The coordinated clauses of which a clause consists; [] if it has a verb of its own."""
-        children = self.children[k]
-        names = [self._name(child) for child in children]
-        if "VP" in names or any(child < 0 and name in _VERBS for child, name in zip(children, names, strict=True)):
-            return []
-        found = [child for child, name in zip(children, names, strict=True) if child >= 0 and name in labels]
-        return found if len(found) > 1 else []
+    def _coordinated_clauses(self, k: int, labels: frozenset[str]) -> dict[int, None]:
+        """The coordinated clauses of which a clause consists, in their order; none if it has a verb of its own."""
+        if (k, labels) not in self._coordinations:
+            names = {child: self._name(child) for child in self.children[k]}
+            found = {child: None for child, name in names.items() if child >= 0 and name in labels}
+            has_verb = any(name == "VP" or (child < 0 and name in _VERBS) for child, name in names.items())
+            self._coordinations[k, labels] = {} if has_verb or len(found) < 2 else found
+        return self._coordinations[k, labels]
 
     def _expand(self, k: int, labels: frozenset[str]) -> list[int]:
         """The clauses that a clause stands for, itself if it is no coordination; in their order."""
@@ -221,25 +226,23 @@ class _Structures:
         return (
             label == "S"
             and not self._coordinated_clauses(k, _MAIN)
-            and any(self._first_verb(part) in ("TO", "VBG") for part in self._verb_phrases(k))
+            and any(self.first_verbs[part] in ("TO", "VBG") for part in self._verb_phrases(k))
             and self._is_subject(self._highest_coordination(k))
         )
+
+    def _is_apposition(self, k: int) -> bool:
+        names = [self._name(child) for child in self.children[k]]
+        return self.labels[k] == "NP" and names.count("NP") > 1 and _CONJUNCTIONS.isdisjoint(names)
 
     def _is_modified(self, k: int) -> bool:
         """Whether a noun phrase contains a modifier, or one with an apposition."""
         start, end = self._span(k)
-        for i in range(start, end):
-            if self.tags[i] in _MODIFIERS and self.words[i] not in _QUANTIFIERS:
-                return True
-        inner = k
-        while inner < len(self.labels) and self.tree.starts[inner] < end:
-            if inner > k and self.labels[inner] in _MODIFIERS:
-                return True
-            names = [self._name(child) for child in self.children[inner]]
-            if self.labels[inner] == "NP" and names.count("NP") > 1 and _CONJUNCTIONS.isdisjoint(names):
-                return True
-            inner += 1
-        return False
+        last = bisect_left(self.tree.starts, end, k)  # nodes are in pre-order, so those inside follow
+        return (
+            self.token_modifiers[end] > self.token_modifiers[start]
+            or self.modifiers[last] > self.modifiers[k + 1]
+            or self.appositions[last] > self.appositions[k]
+        )
 
     def _highest_coordination(self, k: int) -> int:
         """The coordination that a clause is part of, with all above it; the clause itself if it is in none."""
@@ -253,11 +256,16 @@ class _Structures:
     def _is_subject(self, k: int) -> bool:
         """Whether a verb phrase follows a node, and no noun phrase or clause stands between that could be the
         subject."""
-        if self.parents[k] < 0:
-            return False
-        siblings = self.children[self.parents[k]]
-        names = [self._name(child) for child in siblings[siblings.index(k) + 1 :]]
-        return "VP" in names and not {"NP", "S", "SBAR", "SINV"} & {*names[: names.index("VP")]}
+        above = self.parents[k]
+        if above >= 0 and above not in self._subjects:
+            found, before_verb = set(), False
+            for child in reversed(self.children[above]):
+                if before_verb:
+                    found.add(child)
+                name = self._name(child)
+                before_verb = name == "VP" or (before_verb and name not in ("NP", "S", "SBAR", "SINV"))
+            self._subjects[above] = found
+        return above >= 0 and k in self._subjects[above]
 
     def _is_nominal_clause(self, k: int) -> bool:
         """Whether an SBAR is a subject, an object of a verb, or with a WH word an object of a preposition."""
@@ -273,3 +281,14 @@ class _Structures:
         k = self._highest_coordination(k)
         above = self.labels[self.parents[k]] if self.parents[k] >= 0 else ""
         return above == "VP" or (above == "PP" and asks) or self._is_subject(k)
+
+
+def _sums(values: Iterable[bool]) -> list[int]:
+    """How many of the values before each index are true, and before the end."""
+    return [0, *accumulate(map(int, values))]
+
+
+def _has_inside(spans: Spans, start: int, end: int) -> bool:
+    """Whether one of the sorted spans is within [start, end)."""
+    first, last = (bisect_left(spans, (at, 0)) for at in (start, end))
+    return any(b <= end for _, b in spans[first:last])

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from ..trees.labels import TOP_LABELS
+from .lexer import MAX_NAMES
 
 CHAINED = frozenset(("<+", ">+", ".+", ",+"))
 """Relations with a description of the nodes between, `<+(VP)`."""
@@ -212,6 +213,9 @@ def refers(pattern: NodePattern | Condition) -> bool:
 
 def check_names(pattern: NodePattern) -> tuple[str, int | str] | None:
     """A problem with the names of a pattern, and its location; None if there is none."""
+    named = [node.location for node in walk(pattern) if node.name is not None]
+    if len(named) > MAX_NAMES:
+        return f"{len(named):,} nodes have names; at most {MAX_NAMES:,} are allowed", named[MAX_NAMES]
     try:
         _check_names(pattern, frozenset(), False)
     except _BadName as bad:
@@ -256,7 +260,8 @@ def _check_names(pattern: NodePattern | Condition, defined: frozenset[str], nega
     if isinstance(pattern, Maybe):
         return _check_names(pattern.part, defined, negated)
     if isinstance(pattern, Either):
-        return defined.union(*(_check_names(part, defined, negated) for part in pattern.parts))
+        found = [_check_names(part, defined, negated) for part in pattern.parts]
+        return defined.union(*(names for names in found if names is not defined))
     for part in pattern.parts:
         defined = _check_names(part, defined, negated)
     return defined

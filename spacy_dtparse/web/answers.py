@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from threading import Lock
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..checks import Setting, boolean, integer, one_of
+from ..checks import Setting, boolean, integer, one_of, short_repr
 from ..core.calibration import ResultCalibrator
-from ..core.parser import KBestParser
+from ..core.parser import Capability
+from ..core.registry import SPAN_MODEL_KINDS
 from ..errors import ConfigError, DtparseError
 from ..pipeline.attributes import constituents, sentence_infos
 from ..pipeline.constituent_pipe import constituent_parsers
@@ -24,6 +24,7 @@ from ..trees.tree import TOP, Tree
 from ..viz import draw
 from ..viz.svg import down_width, score_text, side_width
 from ..viz.text import MIN_WIDTH
+from .turns import Turns
 
 MAX_CHARACTERS = 5000
 """Maximum length of a text."""
@@ -66,7 +67,7 @@ class Answers:
         self.nlp = nlp
         self.component = constituent_parsers(nlp, active=True)[0]
         self.language = TextLanguage(nlp, self.component.parser)
-        self._lock = Lock()  # spaCy's vocabulary is not thread-safe
+        self._turns = Turns()  # spaCy's vocabulary is not thread-safe
 
     def about(self) -> dict[str, Any]:
         """Data about the pipeline that the page shows."""
@@ -77,14 +78,16 @@ class Answers:
             "max_characters": MAX_CHARACTERS,
             "language": language_name(str(self.nlp.lang)),
             "examples": EXAMPLES.get(str(self.nlp.lang), ()),
-            "has_k_best": isinstance(parser, KBestParser),
+            "has_k_best": Capability.K_BEST in parser.capabilities,
         }
 
-    def parse(self, request: Mapping[str, Any]) -> dict[str, Any]:
+    def parse(self, request: Mapping[str, Any], check: Callable[[], None] = lambda: None) -> dict[str, Any]:
         """Parse and draw the sentences of a text. `request`: `text`, how to draw it (`style`, `layout`, `theme`,
-        `scores`, and `width`, the pixels that there are), and `k`, the number of best trees.
+        `scores`, and `width`, the pixels that there are), and `k`, the number of best trees. `check`: raises if the
+        client has left; called before each sentence.
 
-        Raises ConfigError for a text that is empty or too long, or a value that is not allowed.
+        Raises ConfigError for a text that is empty or too long, or a value that is not allowed, OverloadedError if too
+        many requests wait or this one takes too long.
         """
         text = request.get("text")
         if not isinstance(text, str) or not text.strip():
@@ -94,24 +97,23 @@ class Answers:
                 f"the text has {len(text):,} characters; the page takes {MAX_CHARACTERS:,} at most. For longer ones: "
                 "dtparse parse FILE"
             )
+        _check_characters(text)
         check_text(text)
         options = {**_DEFAULTS, **{name: request[name] for name in _DRAW_OPTIONS if request.get(name) is not None}}
         for name, allowed in _DRAW_OPTIONS.items():
             if not allowed.fits(options[name]):
-                raise ConfigError(f"{name} is {options[name]!r}; it must be {allowed.allowed}")
-        with self._lock:
+                raise ConfigError(f"{name} is {short_repr(options[name])}; it must be {allowed.allowed}")
+        with self._turns.take(len(text) * (1 + options["k"]), check) as check_all:
             doc = self.nlp(text)
             key = self.component.spans_key
             infos = [info for info in sentence_infos(doc, key) if info["status"] != "empty"]
             pairs = trees_with_probabilities(doc, key)
             note = self.language.note(self.language.words(doc))
-            return {
-                "note": f"{note[:1].upper()}{note[1:]}." if note else "",
-                "sentences": [
-                    self._sentence(tree, costs, info.get("status", ""), options)
-                    for (tree, costs), info in zip(pairs, infos, strict=True)
-                ],
-            }
+            sentences = []
+            for (tree, costs), info in zip(pairs, infos, strict=True):
+                check_all()
+                sentences.append(self._sentence(tree, costs, info.get("status", ""), options))
+            return {"note": f"{note[:1].upper()}{note[1:]}." if note else "", "sentences": sentences}
 
     def _sentence(
         self, tree: Tree, decisions: list[float | None], status: str, draw_options: dict[str, Any]
@@ -153,15 +155,15 @@ class Answers:
 
     def _best(self, tree: Tree, k: int) -> tuple[list[dict[str, Any]], str]:
         parser: Any = self.component.configured_parser
-        if not isinstance(self.component.configured_parser, KBestParser):
+        if Capability.K_BEST not in parser.capabilities:
             return [], f"A parser of kind {parser.name!r} gives only its best tree."
         try:
             found = parser.parse_k_best(tree.words, tree.tags, k)
         except DtparseError as error:
             return [], str(error)
-        if getattr(parser, "calibration", None) is not None:
+        if parser.calibration is not None:
             found = ResultCalibrator(parser).with_tree_probabilities(tree.words, tree.tags, found)
-        chart = parser.name == "span"
+        chart = parser.name in SPAN_MODEL_KINDS
         listed = [
             {
                 "brackets": str(one.tree),
@@ -188,17 +190,20 @@ class Answers:
             "the probability that the constituent is right."
         )
 
-    def explain_constituent(self, request: Mapping[str, Any]) -> dict[str, Any]:
+    def explain_constituent(
+        self, request: Mapping[str, Any], check: Callable[[], None] = lambda: None
+    ) -> dict[str, Any]:
         """The details of a constituent, in the format of `Explanation.to_dict`. `request`: `words`, `tags`, and its
-        `start`, `end` and `label`.
+        `start`, `end` and `label`. `check`: as for `parse`.
 
-        Raises ConfigError if `words` and `tags` are no sentence or the tree has no such constituent.
+        Raises ConfigError if `words` and `tags` are no sentence or the tree has no such constituent, OverloadedError as
+        `parse`.
         """
         words, tags = _strings(request, "words"), _strings(request, "tags")
         if len(words) != len(tags):
             raise ConfigError(f"{len(words)} words and {len(tags)} tags; give a tag for each word")
         wanted: Any = request.get("start"), request.get("end"), request.get("label")
-        with self._lock:
+        with self._turns.take(sum(map(len, words)), check):
             starts: list[Any] = [word == 0 for word in range(len(words))]
             doc = self.component(Doc(self.nlp.vocab, words=words, tags=tags, sent_starts=starts))
             found = (span for span in constituents(doc) if (span.start, span.end, span.label_) == wanted)
@@ -206,7 +211,7 @@ class Answers:
             if span is None and wanted == (0, len(words), TOP):
                 return {"decided": "The root, which every tree has.", "alternatives": [], "groups": [], "rules": []}
             if span is None:
-                raise ConfigError(f"the tree has no constituent {wanted}; parse the text again")
+                raise ConfigError(f"the tree has no constituent {short_repr(wanted)}; parse the text again")
             explanation = explain(self.component, span).to_dict(rules=MAX_RULES)
             alternatives = explanation["alternatives"][:MAX_ALTERNATIVES]
             shown = [{**one, "shown": score_text(one["probability"])} for one in alternatives]
@@ -227,10 +232,22 @@ def _difference(tree: Tree, other: Tree) -> list[str]:
     return [f"{sign} {label}: {' '.join(tree.words[start:end])}" for sign, (start, end, label) in signed]
 
 
+def _check_characters(text: str) -> None:
+    """Raise ConfigError for a lone surrogate, which JSON can contain."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ConfigError(
+            f"{text[error.start]!r} at character {error.start + 1:,} is half of a character (a lone surrogate); send "
+            "whole characters"
+        ) from None
+
+
 def _strings(request: Mapping[str, Any], name: str) -> list[str]:
     value = request.get(name)
     if not isinstance(value, list) or not value or not all(isinstance(one, str) and one.strip() for one in value):
-        raise ConfigError(f"{name} is {str(value)[:60]!r}; give a list of texts")
+        raise ConfigError(f"{name} is {short_repr(value)}; give a list of texts")
     if sum(map(len, value)) > MAX_CHARACTERS:
         raise ConfigError(f"{name} has more than {MAX_CHARACTERS:,} characters")
+    _check_characters("".join(value))
     return value

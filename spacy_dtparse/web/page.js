@@ -1,7 +1,5 @@
 "use strict";
 
-const $ = (id) => document.getElementById(id);
-const dark = window.matchMedia("(prefers-color-scheme: dark)");
 const narrow = window.matchMedia("(max-width: 860px)"); // as in page.css
 const panel = $("details"); // of one constituent
 let sentences = [];
@@ -10,39 +8,9 @@ let chosen = null; // the constituent in the panel: the number of its sentence, 
 let drawnWidth = 0; // of the window when the trees were drawn
 let maxCharacters = 5000;
 
-/** Create an element with a class, and texts or elements in it. Texts never become markup. */
-function make(name, className, ...content) {
-  const element = document.createElement(name);
-  if (className) element.className = className;
-  element.append(...content);
-  return element;
-}
-
-/** Send a request to the server and return its answer, or throw the error that it reports. */
-async function request(path, body) {
-  let reply;
-  try {
-    reply = await fetch(path, {
-      method: body ? "POST" : "GET",
-      headers: body ? { "Content-Type": "application/json" } : {},
-      body: body ? JSON.stringify(body) : undefined,
-    });
-  } catch {
-    throw new Error("The server does not answer. Is it still running?");
-  }
-  const answer = await reply.json();
-  if (answer.error) throw new Error(answer.error);
-  return answer;
-}
-
-function showMessage(message) {
-  $("message").textContent = message;
-  $("message").hidden = !message;
-}
-
 function theme() {
   const chosen = $("theme").value;
-  return chosen === "auto" ? (dark.matches ? "dark" : "light") : chosen;
+  return chosen === "auto" ? systemTheme() : chosen;
 }
 
 /** The text in the page's address, #text=… or ?text=…; "" if there is none. It is only ever the value of a field. */
@@ -123,10 +91,8 @@ function card(sentence) {
     })));
   }
   foot.append(best);
-  const save = make("button", "", $("style").value === "tree" ? "Save the SVG" : "Save the HTML");
-  save.type = "button";
-  save.addEventListener("click", () => download(sentence.drawing));
-  foot.append(make("p", "", save));
+  const save = $("style").value === "tree" ? "Save the SVG" : "Save the HTML";
+  foot.append(make("p", "", button(save, "", () => download(sentence.drawing))));
   return make("section", "", drawing, foot);
 }
 
@@ -155,13 +121,8 @@ function markChosen() {
 /** Show the panel of one constituent. */
 async function show(index, constituent) {
   const sentence = sentences[index], span = sentence.constituents[constituent];
-  const words = (from, to) => sentence.words.slice(from, to).join(" ");
   chosen = { index, constituent, start: span.start, end: span.end };
-  const closeButton = make("button", "close", "×");
-  closeButton.type = "button";
-  closeButton.title = "Close";
-  closeButton.addEventListener("click", close);
-  panel.replaceChildren(closeButton, make("h2", "", `${span.label}: ${words(span.start, span.end)}`));
+  panel.replaceChildren(button("×", "Close", close, "close"), make("h2", "", `${span.label}: ${wordsOf(sentence, span)}`));
   if (sentence.names[span.label]) panel.append(make("p", "faint meaning", sentence.names[span.label]));
   if (span.shown) panel.append(make("p", "probability", `Probability ${span.shown}`));
   panel.append(make("p", "faint", "Loading …"));
@@ -182,18 +143,18 @@ async function show(index, constituent) {
   if (panel.lastChild !== loading) return; // another label was clicked in the meantime
   loading.remove();
   panel.append(make("h3", "", "Alternatives"), answer.alternatives.length
-    ? alternatives(answer.alternatives, words)
+    ? alternatives(answer.alternatives, sentence)
     : make("p", "faint", "None is probable enough."));
   panel.append(make("h3", "", "Why"), ...why(answer));
   panel.scrollTop = 0;
   if (narrow.matches) panel.scrollIntoView({ block: "nearest" });
 }
 
-function alternatives(found, words) {
+function alternatives(found, sentence) {
   const table = make("table", "alternatives");
   for (const one of found) {
     const row = make("tr", "choice", make("td", "number", one.shown),
-      make("td", "", make("b", "", one.label), ` ${words(one.start, one.end)}`), make("td", "faint", RELATIONS[one.relation]));
+      make("td", "", make("b", "", one.label), ` ${wordsOf(sentence, one)}`), make("td", "faint", RELATIONS[one.relation]));
     row.tabIndex = 0;
     const choose = () => {
       Object.assign(chosen, { start: one.start, end: one.end });
@@ -268,13 +229,11 @@ function showAbout(about) {
   $("text").maxLength = maxCharacters = about.max_characters;
   $("k-option").hidden = !about.has_k_best;
   for (const example of about.examples) {
-    const button = make("button", "example", example);
-    button.type = "button";
-    button.addEventListener("click", () => {
+    const shown = button(example, "", () => {
       $("text").value = example;
       submit();
-    });
-    $("examples").append(button, " ");
+    }, "example");
+    $("examples").append(shown, " ");
   }
   $("examples").hidden = !about.examples.length;
   $("text").value = textOfAddress() || about.examples[0] || "";

@@ -6,7 +6,10 @@ import json
 import logging
 import socket
 import sys
+import threading
+import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
@@ -16,17 +19,22 @@ from typing import Any
 from spacy.language import Language
 
 from ..checks import integer
-from ..errors import ConfigError, DtparseError
+from ..errors import ConfigError, DtparseError, OverloadedError, shorten
 from ..pipeline.embedded import load_embedded
 from .answers import Answers
 
 MAX_BYTES = 200_000
 """Maximum size of a request."""
+MAX_CLIENTS = 64
+"""Maximum number of connections; others are told to come back later."""
+READ_SECONDS = 20.0
+"""Maximum time in which a client sends its whole request."""
 
 _HERE = Path(__file__).parent
 _FILES = {
     "/": ("page.html", "text/html"),
     "/page.css": ("page.css", "text/css"),
+    "/common.js": ("common.js", "text/javascript"),
     "/page.js": ("page.js", "text/javascript"),
     "/drawing.js": ("drawing.js", "text/javascript"),
 }
@@ -44,9 +52,50 @@ class PageServer(ThreadingHTTPServer):
     """A server of the page, bound to its port; `serve_forever` runs it. `url`: address of the page."""
 
     daemon_threads = True
+    request_queue_size = MAX_CLIENTS
     answers: Answers
     local: bool
     """Whether it is bound to this machine only."""
+
+    def __init__(self, *arguments: Any, **named: Any):
+        self._free = threading.BoundedSemaphore(MAX_CLIENTS)
+        self._ends: dict[socket.socket, float] = {}
+        super().__init__(*arguments, **named)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Start a thread for a connection, or refuse it if there are too many."""
+        if self._free.acquire(blocking=False):
+            try:
+                super().process_request(request, client_address)
+                return
+            except RuntimeError:  # there is no memory for another thread
+                self._free.release()
+        with suppress(OSError):
+            request.settimeout(1)
+            request.sendall(_REFUSED)
+        self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer one request."""
+        self._ends[request] = time.monotonic() + READ_SECONDS
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.end_reading(request)
+            self._free.release()
+
+    def end_reading(self, request: socket.socket) -> None:
+        """Record that a request has come completely."""
+        self._ends.pop(request, None)
+
+    def service_actions(self) -> None:
+        """Stop reading from clients that take too long to send; called twice a second by `serve_forever`."""
+        now = time.monotonic()
+        for request, end in list(self._ends.items()):
+            if now > end:
+                self.end_reading(request)
+                with suppress(OSError):
+                    request.shutdown(socket.SHUT_RD)
 
     @property
     def url(self) -> str:
@@ -67,6 +116,13 @@ class _RequestError(Exception):
     def __init__(self, status: HTTPStatus, message: str):
         super().__init__(message)
         self.status = status
+
+
+def _content_length(value: str) -> int | None:
+    """The number of bytes that a client announces; None if it is no number."""
+    if not (value.isascii() and value.isdigit()):
+        return None
+    return int(value) if len(value) < 20 else 10**20
 
 
 class PageHandler(BaseHTTPRequestHandler):
@@ -96,13 +152,16 @@ class PageHandler(BaseHTTPRequestHandler):
         _logger.debug("%s %s", self.address_string(), format % args)
 
     def _answer(self, find: Callable[[], tuple[str, bytes]]) -> None:
-        status = HTTPStatus.OK
+        status, more_headers = HTTPStatus.OK, {}
         try:
             self._check_host()
             kind, content = find()
         except _RequestError as problem:
             status, (kind, content) = problem.status, _json({"error": str(problem)})
             self._discard_content()
+        except OverloadedError as error:
+            status, (kind, content) = HTTPStatus.SERVICE_UNAVAILABLE, _json({"error": str(error)})
+            more_headers = {"Retry-After": str(error.retry_after)}
         except DtparseError as error:
             status, (kind, content) = HTTPStatus.BAD_REQUEST, _json({"error": str(error)})
         except (ConnectionError, TimeoutError):
@@ -110,9 +169,14 @@ class PageHandler(BaseHTTPRequestHandler):
         except Exception as error:  # any error of a pipeline's components is shown on the page
             _logger.exception("%s failed", self.path)
             status = HTTPStatus.INTERNAL_SERVER_ERROR
-            kind, content = _json({"error": f"the pipeline failed: {type(error).__name__}: {error}"})
+            kind, content = _json({"error": f"the pipeline failed: {type(error).__name__}: {shorten(str(error))}"})
         self.send_response(status)
-        headers = {"Content-Type": f"{kind}; charset=utf-8", "Content-Length": str(len(content)), **_HEADERS}
+        headers = {
+            "Content-Type": f"{kind}; charset=utf-8",
+            "Content-Length": str(len(content)),
+            **_HEADERS,
+            **more_headers,
+        }
         for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
@@ -121,60 +185,91 @@ class PageHandler(BaseHTTPRequestHandler):
 
     def _discard_content(self) -> None:
         """Read the rest of the client's data; otherwise it would see a broken connection instead of the answer."""
-        length = self.headers.get("Content-Length", "")
-        if not self._was_read and length.isascii() and length.isdigit() and int(length) <= 20 * MAX_BYTES:
-            self.rfile.read(int(length))
+        length = _content_length(self.headers.get("Content-Length", ""))
+        if not self._was_read and length is not None and length <= 20 * MAX_BYTES:
+            self.rfile.read(length)
+
+    def _check_client(self) -> None:
+        """Raise ConnectionAbortedError if the client has left."""
+        self.connection.settimeout(0)
+        try:
+            gone = self.connection.recv(1, socket.MSG_PEEK) == b""
+        except BlockingIOError:
+            gone = False
+        finally:
+            self.connection.settimeout(self.timeout)
+        if gone:
+            raise ConnectionAbortedError("the client has left")
 
     def _check_host(self) -> None:
         """Refuse other host names: another site's page may have a name that leads to this machine."""
-        name = self.headers.get("Host", "").rpartition(":")[0] or self.headers.get("Host", "")
-        if self.server.local and not is_local(name.strip("[]")):
-            raise _RequestError(HTTPStatus.FORBIDDEN, f"this server only answers localhost, not {name!r}")
+        host = self.headers.get("Host", "").strip()
+        name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+        if self.server.local and not is_local(name):
+            raise _RequestError(HTTPStatus.FORBIDDEN, f"this server only answers localhost, not {shorten(name)!r}")
 
     def _get(self) -> tuple[str, bytes]:
         path = self.path.partition("?")[0]
         if path == "/about":
             return _json(self.server.answers.about())
         if path not in _FILES:
-            raise _RequestError(HTTPStatus.NOT_FOUND, f"there is nothing at {path!r}; the page is at /")
+            raise _RequestError(HTTPStatus.NOT_FOUND, f"there is nothing at {shorten(path)!r}; the page is at /")
         name, kind = _FILES[path]
         return kind, (_HERE / name).read_bytes()
 
     def _post(self) -> tuple[str, bytes]:
         answers = {"/parse": self.server.answers.parse, "/explain": self.server.answers.explain_constituent}
         if self.path not in answers:
-            message = f"there is nothing at {self.path!r}; allowed are /parse and /explain"
+            message = f"there is nothing at {shorten(self.path)!r}; allowed are /parse and /explain"
             raise _RequestError(HTTPStatus.NOT_FOUND, message)
         if self.headers.get_content_type() != "application/json":
             raise _RequestError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "send JSON, with Content-Type application/json")
-        length = self.headers.get("Content-Length", "")
-        if not (length.isascii() and length.isdigit()):
+        length = _content_length(self.headers.get("Content-Length", ""))
+        if length is None:
             raise _RequestError(HTTPStatus.LENGTH_REQUIRED, "send the length of the content as Content-Length")
-        if int(length) > MAX_BYTES:
+        if length > MAX_BYTES:
             raise _RequestError(
-                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"{int(length):,} bytes; a request has at most {MAX_BYTES:,}"
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"{length:,} bytes; a request has at most {MAX_BYTES:,}"
+            )
+        self._was_read = True
+        content = self.rfile.read(length)
+        self.server.end_reading(self.connection)
+        if len(content) < length:
+            raise _RequestError(
+                HTTPStatus.REQUEST_TIMEOUT,
+                f"{len(content):,} of {length:,} bytes came; send the whole request within {READ_SECONDS:g} seconds",
             )
         try:
-            self._was_read = True
-            request = json.loads(self.rfile.read(int(length)))
+            request = json.loads(content)
         except (ValueError, RecursionError) as error:
             raise _RequestError(HTTPStatus.BAD_REQUEST, f"the request is no JSON: {error}") from None
         if not isinstance(request, dict):
             raise _RequestError(HTTPStatus.BAD_REQUEST, "the request is no JSON object, {…}")
-        return _json(answers[self.path](request))
+        return _json(answers[self.path](request, self._check_client))
 
 
 def make_server(nlp: Language | None = None, port: int = 5000, host: str = "localhost") -> PageServer:
     """Create a server that is bound to its port and not running yet; see `serve`."""
+    check_address(port, host)
+    return bind_server(Answers(load_embedded() if nlp is None else nlp), PageHandler, port, host)
+
+
+def check_address(port: int, host: str) -> None:
+    """Raise ConfigError for a port or a host that is not allowed."""
     if not integer(0, 65535).fits(port):
         raise ConfigError(f"port={port!r}; give a whole number from 0 (any free port) to 65535")
     if not isinstance(host, str) or not host:
         raise ConfigError(f"host={host!r}; give the name or address of this machine, such as 'localhost'")
-    answers = Answers(load_embedded() if nlp is None else nlp)
+
+
+def bind_server(answers: Any, handler: type[PageHandler], port: int, host: str) -> PageServer:
+    """Create a server bound to its port, for `answers`, which have `about`, `parse` and `explain_constituent`; they may
+    be None until the server runs."""
+    check_address(port, host)
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         kind = type("PageServer", (PageServer,), {"address_family": family})
-        server: PageServer = kind(address[:2], PageHandler)
+        server: PageServer = kind(address[:2], handler)
     except OSError as error:
         raise ConfigError(
             f"cannot listen at {host}:{port}: {error.strerror or error}; give another port (0: any that is free)"
@@ -192,7 +287,11 @@ def serve(nlp: Language | None = None, port: int = 5000, host: str = "localhost"
 
     Raises ConfigError if the port is not available, DtparseError for a pipeline without a constituent parser.
     """
-    server = make_server(nlp, port, host)
+    run_server(make_server(nlp, port, host), host)
+
+
+def run_server(server: PageServer, host: str) -> None:
+    """Print the address of the page and serve it until Ctrl-C."""
     print(f"dtparse: the page is at {server.url}; Ctrl-C ends it", file=sys.stderr, flush=True)
     if not server.local:
         print(f"dtparse: warning: whoever reaches {host} can use it", file=sys.stderr, flush=True)
@@ -214,3 +313,10 @@ def is_local(name: str) -> bool:
 
 def _json(value: Mapping[str, Any]) -> tuple[str, bytes]:
     return "application/json", json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
+
+
+_REFUSED = (
+    b"HTTP/1.0 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Type: application/json; charset=utf-8\r\n"
+    b"Connection: close\r\n\r\n" + _json({"error": "too many connections; send the request again later"})[1]
+)
+"""The reply to a connection beyond MAX_CLIENTS."""

@@ -12,8 +12,8 @@ import pytest
 
 import spacy_dtparse
 from spacy_dtparse.cli.pipelines import get_component
-from spacy_dtparse.core import ParseResult
-from spacy_dtparse.core.constraints import ConstrainedParser, Constraint, Constraints, read_label
+from spacy_dtparse.core import Capability, ParseResult
+from spacy_dtparse.core.constraints import Constraint, Constraints, read_label
 from spacy_dtparse.core.settings import SearchSettings
 from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.errors import ConstraintError
@@ -38,7 +38,12 @@ def some(*texts: str) -> Constraints:
 
 def test_labels_as_text():
     texts = ("NP", "", "!NP", "!")
-    assert list(map(read_label, texts)) == [("NP", True), ("", True), ("NP", False), ("", False)]
+    assert list(map(read_label, texts)) == [
+        ("NP", True, False),
+        ("", True, False),
+        ("NP", False, False),
+        ("", False, False),
+    ]
     assert [str(one) for one in some("0 2 NP", "0 2", "1 3 !S", "1 3 !")] == [
         "[0, 2) NP",
         "[0, 2) any label",
@@ -185,7 +190,9 @@ def _gains(parser, words, tags, constraints, sizes):
     """{span: (gain of its best chain, whether it is required)} under the constraints, by enumeration."""
     from spacy_dtparse.span_parser.constrained import constrained_posteriors
 
-    constrained = constrained_posteriors(parser, parser.run_networks(words, tags), constraints, 0.0)
+    constrained = constrained_posteriors(
+        parser.decoder, parser.model.chains, parser.run_networks(words, tags), constraints, 0.0
+    )
     gains = {}
     for span, posterior, logs in zip(constrained[0].tolist(), constrained[1].tolist(), constrained[2], strict=True):
         chain = 1 + int(np.argmax(logs[1:]))
@@ -236,7 +243,7 @@ def _spans(tree):
 @pytest.mark.parametrize("name", NAMES)
 def test_every_parser_satisfies_constraints(name):
     parser = _parser(name)
-    assert isinstance(parser, ConstrainedParser)
+    assert Capability.CONSTRAINTS in parser.capabilities
     generator, enforced, tried = random.Random(0), 0, 0
     for gold in _gold():
         words, tags = gold.words, gold.tags
@@ -283,3 +290,63 @@ def test_long_sentences_satisfy_constraints(name):
     words, tags = gold.words * times, gold.tags * times
     chosen = some("0 3", f"{gold.n_tokens} {2 * gold.n_tokens} S", f"{len(words) - 4} {len(words) - 1} NP", "5 7 !")
     assert not chosen.violations(parser.parse_constrained(words, tags, chosen).tree)
+
+
+def test_exact_chains():
+    assert read_label("=S VP") == ("S VP", True, True) and read_label("=") == ("", False, False)
+    chain = Constraint(0, 2, "NP NP", exact=True)
+    assert str(chain) == "[0, 2) =NP NP" and chain.labels == ("NP", "NP")
+    tree = parse_tree("(TOP (S (NP (DT a) (NN b)) (VP (VB c) (NP (NN d))) (. .)))")
+    result = ParseResult(tree, (0.0, 1.0, 2.0, 3.0, 4.0), 10.0, "optimal")
+    labels = ("S", "NP", "VP", "X")
+    assert Constraints([chain]).violations(tree) == [chain]
+    held = Constraints([chain, Constraint(3, 4, "S VP", exact=True)]).enforce(result, labels)
+    assert str(held.tree) == "(TOP (S (NP (NP (DT a) (NN b))) (VP (VB c) (S (VP (NN d)))) (. .)))"
+    order = Constraints([Constraint(3, 4, "VP S", exact=True)])
+    assert order.violations(held.tree) and not order.violations(order.enforce(held, labels).tree)
+
+
+@pytest.mark.parametrize(
+    ("constraints", "message"),
+    [
+        (
+            [Constraint(0, 2, "NP NP", exact=True), Constraint(0, 2, "S VP", exact=True)],
+            "=NP NP .* =S VP .* contradict",
+        ),
+        ([Constraint(0, 2, "S VP", exact=True), Constraint(0, 2, "NP")], "contradict"),
+        ([Constraint(0, 2, "S VP", exact=True), Constraint(0, 2, "VP", False)], "contradict"),
+        ([Constraint(0, 3, "S VP", exact=True), Constraint(2, 4)], "cross"),
+        ([Constraint(0, 3, "S QQ", exact=True)], "QQ .* does not have"),
+    ],
+)
+def test_conflicts_of_chains(constraints, message):
+    with pytest.raises(ConstraintError, match=message):
+        Constraints(constraints).check(5, ("S", "NP", "VP"), ("a", "b", "c", "d", "e"))
+    Constraints([Constraint(0, 2, "NP NP", exact=True), Constraint(0, 2, "NP"), Constraint(0, 2)]).check(5, ("NP",))
+
+
+def test_chains_over_tokens_that_become_the_same():
+    both = Constraints(
+        [Constraint(0, 2, "NP", exact=True), Constraint(0, 3, "S", exact=True), Constraint(0, 2, "S", False)]
+    )
+    assert both.restrict_to([0, 1, 3]) == some("0 2 NP", "0 2 S")
+    assert both.restrict_to([0, 1, 2]) == both
+    assert Constraints([Constraint(0, 2, "S", exact=True)]).without_chains(("S", "NP")) == some("0 2 S", "0 2 !NP")
+
+
+@pytest.mark.slow
+@pytest.mark.embedded
+@pytest.mark.parametrize("name", NAMES)
+def test_every_parser_reaches_the_gold_chains(name):
+    """All chains of a tree together give this tree: also labels that occur twice, and in another order."""
+    parser = _parser(name)
+    for gold in _gold()[:12]:
+        chains: dict[tuple[int, int], list[str]] = {}
+        for start, end, label in gold.spans():
+            if label in parser.labels:
+                chains.setdefault((start, end), []).append(label)
+        chains[0, 1] = [*chains.get((0, 1), ()), "NP", "NP"]
+        wanted = Constraints(Constraint(*extent, " ".join(chain), exact=True) for extent, chain in chains.items())
+        found = parser.parse_k_best_constrained(gold.words, gold.tags, wanted, 3)
+        assert found[0].margin == 0.0 and found[0].tree == parser.parse_constrained(gold.words, gold.tags, wanted).tree
+        assert not any(wanted.violations(one.tree) for one in found)

@@ -5,16 +5,21 @@ from __future__ import annotations
 
 from itertools import pairwise
 from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import pytest
 
 from spacy_dtparse.bpm_parser.deadline import DependencyDeadline
 from spacy_dtparse.bpm_parser.features import TokenColumns
 from spacy_dtparse.bpm_parser.parser import DependencyParser
-from spacy_dtparse.core import ParseResult, deadline
+from spacy_dtparse.core import Capability, Parser, ParseResult, deadline
+from spacy_dtparse.core.constraints import Constraints
 from spacy_dtparse.core.deadline import LENGTHS, Deadline, SpeedEstimate
+from spacy_dtparse.core.kbest import DEADLINE
+from spacy_dtparse.core.parser import Decisions, ParseList
 from spacy_dtparse.core.pieces import iter_pieces, split_into_pieces
 from spacy_dtparse.core.settings import SearchSettings
+from spacy_dtparse.core.time_limit import TimeLimit
 from spacy_dtparse.trees.tree import Tree
 from tests.dependency_models import SENTENCES, random_model
 from tests.jit.harness import KERNEL_MARKS, SLOW
@@ -37,10 +42,13 @@ def clock(monkeypatch):
     return clock
 
 
-class Searching:
+class Searching(Parser):
     """Takes a millisecond per token, and one per ten inferences; a sentence needs forty inferences per token."""
 
     name = "searching"
+    labels = ("S", "NP")
+    capabilities = frozenset({Capability.BUDGET})
+    max_searches = 3
     per_token, slower = 0.001, 1.0
 
     def __init__(self, clock, settings=None, parsed=None):
@@ -50,10 +58,16 @@ class Searching:
     def with_settings(self, **changes):
         return type(self)(self.clock, self.settings.with_overrides(**changes), self.parsed)
 
-    def parse(self, words, tags, *spines):
+    def to_bytes(self):
+        raise NotImplementedError
+
+    def parse_batch(self, sentences):
+        return [self.parse(*sentence) for sentence in sentences]
+
+    def parse(self, words, tags, spines=()):
         n, wanted = len(words), 40 * len(words)
         spent = min(self.settings.budget_for(n), wanted)
-        self.parsed.append((n, spent, *spines))
+        self.parsed.append((n, spent, spines) if spines else (n, spent))
         self.clock.now += self.slower * (self.per_token * n + 0.0001 * spent)
         tree = Tree.from_spans(words, tags, [(0, n, "TOP"), (0, n, "S"), (n - 1, n, "NP")])
         status = "greedy" if not spent else "optimal" if spent == wanted else "complete"
@@ -107,6 +121,43 @@ def test_long_sentences_are_cut(clock):
     assert list(result.tree.spans()) == expected and result.tree.words == tuple(words)
     assert len(result.scores) == len(expected)
     assert result.cost == 3.0 * len(sizes) and result.n_searches == 1
+
+
+class Listing(Searching):
+    """Records the limits of constrained lists and explanations."""
+
+    limits: ClassVar[list[Any]] = []
+
+    def parse_k_best_constrained(self, words, tags, constraints, k, limit=None):
+        self.limits.append(limit)
+        return ParseList([self.parse(words, tags)], "")
+
+    def explain(self, words, tags, spines=(), limit=None):
+        self.limits.append(limit)
+        return Decisions(self.name, self.parse(words, tags), {})
+
+
+def test_constrained_lists_and_explanations_have_a_limit(clock):
+    parser = Deadline(Listing(clock), 0.2)
+    parser.measurements()
+    Listing.limits.clear()
+    words, tags = sentence(10)
+    parser.parse_k_best_constrained(words, tags, Constraints(), 3)
+    parser.explain(words, tags)
+    assert [type(one) for one in Listing.limits] == [TimeLimit, TimeLimit]
+    found = parser.parse_k_best_constrained(*sentence(1000), Constraints(), 3)
+    assert len(found) == 1 and found.reason == DEADLINE and found[0].deadline_exceeded and len(Listing.limits) == 2
+
+
+def test_a_limit_is_paused(monkeypatch):
+    clock = Timer()
+    monkeypatch.setattr("spacy_dtparse.core.time_limit.time", clock)
+    limit = TimeLimit(1.0)
+    with limit.pause():
+        clock.now += 5
+    assert not limit.is_over()
+    clock.now += 1
+    assert limit.is_over()
 
 
 def test_a_slower_machine_ends_parsing(clock):

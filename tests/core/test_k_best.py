@@ -14,8 +14,9 @@ import pytest
 
 import spacy_dtparse
 from spacy_dtparse.cli.pipelines import get_component
-from spacy_dtparse.core import KBestParser
-from spacy_dtparse.dtparse.parser import EXHAUSTIVE, DtreeParser
+from spacy_dtparse.core import Capability
+from spacy_dtparse.dtparse.parser import DtreeParser
+from spacy_dtparse.dtparse.searcher import EXHAUSTIVE
 from spacy_dtparse.errors import ConfigError, DtparseError
 from spacy_dtparse.span_parser.kbest import Options, best_sets, options
 from spacy_dtparse.span_parser.parser import SpanParser
@@ -109,7 +110,7 @@ def test_sets_of_spans_that_form_a_tree():
 def test_lists_of_span_charts(settings):
     for model in (random_model(), with_attach_table(random_model(2, 1), 0.3, one_root=True)):
         parser = SpanParser(model).with_settings(**settings)
-        assert isinstance(parser, KBestParser)
+        assert Capability.K_BEST in parser.capabilities
         for words, tags in SENTENCES[: 1 if SLOW else 3]:
             found = check_list(parser, words, tags, 25)
             assert len(found) > 3 and parser.parse_k_best(words, tags, 1) == found[:1]
@@ -173,4 +174,5 @@ def test_lists_of_everyday_sentences(name):
     words, tags = ([text for tree in trees[:60] for text in getattr(tree, of)] for of in ("words", "tags"))
     assert len(words) > 300
     found = check_list(parser, words, tags, 5)
-    assert len(found) == (1 if found[0].status == "fallback" else 5), "longer than max_tokens"
+    in_pieces = found[0].status == "fallback" and name == "en_trees"  # with a span model there is its list
+    assert len(found) == (1 if in_pieces else 5), "longer than max_tokens"

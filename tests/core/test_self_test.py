@@ -25,7 +25,7 @@ from ..tagger_models import random_tagger
 pytestmark = pytest.mark.kernel
 
 OTHER_SETTINGS = {
-    SpanParser: SpanSettings(budget=0, attach_unattached=False),
+    SpanParser: SpanSettings(budget=0, attach_unattached=False, exclude_labels=("NP",)),
     PcfgParser: PcfgSettings(prune=0.1, tags="own"),
     DependencyParser: DependencySettings(stages=1, heads=1),
     SequenceTagger: TaggerSettings(beam=1),

@@ -1,2 +1,3 @@
-"""Model files of a hostile author: small models of every kind with changed content under digests that fit, which a
-worker process with limits reads and parses with. `python -m tests.hostile --help` shows how to try more."""
+"""Attacks, bounded in time and memory: `python -m tests.hostile` tries cases of all kinds (`cases`, `kinds/`),
+`python -m tests.hostile.model_files` model files of a hostile author, `python -m tests.hostile.training` trainings that
+are killed."""

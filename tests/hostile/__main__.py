@@ -1,60 +1,57 @@
-"""Try hostile model files.
+"""Try hostile cases of all kinds, and print how many held.
 
-    python -m tests.hostile --files 50000 [--seed 0] [--kinds dtree span …] [--workers 1] [--report hostile.jsonl]
+    python -m tests.hostile [--only KIND or KIND/CASE …] [--list] [--verbose]
 
-Each file is read and used for parsing in a worker process of limited time and memory. Prints the number of each outcome
-for each base, and every FAULT; exits with 1 if there is one. With NUMBA_BOUNDSCHECK=1 kernels check bounds (give
-NUMBA_CACHE_DIR a separate folder).
+Each case runs in a process of its own, with limits of time and memory. Prints each case that did not hold, and a table
+with a row for each kind; exits with 1 if a case did not hold. Hostile model files and trainings have commands of their
+own: `python -m tests.hostile.model_files`, `python -m tests.hostile.training`.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import os
 import sys
-import time
-from collections import Counter, defaultdict
+from itertools import chain
 
-from .bases import bases
-from .trying import FAULT
-from .workers import MEGABYTES, SECONDS, run
+# Read when numba is imported: nothing is interpreted, and no process compiles in the background.
+os.environ.setdefault("SPACY_DTPARSE_WAIT", "1")
+
+from .cases import Outcome, all_cases, kind_names, run_kind
 
 
 def main() -> int:
-    """Try files, print the outcomes, return 1 if there is a fault."""
+    """Try cases, print a table, return 1 if one did not hold."""
     parser = argparse.ArgumentParser(prog="python -m tests.hostile", description=__doc__.split("\n")[0])
-    parser.add_argument("--files", type=int, default=500, help="of all kinds together")
-    parser.add_argument("--first", type=int, default=0, help="number of the first file")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--kinds", nargs="+", help="bases whose names begin so; all if not given")
-    parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=SECONDS, help="limit for a file")
-    parser.add_argument("--megabytes", type=float, default=MEGABYTES, help="limit for what a file adds")
-    parser.add_argument("--report", help="a file for one line of JSON for each file")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="kinds, or cases whose names begin so (kind/case)")
+    parser.add_argument("--list", action="store_true", help="print the names of the cases, and try none")
+    parser.add_argument("--verbose", action="store_true", help="print each case")
     options = parser.parse_args()
-    chosen = {name: data for name, data in bases().items() if not options.kinds or name.split("-")[0] in options.kinds}
-    started, names = time.perf_counter(), sorted(chosen)
-    numbers = range(options.first, options.first + options.files)
-    jobs = [(names[number % len(names)], number) for number in numbers]
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
-    slowest, largest = (0.0, ""), (0.0, "")
-    report = open(options.report, "a", encoding="utf8") if options.report else None
-    for (name, number), outcome in run(chosen, options.seed, jobs, options.workers, options.seconds, options.megabytes):
-        counts[name][outcome.what] += 1
-        slowest = max(slowest, (outcome.seconds, f"{name} {number}: {outcome.changes}"))
-        largest = max(largest, (outcome.megabytes, f"{name} {number}: {outcome.changes}"))
-        if outcome.what == FAULT:
-            print(f"FAULT {name} {number}: {outcome.changes} -> {outcome.said}", flush=True)
-        if report:
-            report.write(json.dumps([name, number, *outcome]) + "\n")
-            report.flush()
-    for name, found in sorted(counts.items()):
-        print(f"{name}: " + ", ".join(f"{count} {what}" for what, count in sorted(found.items())))
-    total = sum(counts.values(), Counter())
-    print(f"all: {dict(total)} of {len(jobs)} files in {time.perf_counter() - started:.0f} s")
-    print(f"longest: {slowest[0]:.2f} s ({slowest[1][:200]})")
-    print(f"most memory: {largest[0]:.0f} MB ({largest[1][:200]})")
-    return int(total[FAULT] > 0)
+    names = options.only or []
+    kinds = [kind for kind in kind_names() if not names or kind in {name.split("/")[0] for name in names}]
+    if options.list:
+        print("\n".join(one.name for one in all_cases(kinds)))
+        return 0
+    rows: dict[str, list[Outcome]] = {}
+    for kind in kinds:
+        for name, outcome in run_kind(kind, [] if kind in names else [name for name in names if "/" in name]):
+            rows.setdefault(kind, []).append(outcome)
+            if outcome.fault or options.verbose:
+                print(
+                    f"{'NOT HELD' if outcome.fault else 'held'} {name}: {outcome.seconds:.2f} s, "
+                    f"{outcome.megabytes:.0f} MB {outcome.fault}".rstrip(),
+                    flush=True,
+                )
+    if not rows:
+        parser.error(f"no case is named {' or '.join(names)}; --list prints the names")
+    print(f"{'kind':20} {'tried':>6} {'held':>6} {'not':>6} {'longest':>10} {'most memory':>12}")
+    for name, outcomes in [*rows.items(), ("all", [*chain.from_iterable(rows.values())])]:
+        held = sum(not outcome.fault for outcome in outcomes)
+        longest, most = (max(outcome[field] for outcome in outcomes) for field in (1, 2))
+        print(
+            f"{name:20} {len(outcomes):6} {held:6} {len(outcomes) - held:6} {longest:8.2f} s {most:9.0f} MB", flush=True
+        )
+    return int(any(outcome.fault for outcomes in rows.values() for outcome in outcomes))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from srsly.msgpack._packer import Packer
 
-from spacy_dtparse.model_io.container import _LZMA, COMPRESSIONS, HEADER_SIZE, MAGIC, narrow
+from spacy_dtparse.model_io.container import COMPRESSIONS, HEADER_SIZE, MAGIC, narrow
+from spacy_dtparse.model_io.expanding import LZMA_FILTERS
 
 _FIELDS = struct.Struct("<HH24sQQ")
 
@@ -37,7 +38,7 @@ def signed(kind: str, payload: bytes, compression: str = "zlib", length: int | N
     if compression == "zlib":
         stored = zlib.compress(payload, 1)
     elif compression == "lzma":
-        stored = lzma.compress(payload, format=lzma.FORMAT_RAW, filters=_LZMA)
+        stored = lzma.compress(payload, format=lzma.FORMAT_RAW, filters=LZMA_FILTERS)
     length = len(payload) if length is None else length
     fields = _FIELDS.pack(1, code, kind.encode(), len(stored), length)
     digest = hashlib.sha256(fields + stored).digest()

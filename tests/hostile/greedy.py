@@ -59,7 +59,7 @@ def long_golden_parses(parser: StoredParser) -> bytes:
     """The parser's bytes with as many and as long golden parses as are allowed."""
     words, tags = ["cat"] * 20, ["NN"] * 20
     prover = parser._with_test_settings()
-    return parser.FORMAT[1](parser.model, [{"words": words, "tags": tags, **prover._golden_outputs(words, tags)}] * 8)
+    return parser.FORMAT[1](parser.model, [{"words": words, "tags": tags, **prover.golden_outputs(words, tags)}] * 8)
 
 
 def changed(kind: str, more: list[list[object]] = [], **fields: object) -> bytes:  # noqa: B006 (never changed)

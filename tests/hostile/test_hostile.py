@@ -34,11 +34,11 @@ def test_hostile_files_end_in_errors_or_trees() -> None:
 def test_greedy_files_take_little() -> None:
     for name, data in greedy().items():
         assert len(data) < 3_000_000, name
-        began, read = time.perf_counter(), partial(parser_from_bytes, data, KINDS[container_kind(data)].builds)
+        began, read = time.process_time(), partial(parser_from_bytes, data, KINDS[container_kind(data)].builds)
         if name in REFUSED_AT_ONCE:
             with pytest.raises(ModelFormatError):
                 read()
-            assert time.perf_counter() - began < 1, name
+            assert time.process_time() - began < 1, name
         else:
             _, megabytes = measured(read)
-            assert time.perf_counter() - began < SECONDS and megabytes < MEGABYTES, name
+            assert time.process_time() - began < SECONDS and megabytes < MEGABYTES, name

@@ -51,7 +51,8 @@ def model_file(tmp_path):
 
 COMPONENTS = {
     factory: next(
-        one for one in vars(import_module(f"spacy_dtparse.{factory}.component")).values()
+        one
+        for one in vars(import_module(f"spacy_dtparse.{factory}.component")).values()
         if getattr(one, "factory", "") == factory
     )
     for factory in CONSTITUENT_FACTORIES

@@ -19,6 +19,8 @@ class Chain:
     source = "tag"
     needs_lemmas = False
     needs_guide = False
+    settings = None
+    known_tags = frozenset()
 
     def __init__(self):
         self.seen = []

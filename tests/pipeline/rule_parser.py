@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 
-from spacy_dtparse.core import ParseResult
+from spacy_dtparse.core import Parser, ParseResult
 from spacy_dtparse.errors import ModelFormatError
 from spacy_dtparse.trees.tree import Tree
 
@@ -13,7 +13,7 @@ MAGIC = b"RULE-PARSER\n"
 NOMINAL = {"DT", "JJ", "NN", "NNS", "NNP", "PRP"}
 
 
-class RuleParser:
+class RuleParser(Parser):
     """NP over each run of determiners, adjectives and nouns; VP from each verb to the end; S over all, in a
     chain.
 
@@ -36,7 +36,10 @@ class RuleParser:
             self.note, self.budget if budget is None else budget, self.max_tokens if max_tokens is None else max_tokens
         )
 
-    def parse(self, words, tags):
+    def parse_batch(self, sentences):
+        return [self.parse(*sentence) for sentence in sentences]
+
+    def parse(self, words, tags, spines=()):
         if any(not word or any(map(str.isspace, word)) for word in words):
             raise ValueError("the pipeline must not show white space to a parser")
         if "CRASH" in words:

@@ -19,7 +19,7 @@ from spacy.vocab import Vocab
 import spacy_dtparse
 from spacy_dtparse.errors import NonConstituentError, NotParsedError, TreeError
 from spacy_dtparse.pipeline import attributes, extensions
-from spacy_dtparse.pipeline.constituents import ParsedSentence, write_constituents
+from spacy_dtparse.pipeline.writing import ParsedSentence, write_constituents
 from spacy_dtparse.trees import parse_tree, write_tree
 
 

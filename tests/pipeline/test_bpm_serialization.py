@@ -199,7 +199,6 @@ def test_embedded_models_given_to_bpm_parser():
     from spacy_dtparse import models
 
     for path, kind, factory in (
-        (models.embedded_pipeline(), "span", "span_parser"),
         (models.embedded_model("en_dtparse"), "dtree", "dtparse"),
         (models.embedded_model("en_pcfgla"), "pcfg", "pcfgla"),
     ):

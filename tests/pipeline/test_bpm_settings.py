@@ -13,6 +13,7 @@ from spacy_dtparse.bpm_parser.features import TextRules, TokenColumns
 from spacy_dtparse.core.settings import DependencySettings
 from spacy_dtparse.errors import ConfigError, MissingAnnotationError, ModelFormatError
 
+from ..packages import write_package
 from .conftest import make_links_nlp, train_links
 from .link_stubs import tagged, whole
 
@@ -91,14 +92,16 @@ def test_unknown_settings(link_model, link_parser):
 
 
 def test_the_embedded_model(link_model, tmp_path, monkeypatch):
-    monkeypatch.setattr(models, "HERE", tmp_path)
-    nlp = make_links_nlp(None)
-    component = nlp.get_pipe("bpm_parser")
-    assert component.labels == ()
-    with pytest.raises(ModelFormatError, match=r"no English model .*en_bpm.*nlp.add_pipe\('bpm_parser', config="):
-        nlp("She sleeps.")
-    (tmp_path / "en_bpm").mkdir()
-    (tmp_path / "en_bpm" / "model").write_bytes(link_model.read_bytes())
+    with monkeypatch.context() as patch:
+        patch.setattr(models, "find_spec", lambda module: None)
+        with pytest.warns(UserWarning, match="en_bpm"):
+            nlp = make_links_nlp(None)
+        component = nlp.get_pipe("bpm_parser")
+        assert component.labels == ()
+        with pytest.raises(ModelFormatError, match=r"pip install \./packages/en_bpm"):
+            nlp("She sleeps.")
+    write_package(tmp_path, "en_bpm", "bpm_parser", link_model.read_bytes())
+    monkeypatch.syspath_prepend(tmp_path)
     whole(nlp("She sleeps."), [(0, 3)])
     nlp.to_disk(tmp_path / "saved")
     assert (tmp_path / "saved" / "bpm_parser" / "model").read_bytes() == link_model.read_bytes()

@@ -75,6 +75,17 @@ def test_impossible_constraints_raise_and_fail_no_other_doc(nlp, spans, message)
     assert len(seen) == 1
 
 
+@pytest.mark.kernel
+def test_excluded_labels_may_be_forbidden_but_not_required(nlp):
+    path = nlp.get_pipe_config("span_parser")["model"]
+    nlp = spacy.blank("en")
+    nlp.add_pipe("span_parser", config={"model": path, "exclude_labels": ["NP"]})
+    own = found(nlp(a_doc(nlp, (0, 2, "!NP"), (1, 3, ""))))
+    assert any(span[:2] == (1, 3) for span in own) and "NP" not in {label for _, _, label in own}
+    with pytest.raises(ConstraintError, match=r"\('The cat'\) requires a label of the parser's setting exclude_labels"):
+        nlp(a_doc(nlp, (0, 2, "NP")))
+
+
 def test_a_parser_without_constraints_raises(model_file):  # noqa: F811
     nlp = make_nlp(model_file)
     doc = nlp.make_doc("The cat sat.")

@@ -26,7 +26,7 @@ class SlowRules(RuleParser):
     def with_settings(self, budget=None, max_tokens=None):
         return SlowRules(self.note)
 
-    def parse(self, words, tags):
+    def parse(self, words, tags, spines=()):
         time.sleep(0.001 * len(words))
         return super().parse(words, tags)
 
@@ -62,6 +62,21 @@ def test_constraints_are_obeyed_after_the_deadline():
     found = nlp.get_pipe("dtparse")(with_spans)
     assert "NP" not in {span.label_ for span in found._.constituents if span.text == "the mat"}
     assert "NP" in {span.label_ for span in doc._.constituents if span.text == "the mat"}
+
+
+def test_probabilities_do_not_shorten_the_deadline():
+    nlp = load_pipeline("en_dtparse", deadline=SECONDS)
+    component = nlp.get_pipe("dtparse")
+    component.probabilities = True
+    component.set_parser(component.parser)
+    timed = component.timed_parser
+    assert timed.deadline == SECONDS and timed.capabilities == component.configured_parser.capabilities
+    assert timed.labels == component.labels and timed.with_settings(budget=0).deadline == SECONDS
+    doc = nlp("The cat sat. " + "the old cat , " * 400 + "sleeps .")
+    infos, (short, *_) = sentence_infos(doc), doc.sents
+    assert short._.tree_probability is not None and any(info.get("deadline_exceeded") for info in infos)
+    for sentence, info in zip(doc.sents, infos, strict=True):
+        assert (sentence._.tree_probability is None) == bool(info.get("deadline_exceeded"))
 
 
 def test_dependencies_have_a_list_of_sentences(monkeypatch):

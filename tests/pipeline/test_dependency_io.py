@@ -16,7 +16,7 @@ from spacy_dtparse.bpm_parser import component
 from spacy_dtparse.bpm_parser.component import DEADLINE_EXCEEDED, BpmParser, DependencyInput, read_guide
 from spacy_dtparse.bpm_parser.parser import DependencyResult
 from spacy_dtparse.errors import NonConstituentError, NotParsedError, TreeError
-from spacy_dtparse.pipeline import constituents
+from spacy_dtparse.pipeline import stored_group
 from spacy_dtparse.pipeline.constituents import read_constituents, read_spans
 from spacy_dtparse.pipeline.sentences import read_words
 from spacy_dtparse.trees import COLLINS, HeadRules, Tree
@@ -178,8 +178,8 @@ def make_doc(vocab, words, spans, starts=(0,)):
         ([(1, 1, "NP")], TreeError, "is empty"),
         ([(3, 5, "NP")], NonConstituentError, "crosses the edge"),
         ([(0, 5, "NP")], NonConstituentError, "crosses the edge"),
-        ([(4, 7, "NP")], TreeError, "white-space"),
-        ([(6, 8, "NP")], TreeError, "white-space"),
+        ([(4, 7, "NP")], TreeError, "white space"),
+        ([(6, 8, "NP")], TreeError, "white space"),
     ],
 )
 def test_invalid_trees_are_refused_as_in_the_reference(vocab, spans, error, message):
@@ -207,7 +207,7 @@ def test_sentences_of_a_hook_may_overlap_and_omit_tokens(vocab):
 @pytest.mark.parametrize("seed", range(6))
 def test_spans_of_a_group_in_any_order(vocab, monkeypatch, few, seed):
     """Spans are read from the bytes of the group, and one by one."""
-    monkeypatch.setattr(constituents, "_MAX_SPAN_OBJECTS", few)
+    monkeypatch.setattr(stored_group, "_MAX_PACKED_SPANS", few)
     rng = random.Random(seed)
     doc = random_doc(rng, vocab, [15, 40, 1, 7])
     spans = list(doc.spans["constituents"])
@@ -227,7 +227,7 @@ def test_spans_of_a_group_in_any_order(vocab, monkeypatch, few, seed):
 
 @pytest.mark.parametrize("few", [0, 10**9])
 def test_spans_beyond_the_end_get_new_tokens_or_are_stale(vocab, monkeypatch, few):
-    monkeypatch.setattr(constituents, "_MAX_SPAN_OBJECTS", few)
+    monkeypatch.setattr(stored_group, "_MAX_PACKED_SPANS", few)
     doc = make_doc(vocab, "a b c d", [(0, 4, "S"), (2, 4, "NP")])
     with doc.retokenize() as retokenizer:
         retokenizer.merge(doc[2:4])
@@ -239,15 +239,17 @@ def test_spans_beyond_the_end_get_new_tokens_or_are_stale(vocab, monkeypatch, fe
         read_spans(doc)
 
 
-def test_many_spans_are_read_by_their_bytes(vocab):
+@pytest.mark.parametrize("few", [0, 10**9])
+def test_many_spans_are_read_by_their_bytes(vocab, monkeypatch, few):
+    monkeypatch.setattr(stored_group, "_MAX_PACKED_SPANS", few)
     doc = make_doc(vocab, " ".join(["a"] * 600), [(k, k + 1, "NP") for k in range(600)])
     group = doc.spans["constituents"]
-    (starts, ends), chars, labels, hashes = constituents._columns_from_bytes(group)
-    assert chars.tolist() == [list(range(0, 1200, 2)), list(range(1, 1200, 2))]
-    assert starts.tolist() == list(range(600)) and ends.tolist() == list(range(1, 601))
-    assert set(labels.tolist()) == {0} and hashes == [vocab.strings["NP"]]
-    group.attrs["mine"] = object()
-    assert constituents._columns_from_bytes(group) is None
+    spans = stored_group.stored_spans(group)
+    assert spans["extent"].tolist() == [[k, k + 1] for k in range(600)]
+    assert spans["chars"].tolist() == [[2 * k, 2 * k + 1] for k in range(600)]
+    assert set(spans["label"].tolist()) == {vocab.strings["NP"]}
+    group.attrs["mine"] = object()  # cannot be stored
+    assert stored_group.stored_spans(group).tobytes() == spans.tobytes()
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -301,7 +303,7 @@ def test_the_parser_is_given_the_time_of_reading(vocab):
             return super().parse(sentence)
 
     component = BpmParser(parser=Chain(), deadline=1.0)
-    component._timed = Timed()
+    component.timed = Timed()
     read = component.read_doc(make_doc(vocab, "a b c d e \n", [], {0, 4, 5}))
     assert read.seconds > 0
     component.predict([read])

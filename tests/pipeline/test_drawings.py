@@ -16,8 +16,8 @@ from spacy.tokens import Doc
 import spacy_dtparse
 from spacy_dtparse.core.parser import ParseResult
 from spacy_dtparse.errors import ConfigError, NonConstituentError, NotParsedError
-from spacy_dtparse.pipeline.constituents import ParsedSentence, write_constituents
 from spacy_dtparse.pipeline.drawings import in_notebook, render, trees_with_probabilities
+from spacy_dtparse.pipeline.writing import ParsedSentence, write_constituents
 from spacy_dtparse.trees import parse_tree
 from spacy_dtparse.viz import Drawing, draw
 
@@ -137,7 +137,7 @@ def test_a_notebook(tmp_path):
         "class ZMQInteractiveShell(InteractiveShell): pass\n"
         "shell = ZMQInteractiveShell.instance()\n"
         "shell.run_cell('import spacy_dtparse; from spacy_dtparse.trees import parse_tree')\n"
-        "shell.run_cell('trees = [parse_tree(one) for one in (\"(S (NN a))\", \"(NP (NN b))\")]')\n"
+        'shell.run_cell(\'trees = [parse_tree(one) for one in ("(S (NN a))", "(NP (NN b))")]\')\n'
         "def outputs(cell):\n"
         "    with capture_output() as captured: shell.run_cell(cell)\n"
         "    return [sorted(one.data) for one in captured.outputs]\n"

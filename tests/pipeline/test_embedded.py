@@ -12,16 +12,14 @@ import spacy_dtparse
 from spacy_dtparse import models
 from spacy_dtparse.cli import main
 from spacy_dtparse.errors import ConfigError, ModelFormatError
+from spacy_dtparse.pipeline.embedded import load_named
 
 from .conftest import make_nlp
-from .rule_parser import RuleParser
 
 
 @pytest.fixture
 def embedded(model_file, tmp_path, monkeypatch):
-    make_nlp(model_file, "span_parser").to_disk(tmp_path / "en_span")
-    (tmp_path / "en_dtparse").mkdir()
-    (tmp_path / "en_dtparse" / "model").write_bytes(RuleParser("the default").to_bytes())
+    make_nlp(model_file).to_disk(tmp_path / "en_dtparse")
     monkeypatch.setattr(models, "HERE", tmp_path)
 
 
@@ -40,7 +38,7 @@ def test_load_and_default_model(embedded, capsys, monkeypatch):
     assert default.get_pipe("span_parser").parser.note == "from the file"
     assert default.get_pipe_config("span_parser")["model"] is None
     assert Path(models.embedded_model("en_span")).parent.parent == models.embedded_pipeline()
-    assert Path(models.embedded_model()).parent.name == "en_dtparse"
+    assert spacy_dtparse.load("en_span").pipe_names == ["sentencizer", "list_tagger", "span_parser"]
     monkeypatch.setattr("spacy_dtparse.jit.cache_state.are_kernels_compiled", lambda: False)
     assert main(["She sat."]) == 0
     captured = capsys.readouterr()
@@ -66,6 +64,48 @@ def test_an_installation_without_the_model(tmp_path, monkeypatch, capsys):
         nlp(Doc(nlp.vocab, words=["she"], tags=["PRP"]))
     assert main(["She sat."]) == 1
     assert "has no English model" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore:.*en_pcfgla.* is a package of its own")
+@pytest.mark.parametrize("name", models.PACKAGES)
+def test_a_pipeline_whose_package_is_not_installed(name, monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(models, "find_spec", lambda module: None)
+    line = f"pip install ./packages/{name}"
+    factory = models.PARSERS[name]
+    for use in (
+        spacy_dtparse.load,
+        load_named,
+        models.open_parser,
+        lambda model: spacy.blank("en").add_pipe(factory, config={"model": model}),
+    ):
+        with pytest.raises(ModelFormatError, match=f"{name!r} is a package of its own, which is not installed.*{line}"):
+            use(name)
+    text = tmp_path / "text.txt"
+    text.write_text("She sat.")
+    for command in (
+        ["parse", str(text), "--pipeline", name], ["parse", str(text), "--model", name], ["info", "--model", name],
+        ["explain", "She sat.", "--pipeline", name],
+    ):  # fmt: skip
+        assert main(command) == 1
+        assert line in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("name", "factory"), [("en_pcfgla", "pcfgla"), ("en_bpm", "bpm_parser")])
+def test_a_component_whose_default_model_is_not_installed(name, factory, monkeypatch):
+    monkeypatch.setattr(models, "find_spec", lambda module: None)
+    nlp = spacy.blank("en")
+    with pytest.warns(UserWarning, match=f"{factory}: .*pip install ./packages/{name}, or give another `model`"):
+        component = nlp.add_pipe(factory)
+    with pytest.raises(ModelFormatError, match=f"pip install ./packages/{name}"):
+        assert component.parser
+
+
+def test_the_span_parser_is_the_span_model_of_the_default_parser():
+    parser = models.open_parser("en_span")
+    inside = models.open_parser("en_dtparse").span_parser
+    assert parser.name == "span" and parser.to_bytes() == inside.to_bytes()
+    pipe = spacy_dtparse.load("en_span").get_pipe("span_parser")
+    assert not isinstance(pipe.parser._data, bytes) and pipe.parser.to_bytes() == parser.to_bytes()
 
 
 def test_the_default_pipeline_parses():

@@ -7,12 +7,11 @@ import spacy
 from spacy.tokens import Doc
 
 import spacy_dtparse
-from spacy_dtparse import core
 from spacy_dtparse.bpm_parser.features import TextRules
 from spacy_dtparse.cli import main
 from spacy_dtparse.cli.parse import split_line
 from spacy_dtparse.dtparse.features.lexicon import RARE, Lexicon
-from spacy_dtparse.models import PARSERS, embedded_model
+from spacy_dtparse.models import PARSERS, open_parser
 from spacy_dtparse.pcfgla.features import WordClasses
 from spacy_dtparse.recurrent_tagger.features import token_parts
 from spacy_dtparse.span_parser.features import word_parts
@@ -80,7 +79,7 @@ def test_docs_of_escaped_words(name):
 @pytest.mark.embedded
 @pytest.mark.parametrize("name", [name for name, factory in PARSERS.items() if factory != "bpm_parser"])
 def test_parsers_called_directly(name):
-    parser = core.load_parser(embedded_model(name))
+    parser = open_parser(name)
     tags = ["DT", "NN", "-LRB-", "DT", "NN", "IN", "NNP", "-RRB-", "VBD", "CD", "NN", "."]
     typed, escaped = (parser.parse(text.split(), tags).tree for text in SENTENCES[0])
     assert (typed.labels, typed.starts, typed.ends) == (escaped.labels, escaped.starts, escaped.ends)

@@ -13,9 +13,9 @@ import spacy_dtparse
 from spacy_dtparse.bpm_parser import component
 from spacy_dtparse.bpm_parser.features import TextRules, TokenColumns
 from spacy_dtparse.bpm_parser.parser import DependencyParser
-from spacy_dtparse.core import load_dependency_parser, load_parser
+from spacy_dtparse.core import load_dependency_parser
 from spacy_dtparse.errors import ConfigError, DtparseError, MissingAnnotationError
-from spacy_dtparse.models import embedded_model
+from spacy_dtparse.models import open_parser
 from spacy_dtparse.pipeline.attributes import to_tree
 from spacy_dtparse.trees.heads import COLLINS, tree_guide
 from training.bpm_parser.fitting import attachment_scores, train_dependency_model
@@ -33,7 +33,7 @@ def guided(tmp_path_factory):
     """(A dependency parser trained on the sample and guided by the embedded constituent parser, its training
     sentences)."""
     sentences = read_treebank_file(f"{ROOT}/assets/sample/train.mrg,limit=120", "en")
-    sentences = add_guides(load_parser(embedded_model("en_span")), sentences, "en")
+    sentences = add_guides(open_parser("en_span"), sentences, "en")
     options = DependencyOptions(
         rules=TextRules(guide="constituents"), stages=2, members=2, epochs=3, folds=3, guide_members=1, label_members=1
     )
@@ -86,6 +86,7 @@ def test_the_pipeline_gives_it_the_constituents_of_the_doc(nlp, guided):
         assert [t.head.i - sent.start if t.head.i != t.i else -1 for t in sent] == list(found.heads)
 
 
+@pytest.mark.slow
 def test_the_guide_is_the_same_in_any_batch_and_in_threads(nlp, model_path):
     texts = [TEXT, "  The old cat  sat.\n\nShe slept. ", "", "Run!"] * 5
     wanted = [heads_of(nlp(text)) for text in texts]
@@ -120,6 +121,7 @@ def test_without_constituents_the_error_says_what_to_do(model_path):
     assert list(nlp.pipe([TEXT, TEXT])) == [] and caught == [MissingAnnotationError] * 2
 
 
+@pytest.mark.slow
 def test_constituents_under_another_key(model_path, nlp):
     other = spacy_dtparse.load("en_span", exclude=["span_parser"])
     other.add_pipe("span_parser", config={"spans_key": "phrases"})
@@ -129,6 +131,7 @@ def test_constituents_under_another_key(model_path, nlp):
         other.add_pipe("bpm_parser", name="again", config={"model": str(model_path), "spans_key": ""})
 
 
+@pytest.mark.slow
 def test_white_space_and_long_docs(nlp):
     doc = nlp("  The old cat  sat on the mat.\n\nShe slept.  ")
     assert sum(token.dep_ == "ROOT" for token in doc) == len(list(doc.sents))
@@ -154,6 +157,7 @@ def test_a_guide_of_another_length_is_refused(guided):
         guided[0].parse(TokenColumns(("a", "b"), ("NN", "NN")))
 
 
+@pytest.mark.slow
 def test_processes_and_bytes(nlp, model_path):
     wanted = [heads_of(doc) for doc in nlp.pipe([TEXT, "Run!", TEXT])]
     assert [heads_of(doc) for doc in nlp.pipe([TEXT, "Run!", TEXT], n_process=2)] == wanted

@@ -6,6 +6,7 @@ import json
 
 import pytest
 import spacy
+from spacy.tokens import Doc, Span
 
 import spacy_dtparse
 from spacy_dtparse import RankedTree, k_best, to_tree
@@ -52,6 +53,18 @@ def test_a_sentence_has_its_best_trees(nlp):
     assert again == k_best(nlp, second, 3)
     assert [one.tree for one in k_best(nlp, second.text, 3)] == [one.tree for one in again]
     assert len(k_best(nlp, "Yes.")) >= 1
+
+
+def test_the_trees_of_a_doc_with_constraints_keep_to_them(nlp):
+    doc = Doc(nlp.vocab, words="I saw the man with the telescope .".split(), sent_starts=[True] + [False] * 7)
+    for name in ("man", "VP"):  # the first time without constraints
+        for _, pipe in nlp.pipeline:
+            doc = pipe(doc)
+        first, *others = k_best(nlp, next(doc.sents), 3)
+        assert first.tree == to_tree(next(doc.sents)) and (len(others) > 0 or nlp.has_pipe("pcfgla"))
+        if name == "VP":
+            assert all((1, 4, "VP") in one.tree.spans() and one.probability is None for one in (first, *others))
+        doc.spans["constraints"] = [Span(doc, 1, 4, "VP")]
 
 
 def test_inputs_without_a_list_raise(nlp):

@@ -13,7 +13,7 @@ from spacy_dtparse.pipeline import layout
 
 pytestmark = [
     pytest.mark.embedded,
-    pytest.mark.skipif(not (HERE / "en_span" / "config.cfg").exists(), reason="no English pipeline"),
+    pytest.mark.skipif(not (HERE / "en_dtparse" / "config.cfg").exists(), reason="no English pipeline"),
 ]
 
 NUMBERS = """

@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 import textwrap
+import zipfile
 
 import pytest
 import spacy
@@ -14,13 +15,14 @@ from spacy.cli.package import package
 from spacy.training import Example
 
 import spacy_dtparse
-from spacy_dtparse.models import HERE
+from spacy_dtparse.models import HERE, PACKAGES, embedded_pipeline
+from training.data.packaging import package_pipeline
 
 from ..documents import ROOT
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not (HERE / "en_span" / "config.cfg").exists(), reason="no English pipeline"),
+    pytest.mark.skipif(not (HERE / "en_dtparse" / "config.cfg").exists(), reason="no English pipeline"),
 ]
 
 TAGGED = [
@@ -76,6 +78,50 @@ def environment(tmp_path_factory):
     run(sys.executable, "-m", "build", "--wheel", "--outdir", folder / "wheels", ROOT)
     run(sys.executable, "-m", "venv", folder / "venv")
     return folder / "venv" / "bin" / "python", folder / "wheels"
+
+
+def test_the_wheel_has_the_default_pipeline_and_names_the_others(environment, tmp_path):
+    python, wheels = environment
+    (wheel,) = wheels.glob("spacy_dtparse-*.whl")
+    assert wheel.stat().st_size < 22e6
+    with zipfile.ZipFile(wheel) as files:
+        models = {name.split("/")[2] for name in files.namelist() if name.startswith("spacy_dtparse/models/en_")}
+    assert models == {"en_dtparse"}
+    run(python, "-m", "pip", "install", "--quiet", wheel)
+    parse = [python, "-m", "spacy_dtparse", "The old dog sleeps."]  # on which all parsers agree
+    expected = run(*parse, cwd=tmp_path)
+    assert (
+        "(NP (DT The) (JJ old) (NN dog))" in expected and run(*parse, "--pipeline", "en_span", cwd=tmp_path) == expected
+    )
+    for name in PACKAGES:
+        command = [*map(str, parse), "--pipeline", name]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+        assert done.returncode == 1 and f"pip install ./packages/{name}" in done.stderr
+    run(python, "-m", "pip", "install", "--quiet", *(f"./packages/{name}" for name in PACKAGES), cwd=ROOT)
+    for name in PACKAGES:
+        assert run(*parse, "--pipeline", name, cwd=tmp_path) == expected
+        program = f"import spacy; nlp = spacy.load('{name}'); print(nlp.meta['license'], *nlp('It rains.').sents)"
+        assert run(python, "-c", program, cwd=tmp_path) == "CC BY-SA 4.0 It rains.\n"
+
+
+KEPT = {"model", "LICENSE", "LICENSE.GENIA.txt", "tokenizer", "strings.json", "setup.py"}
+"""Files of a package that do not depend on the version of spaCy."""
+
+
+def kept_files(folder):
+    """The files in KEPT of a package's folder, without those that pip built there."""
+    paths = (path.relative_to(folder) for path in folder.rglob("*") if path.name in KEPT)
+    return {path: (folder / path).read_bytes() for path in paths if path.parts[0] != "build"}
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_the_packages_are_made_from_their_pipelines(name, tmp_path):
+    found = package_pipeline(embedded_pipeline(name), tmp_path)
+    assert found == tmp_path / name and [path.name for path in tmp_path.iterdir()] == [name]
+    assert kept_files(found) == kept_files(ROOT / "packages" / name) and len(kept_files(found)) > 8
+    meta = json.loads((found / "meta.json").read_text())
+    assert meta["license"] == "CC BY-SA 4.0" and meta["requirements"] == ["spacy-dtparse>=0.1.0"]
+    assert len(meta["credits"]) > 10 and meta["name"] == name.removeprefix("en_")
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import spacy
 from spacy.tokens import Doc, DocBin
@@ -14,6 +15,7 @@ import spacy_dtparse
 from spacy_dtparse.cli import main
 from spacy_dtparse.core.calibration import CALIBRATION, Calibration, ResultCalibrator
 from spacy_dtparse.errors import DtparseError
+from spacy_dtparse.span_parser import encoder
 from spacy_dtparse.span_parser.component import SpanParse
 from spacy_dtparse.span_parser.parser import SpanParser
 from tests.span_models import SENTENCES, random_model
@@ -84,3 +86,49 @@ def test_the_command_line_prints_them(model, capsys):
     assert 0 < record["tree_probability"] < 1 and all("probability" in one for one in record["constituents"])
     assert main(given) == 1
     assert "--format json" in capsys.readouterr().err
+
+
+def rows_encoded(monkeypatch, nlp, docs) -> int:
+    """Number of rows that the span networks encode while a pipeline's last component processes Docs."""
+    sizes, run = [], encoder.encode_gaps
+
+    def counted(network, ids, *arguments):
+        sizes.append(len(ids))
+        return run(network, ids, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(encoder, "encode_gaps", counted)
+        list(nlp.pipeline[-1][1].pipe(docs))
+    return sum(sizes)
+
+
+@pytest.mark.kernel
+def test_networks_run_once_for_a_tree_and_its_probabilities(model, monkeypatch):
+    rows = sum(len(words) + 2 for words, _ in SENTENCES[:2])
+    for probabilities in (False, True):
+        nlp = pipeline(model, probabilities=probabilities)
+        assert rows_encoded(monkeypatch, nlp, [two_sentences(nlp.vocab)]) == rows
+
+
+@pytest.mark.embedded
+def test_a_sentence_is_encoded_once_for_its_tree_repairs_and_probabilities(monkeypatch):
+    nlp = spacy_dtparse.load("en_dtparse", config={"components": {"dtparse": {"probabilities": True}}})
+    with nlp.select_pipes(disable=["dtparse"]):
+        doc = nlp("The old cat sat on the mat. She saw it, quietly.")
+    parser = nlp.get_pipe("dtparse").configured_parser.inner_parser  # loads it, which encodes the self-test
+    rows = sum(len(sentence) + 2 for sentence in doc.sents)
+    assert rows_encoded(monkeypatch, nlp, [doc.copy()]) == rows
+    # no complete tree: the tree of the span model comes from the same output, and so does that with attached tokens
+    batch = parser.encode_sentence([token.text for token in doc[:7]], [token.tag_ for token in doc[:7]])
+    with monkeypatch.context() as patch:
+        patch.setattr(encoder, "encode_gaps", None)
+        tokens, _ = batch.tokens(parser.settings)
+        labels = [*parser.labels, "TOP"]
+        spans = (0, 7, "TOP"), (0, 7, "S"), (3, 6, "VP")  # the subject is unattached
+        items = np.array([(start, end, labels.index(label)) for start, end, label in spans], np.int32)
+        arguments = batch, 0, tokens, items, np.zeros(3), 0.0
+        fallback = parser.repaired_result(*arguments, "fallback", [1, 1, 0, 0])
+        attached = parser.repaired_result(*arguments, "complete", [1, 1, 0, 0])
+    sentence = batch.prepared[0][1:]
+    assert fallback.tree == parser.span_parser.parse(*sentence).tree and fallback.status == "fallback"
+    assert {*spans, (0, 3, "NP")} <= set(attached.tree.spans())

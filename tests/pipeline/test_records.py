@@ -60,6 +60,7 @@ def test_rows_of_clauses(doc):
     assert list(rows[0]) == list(COLUMNS["clauses"])
 
 
+@pytest.mark.slow
 def test_rows_of_clauses_have_subject_verb_and_kind(doc):
     """They are those of the functions of clauses; a sentence of a Doc in another language has none."""
     names = ("kind", "subject_start", "subject_end", "subject_text", "verb", "verb_text")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from spacy.tokens import Doc, SpanGroup
+from spacy.tokens import Doc, Span, SpanGroup
 from spacy.vocab import Vocab
 
 import spacy_dtparse
@@ -144,7 +144,7 @@ def test_the_attrs_of_users_are_kept():
     merge(doc, (1, 3))
     assert strings(doc) and doc.spans["constituents"].attrs["mine"] is mine
     by_hand = Doc(Vocab(), words=["a", "b", "c"])
-    by_hand.spans["constituents"] = SpanGroup(by_hand, spans=[by_hand[0:3], by_hand[1:3]])
+    by_hand.spans["constituents"] = SpanGroup(by_hand, spans=[Span(by_hand, 0, 3, "NP"), Span(by_hand, 1, 3, "NX")])
     merge(by_hand, (1, 3))
     assert [(span.start, span.end) for span in by_hand._.constituents] == [(0, 2), (1, 2)]
 

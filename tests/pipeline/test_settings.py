@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 
 import pytest
 import spacy
 from spacy.util import load_config
 
+import spacy_dtparse
+from spacy_dtparse.core.registry import KINDS
 from spacy_dtparse.core.settings import SpanSettings
 from spacy_dtparse.dtparse.component import DtParse
 from spacy_dtparse.errors import ConfigError, ModelFormatError
@@ -16,12 +19,13 @@ from spacy_dtparse.models import embedded_model
 from spacy_dtparse.span_parser.component import SpanParse
 from spacy_dtparse.span_parser.parser import SpanParser
 
+from ..documents import ROOT
 from ..span_models import random_model
 from .conftest import make_nlp
 from .rule_parser import RuleParser
 
-CHOSEN = {"networks": 1, "penalty": 0.4, "max_tokens": 50}
-WANTED = SpanSettings(networks=1, penalty=0.4, max_tokens=50)
+CHOSEN = {"networks": 1, "penalty": 0.4, "max_tokens": 50, "exclude_labels": ["NP", "PP"]}
+WANTED = SpanSettings(networks=1, penalty=0.4, max_tokens=50, exclude_labels=("NP", "PP"))
 TEXT = "The cat sat on the mat. Dogs bark."
 
 
@@ -41,9 +45,20 @@ def in_force(nlp, name="span_parser"):
     return nlp.get_pipe(name).configured_parser.settings
 
 
+@pytest.mark.parametrize("factory", sorted({kind.factory for kind in KINDS.values()}))
+def test_they_are_in_the_docstring_and_in_the_tutorial(factory):
+    """Each setting of a parser in the docstring of its component, all settings in a table of the tutorial."""
+    kind = type(spacy.blank("en").create_pipe(factory))
+    assert [name for name in kind.SETTINGS if f"`{name}`" not in kind.__doc__] == []
+    rows = re.findall(r"^\| (`.*?`) \|", (ROOT / "docs/tutorial.md").read_text(encoding="utf8"), re.MULTILINE)
+    explained = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    assert {*kind.SETTINGS, *kind.COMPONENT_SETTINGS} - explained == set()
+
+
 def test_they_reach_the_parser(model_file):
     nlp = make_nlp(model_file, "span_parser", **CHOSEN)
     assert in_force(nlp) == WANTED and nlp.get_pipe("span_parser").parser.settings == SpanSettings()
+    assert nlp.get_pipe("span_parser").labels == ("S", "VP") and nlp(TEXT)._.phrases("NP") == []
     assert in_force(make_nlp(model_file, "span_parser")) == SpanSettings()
     words, tags = zip(("The", "DT"), ("cat", "NN"), ("sat", "VBD"), strict=True)
     plain = SpanParser(random_model()).with_settings(**CHOSEN).parse(words, tags)
@@ -54,6 +69,7 @@ def test_they_reach_the_parser(model_file):
     assert (settings.betas, settings.window_filter, settings.shift_threshold, settings.budget) == ((0.2,), 0.01, 3, 9)
 
 
+@pytest.mark.slow
 def test_they_are_saved_with_the_pipeline(model_file, tmp_path):
     nlp = make_nlp(model_file, "span_parser", **CHOSEN)
     wanted = found(nlp)
@@ -66,7 +82,11 @@ def test_they_are_saved_with_the_pipeline(model_file, tmp_path):
     for other in (loaded, over, pickle.loads(pickle.dumps(nlp)), copy.deepcopy(nlp)):
         assert in_force(other) == WANTED and found(other) == wanted
     changed = spacy.load(tmp_path / "pipeline", config={"components": {"span_parser": {"networks": 2, "penalty": 0.5}}})
-    assert in_force(changed) == SpanSettings(networks=2, max_tokens=50)
+    assert in_force(changed) == SpanSettings(networks=2, max_tokens=50, exclude_labels=("NP", "PP"))
+    everything = spacy.load(tmp_path / "pipeline", config={"components": {"span_parser": {"exclude_labels": []}}})
+    assert in_force(everything).exclude_labels == ()
+    for nothing in (nlp, loaded, over):
+        assert {"NP", "PP"}.isdisjoint(span.label_ for span in nothing(TEXT)._.constituents)
 
 
 def test_a_model_in_the_config_replaces_the_saved_one(model_file, tmp_path):
@@ -88,12 +108,42 @@ def test_a_model_in_the_config_replaces_the_saved_one(model_file, tmp_path):
         ("span_parser", {"penalty": 1.5}, "penalty = 1.5; it is a number from 0 to below 1"),
         ("span_parser", {"ensemble_threshold": -1}, "ensemble_threshold = -1; it is a number from 0"),
         ("dtparse", {"betas": [0.1, 2]}, r"betas = \[0.1, 2\]; it is a list of numbers from 0 to 1"),
+        ("span_parser", {"exclude_labels": "NP"}, r"exclude_labels = 'NP'; it is a list of labels, such as"),
+        ("span_parser", {"exclude_labels": ["NP", 3]}, r"exclude_labels = \['NP', 3\]; it is a list of labels"),
+        ("dtparse", {"exclude_labels": ["NP"]}, "exclude_labels"),
         ("pcfgla", {"candidates_n": 0}, "candidates_n = 0; it is a whole number from 1"),
     ],
 )
 def test_invalid_values_are_refused_at_once(factory, settings, message):
     with pytest.raises((ConfigError, ValueError), match=message):  # spaCy's error for names that a factory lacks
         spacy.blank("en").add_pipe(factory, config=settings)
+
+
+@pytest.mark.parametrize(
+    ("excluded", "message"),
+    [
+        (["QUUX"], "exclude_labels has 'QUUX', which is no label of the model"),
+        (["TOP"], "exclude_labels has 'TOP', the root of every tree"),
+        (["NP", "PP", "S", "VP"], "leaves the parser no constituent"),
+    ],
+)
+def test_labels_that_the_model_cannot_exclude_are_refused(model_file, tmp_path, excluded, message):
+    with pytest.raises(ConfigError, match=message):
+        make_nlp(model_file, "span_parser", exclude_labels=excluded)
+    make_nlp(model_file, "span_parser").to_disk(tmp_path / "pipeline")
+    with pytest.raises(ConfigError, match=message):
+        spacy.load(tmp_path / "pipeline", config={"components.span_parser.exclude_labels": excluded})
+
+
+@pytest.mark.embedded
+def test_labels_of_the_default_model_are_checked_at_the_first_doc():
+    nlp = spacy_dtparse.load("en_span", config={"components.span_parser.exclude_labels": ["NPS"]})
+    with pytest.raises(ConfigError, match="exclude_labels has 'NPS', which is no label of the model; did you mean"):
+        nlp(TEXT)
+    nlp = spacy_dtparse.load("en_span", config={"components.span_parser.exclude_labels": ["NML", "FRAG", "HEADING"]})
+    text = "The test covers gene and protein names. Materials and methods."
+    assert "(NP (NN gene) (CC and) (NN protein) (NNS names))" in next(nlp(text).sents)._.parse_string
+    assert {"NML", "FRAG", "HEADING"}.isdisjoint(span.label_ for span in nlp(text)._.constituents)
 
 
 @pytest.mark.parametrize(("setting", "value"), [("penalty", "much"), ("attach_unattached", "no"), ("networks", 2.5)])
@@ -105,17 +155,18 @@ def test_values_of_another_type(setting, value):
 def test_a_parser_without_the_given_setting(model_file):
     component = make_nlp(model_file, "span_parser", **CHOSEN).get_pipe("span_parser")
     before = component.configured_parser
-    with pytest.raises(ConfigError, match="a parser of kind 'rule' has no setting networks, penalty; take it out"):
+    with pytest.raises(ConfigError, match="kind 'rule' has no setting exclude_labels, networks, penalty; take it out"):
         component.set_parser(RuleParser())
     assert component.configured_parser is before and component.parser.name == "span"
     with pytest.raises(ConfigError, match="there is no setting depth; allowed are model, budget, max_tokens"):
         DtParse(depth=3)
 
 
+@pytest.mark.slow
 def test_dtparse_refuses_a_network(model_file):
     with pytest.raises(ModelFormatError, match=r"one for the factory 'dtparse'; use it with .*'span_parser'"):
         make_nlp(model_file, "dtparse")
     with pytest.raises(ModelFormatError, match=r"one for the factory 'span_parser'; use it with .*'dtparse'"):
-        spacy.blank("en").add_pipe("span_parser", config={"model": embedded_model("en_dtparse")})
+        spacy.blank("en").add_pipe("span_parser", config={"model": embedded_model("en_trees")})
     with pytest.raises(ModelFormatError, match="'span_parser'"):
         DtParse().set_parser(SpanParser(random_model()))

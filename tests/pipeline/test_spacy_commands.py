@@ -202,6 +202,7 @@ def test_assemble(model_file, tmp_path, factory):
     assert len(loaded("The cat sat.")._.constituents) == 3
 
 
+@pytest.mark.slow
 @both_factories
 def test_package(nlp, tmp_path, monkeypatch, factory):
     name = nlp.meta["name"] = f"{factory}_packaged"

@@ -111,6 +111,7 @@ def test_if_no_spines_give_a_tree_the_last_search_has_none(models, parser):
     assert to_tree(sentence) == parser.with_settings(budget=BUDGET).parse(words, tags).tree
 
 
+@pytest.mark.slow
 def test_betas_are_a_setting(models, parser, tmp_path):
     counts = {}
     for betas in ([], [1.0], [0.01], [0.5, 0.01]):

@@ -136,6 +136,7 @@ def test_processes(nlp, monkeypatch):
     assert [written(doc) for doc in nlp.pipe(TEXTS, n_process=2, batch_size=2)] == wanted
 
 
+@pytest.mark.slow
 def test_disk_and_bytes_round_trips(nlp, model, tmp_path):
     wanted = written(nlp(TEXTS[0]))
     nlp.to_disk(tmp_path / "pipeline")

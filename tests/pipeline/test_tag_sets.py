@@ -68,6 +68,7 @@ def test_a_component_warns_once(model_file, monkeypatch):
         assert len(list(component.pipe([doc.copy() for _ in range(3)]))) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.embedded
 @pytest.mark.parametrize("name", ["en_dtparse", "en_span", "en_pcfgla"])
 def test_the_english_models_have_penn_tags(name):

@@ -39,7 +39,7 @@ class Parser:
     """A parser with a lexicon."""
 
     def __init__(self, lang="en", words=()):
-        self.meta, self.known_words = ({"lang": lang} if lang else {}), words
+        self.meta, self.lexicons = ({"lang": lang} if lang else {}), (words,)
 
 
 def foreign(text, parser=None):

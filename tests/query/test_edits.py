@@ -153,7 +153,7 @@ def test_there_are_sixty_cases():
 @pytest.mark.parametrize(("tree", "pattern", "operations", "expected"), FAILING)
 def test_cases_that_fail(tree, pattern, operations, expected):
     with pytest.raises((PatternError, EditError)):
-        change(tree, pattern, operations)
+        compile_edit(pattern, operations).apply(parse_tree(tree, top=None), max_changes=50)
 
 
 @pytest.mark.parametrize(
@@ -279,6 +279,17 @@ def test_the_number_of_changes_is_exact():
         edit.apply(tree, max_changes=6)
     with pytest.raises(ConfigError, match="max_changes=0"):
         edit.apply(tree, max_changes=0)
+
+
+@pytest.mark.parametrize(
+    ("operations", "message"),
+    [("insert s >1 s", "with another copy of s"), ("relabel s /^(.*)$/$1$1/", "more than 10,000 characters")],
+)
+def test_trees_and_labels_that_double(operations: str, message: str, monkeypatch) -> None:
+    monkeypatch.setattr("spacy_dtparse.query.edit_state.MAX_NODES", 1000)
+    edit = compile_edit("/^S/=s !> /^S/", operations)
+    with pytest.raises(EditError, match=message):
+        edit.apply(parse_tree("(S (A a) (B b))", top=None))
 
 
 def test_the_first_match_comes_first():

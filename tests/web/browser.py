@@ -58,9 +58,7 @@ class Browser:
     def resize(self, width: int, height: int) -> None:
         """Give the window an exact size, also one that is narrower than a desktop's window can be."""
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
-        self._call(
-            "POST", "/goog/cdp/execute", {"cmd": "Emulation.setDeviceMetricsOverride", "params": size}
-        )
+        self._call("POST", "/goog/cdp/execute", {"cmd": "Emulation.setDeviceMetricsOverride", "params": size})
 
     def run(self, script: str, *arguments: Any) -> Any:
         """Run a script and return its value."""

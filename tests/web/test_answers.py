@@ -38,7 +38,7 @@ def test_any_constituent_parser_works(nlp):
     assert [one["words"][-2] for one in reply["sentences"]] == ["cat", "sleeps"]
     sentence = reply["sentences"][0]
     assert sentence["brackets"].startswith("(TOP (S (NP (PRP She))") and sentence["drawing"].startswith("<svg")
-    assert "no calibration" in sentence["probabilities"] and "only its best tree" in sentence["k_note"]
+    assert "no probabilities" in sentence["probabilities"] and "only its best tree" in sentence["k_note"]
     assert sentence["constituents"][0] == {"start": 0, "end": 6, "label": "TOP", "probability": None, "shown": ""}
     assert sentence["names"] == {"TOP": "root of the tree", "S": "clause", "NP": "noun phrase", "VP": "verb phrase"}
     assert sentence["tag_names"]["PRP"] == "personal pronoun" and reply["note"] == ""

@@ -41,7 +41,13 @@ def request(url, data=None, headers=None, method=None):
 
 def test_the_page_and_its_files(url):
     script = "text/javascript"
-    for path, kind in (("/", "text/html"), ("/page.js", script), ("/drawing.js", script), ("/page.css", "text/css")):
+    for path, kind in (
+        ("/", "text/html"),
+        ("/common.js", script),
+        ("/page.js", script),
+        ("/drawing.js", script),
+        ("/page.css", "text/css"),
+    ):
         status, headers, content = request(url + path)
         assert status == 200 and headers.get_content_type() == kind and len(content) > 1000
         assert "script-src 'self'" in headers["Content-Security-Policy"]

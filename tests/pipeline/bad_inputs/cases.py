@@ -11,7 +11,7 @@ from spacy.tokens import Doc
 
 import spacy_dtparse
 from spacy_dtparse.dtparse.component import DtParse
-from spacy_dtparse.models import embedded_model
+from spacy_dtparse.models import open_parser
 from spacy_dtparse.pipeline.sentences import is_blank, plain_word
 from spacy_dtparse.text import unescape_token
 from spacy_dtparse.trees.brackets import parse_tree
@@ -52,7 +52,7 @@ class Bench:
         return RuleParser()
 
     def model(self) -> bytes:
-        return Path(embedded_model("en_span")).read_bytes()
+        return open_parser("en_span").to_bytes()
 
     def component(self, factory: str = "dtparse", **settings: Any) -> DtParse:
         return spacy.blank("en").add_pipe(factory, config=settings)  # type: ignore[return-value]

@@ -32,6 +32,18 @@ SETTINGS = [
         factory="span_parser",
         window_filter=0,
     ),
+    setting(
+        "a text as exclude_labels",
+        "exclude_labels = 'NP'; it is a list of labels",
+        factory="span_parser",
+        exclude_labels="NP",
+    ),
+    Case(
+        "component setting",
+        "exclude_labels with a label that the model does not have",
+        lambda bench: bench.component("span_parser", exclude_labels=["NPS"]).parser,
+        Raises(ConfigError, "exclude_labels has 'NPS', which is no label of the model"),
+    ),
     setting("empty spans_key", "it is a non-empty string, a key of doc.spans", spans_key=""),
     setting("empty spines_key", "it is a non-empty string, a key of doc.spans, or None", spines_key=""),
     setting("pcfgla: empty spines_key", "a key of doc.spans, or None", factory="pcfgla", spines_key=""),

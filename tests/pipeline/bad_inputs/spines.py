@@ -61,7 +61,8 @@ SPINE_TAGGERS = [
     case("token of 50,000 characters", lambda: make_doc("a" * 50_000 + " is long"), Returns(SPINES, has_spines)),
     case("one sentence of 3,000 tokens", lambda: make_doc("cat sat " * 1499 + "cat ."), Returns(SPINES, has_spines)),
     case(
-        "tags never seen", lambda: make_doc("The cat sat", "FOO BAR BAZ"),
+        "tags never seen",
+        lambda: make_doc("The cat sat", "FOO BAR BAZ"),
         Returns(SPINES, has_spines, "tags (token.tag_) that its model does not have"),
     ),
     case(

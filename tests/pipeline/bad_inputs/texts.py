@@ -135,7 +135,8 @@ DOCS = [
         "tags the model has never seen",
         lambda bench: bench.parse(CAT, "FOO BAR BAZ QUX", "1000"),
         Returns(
-            TREES + ", with these tags", lambda doc: whole(doc) and has("(BAR cat)")(doc),
+            TREES + ", with these tags",
+            lambda doc: whole(doc) and has("(BAR cat)")(doc),
             "tags (token.tag_) that its model does not have",
         ),
     ),

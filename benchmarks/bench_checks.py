@@ -1,0 +1,147 @@
+"""The cost of the checks of constituents on ordinary work: times with them, divided by times without them.
+
+    python benchmarks/bench_checks.py --text FILE … [--pipeline NAME_OR_FOLDER] [--words 2000] [--repeats 41]
+
+Without checks, `doc.spans["constituents"]` is spaCy's own SpanGroup: no edits are noticed, no checksum is stored or
+compared, attributes and spans are read as they are. Each kind of work is done in alternation with and without checks,
+in one process; a ratio is that of neighbouring runs. Prints the median of the ratios with the quartiles, and the least
+CPU seconds with and without checks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from bench_pipeline import forget, paragraphs
+from bench_pipeline import load as load_pipeline
+from common import save
+from spacy.tokens import Doc, DocBin, SpanGroup
+
+import spacy_dtparse
+from spacy_dtparse.pipeline import attributes, constituents, writing
+
+PATTERN = "NP=whole < (NP=part $+ (PP < IN))"
+
+
+def _value(group: SpanGroup, name: str, index: int) -> Any:
+    values = group.attrs.get(name)
+    return None if values is None else values[index]
+
+
+@contextmanager
+def without_checks() -> Iterator[None]:
+    """Read and write groups of constituents as spaCy's own."""
+    with ExitStack() as stack:
+        for module, name, stub in [
+            (writing, "ConstituentGroup", SpanGroup),
+            (constituents, "adopt_group", lambda doc, name, stored: doc.spans.data[name]),
+            (constituents, "content_of", lambda group: 0),
+            (constituents, "check_attributes", lambda group: None),
+            (constituents, "check_spans", lambda *columns: None),
+            (constituents, "constituent_value", _value),
+            (constituents, "constituent_values", lambda group, name: group.attrs.get(name)),
+            (attributes, "constituent_value", _value),
+            (attributes, "sentence_records", lambda group: list(group.attrs["sentences"])),
+            (attributes, "attribute", lambda group, name, default=None: group.attrs.get(name, default)),
+        ]:
+            assert hasattr(module, name)
+            stack.enter_context(patch.object(module, name, stub))
+        yield
+
+
+def kinds_of_work(nlp: Any, texts: list[str]) -> dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]]:
+    """(Function that prepares, function that is timed) by the name of the work."""
+
+    def parse() -> list[Doc]:
+        forget(nlp)
+        return list(nlp.pipe(texts))
+
+    def read(docs: list[Doc]) -> None:
+        for doc in docs:
+            for sent in doc.sents:
+                spacy_dtparse.parse_string(sent)
+            for span in spacy_dtparse.constituents(doc):
+                spacy_dtparse.score(span)
+
+    def store(docs: list[Doc]) -> list[bytes]:
+        return [doc.to_bytes() for doc in docs]
+
+    def load(stored: list[bytes]) -> list[Doc]:
+        return [Doc(nlp.vocab).from_bytes(data) for data in stored]
+
+    def load_bin(data: bytes) -> list[Doc]:
+        return list(DocBin().from_bytes(data).get_docs(nlp.vocab))
+
+    def store_bin(docs: list[Doc]) -> bytes:
+        return DocBin(store_user_data=True, docs=docs).to_bytes()
+
+    matcher = spacy_dtparse.ConstituentMatcher(nlp.vocab)
+    matcher.add("ATTACHED", [PATTERN])
+    return {
+        "nlp.pipe, raw text": (lambda: None, lambda _: parse()),
+        "nlp.pipe, then trees, labels and scores": (lambda: None, lambda _: read(parse())),
+        "matcher over parsed Docs": (parse, lambda docs: [matcher(doc) for doc in docs]),
+        "Doc.to_bytes": (parse, store),
+        "Doc.from_bytes": (lambda: store(parse()), load),
+        "Doc.from_bytes, then trees, labels and scores": (lambda: store(parse()), lambda stored: read(load(stored))),
+        "DocBin of Docs, to bytes": (parse, store_bin),
+        "DocBin from bytes, then trees, labels and scores": (
+            lambda: store_bin(parse()),
+            lambda stored: read(load_bin(stored)),
+        ),
+        "nlp.pipe, then matcher": (lambda: None, lambda _: [matcher(doc) for doc in parse()]),
+    }
+
+
+def timed(prepare: Callable[[], Any], work: Callable[[Any], Any], checked: bool) -> float:
+    """CPU seconds of the work."""
+    with ExitStack() as stack:
+        if not checked:
+            stack.enter_context(without_checks())
+        given = prepare()
+        gc.collect()
+        gc.disable()
+        began = time.process_time()
+        work(given)
+        seconds = time.process_time() - began
+        gc.enable()
+        return seconds
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--text", type=Path, required=True)
+    parser.add_argument("--pipeline", default="en_dtparse")
+    parser.add_argument("--words", type=int, default=2000)
+    parser.add_argument("--repeats", type=int, default=41)
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    nlp, texts = load_pipeline(options.pipeline), paragraphs(options.text, options.words)
+    results = {}
+    for name, (prepare, work) in kinds_of_work(nlp, texts).items():
+        timed(prepare, work, True)
+        pairs = []
+        for k in range(options.repeats):
+            order = (True, False) if k % 2 else (False, True)
+            seconds = {checked: timed(prepare, work, checked) for checked in order}
+            pairs.append((seconds[True], seconds[False]))
+        ratios = [one / other for one, other in pairs]
+        low, middle, high = statistics.quantiles(ratios, n=4)
+        best = [min(column) for column in zip(*pairs, strict=True)]
+        results[name] = {"ratio": middle, "quartiles": [low, high], "seconds": best}
+        print(f"{name:50} {middle:.3f} ({low:.3f} to {high:.3f})  {best[0]:.3f} s {best[1]:.3f} s", flush=True)
+    save(options, "checks", results)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,386 @@
+"""The span group of a Doc's constituents: it notices edits, and its attributes are checked when they are read.
+
+spaCy's SpanGroup stores copies of spans, so only its own methods change it. A ConstituentGroup counts these changes,
+so that a cached tree is not used after one, and keeps scores with their constituents. Groups of other origin (loaded,
+or assigned by a user) become one when they are read first, unless somebody else holds them: then their bytes are
+compared each time.
+"""
+
+from __future__ import annotations
+
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from spacy.tokens import Doc, Span, SpanGroup
+
+from ..checks import short_repr
+from ..errors import SpanGroupError
+from .stored_group import (
+    ATTRS,
+    CHECKSUM,
+    PLACEHOLDER,
+    PLACEHOLDER_BYTES,
+    SPAN_LAYOUT,
+    Key,
+    attrs_removed,
+    bytes_without_attrs,
+    checksum,
+    span_keys,
+    spans_in,
+)
+
+FORMAT_VERSION = 1
+"""Version of the group's attributes, `attrs["version"]`."""
+VALUES = ("scores", "probabilities", "offers")
+"""The attributes that have an entry for each span; "offers" are the candidates of spines."""
+EDITED = "edited"
+"""The status of a sentence whose constituents were edited after parsing."""
+
+
+class ConstituentGroup(SpanGroup):
+    """A SpanGroup whose scores and probabilities stay with their constituents when spans are replaced, deleted, added.
+
+    `version`: number of changes of the spans. A sentence with changed constituents has the status "edited".
+    """
+
+    version = 0
+    _before: list[Key] | None = None
+    """The spans before the changes that the attributes do not show yet."""
+    _checked_infos: tuple[Any, int] | None = None
+    """The records of sentences that were found to be allowed, and their number."""
+
+    @classmethod
+    def from_group(cls, group: SpanGroup, stored: np.ndarray | None = None) -> ConstituentGroup:
+        """Copy a group; scores that do not belong to its spans are removed. `stored`: its `stored_spans`."""
+        copied = cls(group.doc, name=group.name)
+        with attrs_removed(group):  # else spaCy copies them deeply
+            SpanGroup.extend(copied, group)
+        ATTRS.__set__(copied, verified_attrs(group, stored))
+        return copied
+
+    @property
+    def attrs(self) -> dict[str, Any]:  # type: ignore[override]
+        """The attributes, up to date with the spans."""
+        self._update_attrs()
+        return ATTRS.__get__(self)
+
+    @attrs.setter
+    def attrs(self, value: dict[str, Any]) -> None:
+        self._update_attrs()
+        ATTRS.__set__(self, value)
+
+    def _update_attrs(self) -> None:
+        if self._before is not None:
+            before, self._before = self._before, None
+            attrs = ATTRS.__get__(self)
+            if isinstance(attrs, dict):
+                ATTRS.__set__(self, _with_values_moved(attrs, before, span_keys(self)))
+
+    def _before_change(self) -> None:
+        if self._before is None:
+            self._before = span_keys(self)
+        self.version += 1
+
+    def append(self, span: Span) -> None:
+        """Add a span."""
+        self._before_change()
+        super().append(span)
+
+    def extend(self, spans: SpanGroup | Iterable[Span]) -> None:  # type: ignore[override]
+        """Add spans."""
+        self._before_change()
+        super().extend(spans)
+
+    def __iadd__(self, spans: SpanGroup | Iterable[Span]) -> ConstituentGroup:  # type: ignore[override, misc]
+        self._before_change()
+        super().__iadd__(spans)  # type: ignore[misc]
+        return self
+
+    def __setitem__(self, i: int, span: Span) -> None:
+        self._before_change()
+        super().__setitem__(i, span)  # type: ignore[misc]
+
+    def __delitem__(self, i: int) -> None:
+        rest = list(self)
+        del rest[i]  # spaCy 3.8 deletes the span before it, and for the first writes outside of the group
+        self._before_change()
+        name, attrs = self.name, ATTRS.__get__(self)
+        super().from_bytes(SpanGroup(self.doc, spans=rest).to_bytes())
+        self.name = name
+        ATTRS.__set__(self, attrs)
+
+    def from_bytes(self, data: bytes) -> ConstituentGroup:
+        """Replace spans and attributes by stored ones."""
+        self._before = None
+        self.version += 1
+        super().from_bytes(data)
+        ATTRS.__set__(self, _without_foreign_values(ATTRS.__get__(self), self))
+        return self
+
+    def to_bytes(self) -> bytes:
+        """Store the group, with the checksum of its spans."""
+        attrs = self.attrs
+        if not isinstance(attrs, dict) or not any(name in attrs for name in VALUES):
+            return super().to_bytes()
+        stored = self._bytes_with({**attrs, CHECKSUM: PLACEHOLDER})
+        number = zlib.crc32(spans_in(stored, self))
+        at = stored.rfind(PLACEHOLDER_BYTES, 0, len(stored) - len(self) * SPAN_LAYOUT.itemsize)
+        if at >= 0 and number >= 2**16:  # a number of as many bytes: the group need not be stored again
+            at += len(CHECKSUM) + 2
+            return stored[:at] + number.to_bytes(4, "big") + stored[at + 4 :]
+        return self._bytes_with({**attrs, CHECKSUM: number})
+
+    def _bytes_with(self, attrs: dict[str, Any]) -> bytes:
+        """The bytes of the group with other attributes."""
+        before = ATTRS.__get__(self)
+        ATTRS.__set__(self, attrs)
+        try:
+            return super().to_bytes()
+        finally:
+            ATTRS.__set__(self, before)
+
+    def copy(self, doc: Doc | None = None) -> ConstituentGroup:  # type: ignore[override]
+        """Copy the group, also to another Doc."""
+        self._update_attrs()
+        copied = super().copy(doc)
+        return ConstituentGroup(copied.doc, name=copied.name, attrs=ATTRS.__get__(copied), spans=list(copied))
+
+
+def content_of(group: SpanGroup) -> Any:
+    """A value that differs after each change of the spans of this group object."""
+    return (group.version, len(group)) if isinstance(group, ConstituentGroup) else bytes_without_attrs(group)
+
+
+_probe = {"group": object()}
+_UNSHARED = sys.getrefcount(_probe["group"])
+"""The reference count of a value that only a dict holds."""
+
+
+def adopt_group(doc: Doc, name: str, stored: np.ndarray | None = None) -> SpanGroup:
+    """The group of a Doc, replaced by a ConstituentGroup with the same spans unless somebody else holds it. `stored`:
+    its `stored_spans`."""
+    data = doc.spans.data
+    if not isinstance(data[name], ConstituentGroup) and sys.getrefcount(data[name]) <= _UNSHARED:
+        doc.spans[name] = ConstituentGroup.from_group(data[name], stored)
+    return data[name]
+
+
+def verified_attrs(group: SpanGroup, stored: np.ndarray | None = None) -> dict[str, Any]:
+    """The attributes of a group without values that do not belong to its spans. `stored`: its `stored_spans`."""
+    attrs = group.attrs
+    if isinstance(group, ConstituentGroup) or not isinstance(attrs, dict):
+        return attrs
+    return _without_foreign_values(attrs, group, stored)
+
+
+def _without_foreign_values(
+    attrs: dict[str, Any], group: SpanGroup, stored: np.ndarray | None = None
+) -> dict[str, Any]:
+    """The attributes of a stored or assigned group, without its checksum. Values and records of sentences are removed
+    if the checksum is not that of its spans: then they belong to other ones, or nobody knows."""
+    found = {name: value for name, value in attrs.items() if name != CHECKSUM}
+    if any(name in found for name in VALUES) and attrs.get(CHECKSUM) != checksum(group, stored):
+        for name in VALUES:
+            if isinstance(found.get(name), list):
+                found[name] = [None] * len(group)
+        if isinstance(found.get("sentences"), list):
+            found["sentences"] = [_edited_record(info) for info in found["sentences"]]
+    return found
+
+
+def _with_values_moved(attrs: dict[str, Any], before: list[Key], now: list[Key]) -> dict[str, Any]:
+    """The attributes of a group that had other spans before: values follow their constituents, new ones have none."""
+    if before == now:
+        return attrs
+    waiting: dict[Key, list[int]] = {}
+    for index in range(len(before) - 1, -1, -1):
+        waiting.setdefault(before[index], []).append(index)
+    sources = [waiting[key].pop() if waiting.get(key) else -1 for key in now]
+    moved = dict(attrs)
+    for name in VALUES:
+        values = attrs.get(name)
+        if isinstance(values, list):
+            known = values if len(values) == len(before) else [None] * len(before)
+            moved[name] = [known[index] if index >= 0 else None for index in sources]
+    old, new = _labels_by_extent(before), _labels_by_extent(now)
+    changed = [extent for extent in {*old, *new} if old.get(extent) != new.get(extent)]
+    infos = attrs.get("sentences")
+    if isinstance(infos, list):
+        moved["sentences"] = [
+            _edited_record(info) if any(_touches(info, extent) for extent in changed) else info for info in infos
+        ]
+    return moved
+
+
+def _labels_by_extent(keys: Iterable[Key]) -> dict[tuple[int, int], list[int]]:
+    labels: dict[tuple[int, int], list[int]] = {}
+    for start, end, label in keys:
+        labels.setdefault((start, end), []).append(label)
+    return labels
+
+
+def _touches(info: Any, extent: tuple[int, int]) -> bool:
+    try:
+        start, end = info["start"], info["end"]
+        return start <= extent[0] < end or (extent[0] < end and extent[1] > start)
+    except (TypeError, KeyError):  # garbage, which is reported when it is read
+        return False
+
+
+def _edited_record(info: Any) -> Any:
+    """The record of a sentence whose tree is no longer the parser's."""
+    if not isinstance(info, dict):
+        return info
+    return {**{name: info[name] for name in ("start", "end") if name in info}, "status": EDITED}
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_value(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value))
+
+
+_NUMBERS_OF_INFO = ("cost", "ambiguity", "tree_probability")
+
+
+def _is_info(info: Any) -> bool:
+    """Whether a value is the record of a sentence."""
+    if not isinstance(info, dict):
+        return False
+    start, end = info.get("start"), info.get("end")
+    return (
+        type(start) is int
+        and type(end) is int
+        and 0 <= start <= end
+        and isinstance(info.get("status"), str)
+        and all(map(_is_value, map(info.get, _NUMBERS_OF_INFO)))
+    )
+
+
+_USUAL_TYPES = {float, type(None)}
+
+
+def _are_values(value: Any) -> bool:
+    if isinstance(value, list) and _USUAL_TYPES.issuperset(map(type, value)) and isfinite(sum(filter(None, value))):
+        return True  # the usual case, in a third of the time
+    return isinstance(value, list | tuple) and all(map(_is_value, value))
+
+
+def _is_list_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list | tuple) and all(map(fits, value))
+
+
+_ALLOWED: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "version": (lambda value: _is_count(value) and value == FORMAT_VERSION, str(FORMAT_VERSION)),
+    "kind": (lambda value: isinstance(value, str), "a string"),
+    "n_tokens": (_is_count, "the number of tokens of its Doc"),
+    "parser": (lambda value: isinstance(value, str), "the name of a parser, a string"),
+    **{name: (_are_values, "a list of finite numbers or None, one for each span") for name in VALUES[:2]},
+    "offers": (_is_list_of(lambda row: row is None or isinstance(row, list | tuple)), "a list of lists"),
+    "sentences": (_is_list_of(_is_info), "a list of dicts with start, end and status: see sentence_infos"),
+    "head_rules": (lambda value: value is None or isinstance(value, str | dict), "a language code, or rules as a dict"),
+    "noun_chunks": (
+        lambda value: isinstance(value, str) and value in ("auto", "constituents", "dependencies"),
+        "'auto', 'constituents' or 'dependencies'",
+    ),
+    "universal_tags": (lambda value: isinstance(value, bool), "True or False"),
+    "later_sentence_setters": (_is_list_of(lambda one: isinstance(one, str)), "a list of names of components"),
+}
+"""Attributes of a group of constituents: a test, and the allowed values in words."""
+
+
+def attribute(group: SpanGroup, name: str, default: Any = None) -> Any:
+    """An attribute of a group. Raises SpanGroupError if its value is not allowed."""
+    attrs = _checked_dict(group)
+    return _check(group, name, attrs[name]) if name in attrs else default
+
+
+def attribute_is_set(group: SpanGroup, name: str) -> bool:
+    """Whether a group has an attribute that is not an empty list."""
+    attrs = _checked_dict(group)
+    return name in attrs and attrs[name] != []
+
+
+def constituent_value(group: SpanGroup, name: str, index: int) -> float | None:
+    """The entry of one of VALUES for the span `index`; None if it is unknown. Raises SpanGroupError for another one."""
+    if type(group) is ConstituentGroup and group._before is None:  # the usual case, first
+        usual = ATTRS.__get__(group)
+        values = usual.get(name) if type(usual) is dict else None
+        if type(values) is list and len(values) == len(group):
+            value = values[index]
+            if value is None or (type(value) is float and isfinite(value)):
+                return value
+    attrs = _checked_dict(group)
+    if name not in attrs or not isinstance(group, ConstituentGroup):
+        values = constituent_values(group, name)
+        return None if values is None else values[index]
+    values = attrs[name] if isinstance(attrs[name], list | tuple) else _check(group, name, attrs[name])
+    if len(values) != len(group):
+        return None
+    return values[index] if _is_value(values[index]) else _check(group, name, values)
+
+
+def constituent_values(group: SpanGroup, name: str) -> list[float | None] | None:
+    """One of VALUES for each span of a group; None if the group has none, or they are not those of its spans."""
+    attrs: Mapping[str, Any] = _checked_dict(group)
+    if name not in attrs:
+        return None
+    _check(group, name, attrs[name])
+    attrs = verified_attrs(group)
+    return list(attrs[name]) if len(attrs[name]) == len(group) else None
+
+
+def sentence_records(group: SpanGroup) -> list[dict[str, Any]]:
+    """The records of sentences of a group; see `sentence_infos`."""
+    if not isinstance(group, ConstituentGroup):
+        attribute(group, "sentences", ())
+        return list(verified_attrs(group).get("sentences", ()))
+    infos = _checked_dict(group).get("sentences", ())
+    checked = group._checked_infos
+    if checked is None or checked[0] is not infos or checked[1] != len(infos):
+        attribute(group, "sentences", ())
+        group._checked_infos = infos, len(infos)
+    return list(infos)
+
+
+def check_attributes(group: SpanGroup) -> None:
+    """Raise SpanGroupError unless all attributes of a group of constituents have allowed values."""
+    for name, value in _checked_dict(group).items():
+        if name in _ALLOWED:
+            _check(group, name, value)
+
+
+def _checked_dict(group: SpanGroup) -> Mapping[str, Any]:
+    attrs: Any = group.attrs
+    if not isinstance(attrs, dict):
+        raise SpanGroupError(f"the attrs of the span group {group.name!r} are {short_repr(attrs)}; {_ADVICE}")
+    return attrs
+
+
+_ADVICE = "they must be a dict, such as a parser writes; parse the Doc again, or set attrs = {} to keep only the spans"
+
+
+def _check(group: SpanGroup, name: str, value: Any) -> Any:
+    fits, allowed = _ALLOWED[name]
+    if not fits(value):
+        hint = "; another version of spacy-dtparse wrote it" if name == "version" and _is_count(value) else ""
+        raise SpanGroupError(
+            f"attrs[{name!r}] of the span group {group.name!r} is {_describe_value(value, fits)}{hint}; it must be "
+            f"{allowed}. Parse the Doc again, or delete the entry: del doc.spans[{group.name!r}].attrs[{name!r}]"
+        )
+    return value
+
+
+def _describe_value(value: Any, fits: Callable[[Any], bool]) -> str:
+    """A value in short; of a list the first entry that is not allowed."""
+    if isinstance(value, list | tuple):
+        wrong = next((k for k, one in enumerate(value) if not fits([one])), None)
+        if wrong is not None:
+            return f"a list whose entry {wrong} is {short_repr(value[wrong])}"
+    return short_repr(value)

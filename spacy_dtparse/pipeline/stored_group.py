@@ -1,0 +1,104 @@
+"""The bytes in which spaCy stores a span group, and the checksum of its spans."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from spacy.tokens import SpanGroup
+
+CHECKSUM = "checksum"
+"""The attribute of a stored group from which a reader sees whether the spans are still those of the values."""
+SPAN_LAYOUT = np.dtype(
+    [("head", ">u2"), ("id", ">u8"), ("kb_id", ">u8"), ("label", ">u8"), ("extent", ">i4", 2), ("chars", ">i4", 2)]
+)
+"""Layout of a span in the bytes of a group, as in stored Docs; `head` is msgpack's header for 40 bytes."""
+_SPAN_HEADER = 0xC428
+
+_pack = struct.Struct(">HQQQllll").pack
+"""Packs a span as SPAN_LAYOUT."""
+_MAX_PACKED_SPANS = 300
+"""Number of spans up to which packing them is faster than to store the group, which takes a buffer of 1 MB."""
+PLACEHOLDER = 2**32 - 1
+PLACEHOLDER_BYTES = b"\xa8" + CHECKSUM.encode() + b"\xce\xff\xff\xff\xff\xa5spans"
+"""The last attribute and the name of the next field, in a stored group with PLACEHOLDER as its checksum."""
+
+Key = tuple[int, int, int]
+"""Start, end and hash of the label of a span."""
+
+ATTRS: Any = SpanGroup.__dict__["attrs"]
+"""The attribute of the base class, without the property of `ConstituentGroup`."""
+
+
+@contextmanager
+def attrs_removed(group: SpanGroup) -> Iterator[None]:
+    """Work with a group that has no attributes."""
+    attrs = ATTRS.__get__(group)
+    ATTRS.__set__(group, {})
+    try:
+        yield
+    finally:
+        ATTRS.__set__(group, attrs)
+
+
+def bytes_without_attrs(group: SpanGroup) -> bytes:
+    """The stored spans of a group."""
+    with attrs_removed(group):
+        return SpanGroup.to_bytes(group)
+
+
+def stored_spans(group: SpanGroup) -> np.ndarray | None:
+    """The spans of a group as an array of records with `id`, `label`, `extent` (tokens) and `chars`, also of spans that
+    lie beyond the end of their Doc; then None if spaCy stores them in another layout."""
+    ways = (_spans_of_objects, _spans_of_bytes)
+    for read in ways if len(group) <= _MAX_PACKED_SPANS else ways[::-1]:
+        spans = read(group)
+        if spans is not None:
+            return spans
+    return None
+
+
+def _spans_of_objects(group: SpanGroup) -> np.ndarray | None:
+    """`stored_spans` from Span objects; None if one lies beyond the end of its Doc."""
+    try:
+        rows = [
+            _pack(_SPAN_HEADER, s.id, s.kb_id, s.label, s.start, s.end, s.start_char, s.end_char)
+            for s in SpanGroup.__iter__(group)
+        ]
+    except IndexError:  # spaCy's E035
+        return None
+    return np.frombuffer(b"".join(rows), SPAN_LAYOUT)
+
+
+def _spans_of_bytes(group: SpanGroup) -> np.ndarray | None:
+    """`stored_spans` from the bytes of the group; None if these have another layout."""
+    stored = bytes_without_attrs(group)
+    offset = len(stored) - len(group) * SPAN_LAYOUT.itemsize
+    if offset < 0:
+        return None
+    spans = np.frombuffer(stored, SPAN_LAYOUT, offset=offset)
+    return None if (spans["head"] != _SPAN_HEADER).any() else spans
+
+
+def span_keys(group: SpanGroup) -> list[Key]:
+    """Start, end and label of each span."""
+    spans = stored_spans(group)
+    if spans is None:
+        return [(span.start, span.end, span.label) for span in SpanGroup.__iter__(group)]
+    return list(zip(*spans["extent"].T.tolist(), spans["label"].tolist(), strict=True))
+
+
+def checksum(group: SpanGroup, stored: np.ndarray | None = None) -> int:
+    """A checksum of the spans, as they are stored, that is the same in all processes and on all machines. `stored`:
+    their `stored_spans`, if the caller has them."""
+    spans = stored_spans(group) if stored is None else stored
+    return zlib.crc32(spans_in(bytes_without_attrs(group), group) if spans is None else spans.tobytes())
+
+
+def spans_in(stored: bytes, group: SpanGroup) -> bytes:
+    """The spans in the bytes of a group."""
+    return stored[max(len(stored) - len(group) * SPAN_LAYOUT.itemsize, 0) :]
