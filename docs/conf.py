@@ -136,7 +136,7 @@ class SettingsTable(SphinxDirective):
         module, _, name = self.arguments[0].rpartition(".")
         kind = getattr(import_module(module), name)
         defaults = defaults_of(kind.SETTINGS)
-        rows = [("model", "``None``", "a path of a model file")]
+        rows = [("model", "``None``", "a path of a model file")] if hasattr(kind, "LOADER") else []
         if hasattr(kind, "EMBEDDED"):
             rows = [("model", f"that of {kind.EMBEDDED}", "a path of a model file, or a name of an English pipeline")]
         rows += [(name, f"``{defaults[name]!r}``", setting.allowed) for name, setting in kind.SETTINGS.items()]
