@@ -22,6 +22,8 @@ from typing import Any
 
 MAX_BYTES = 12_000_000
 """Maximum size of a file."""
+MAX_WHEEL_BYTES = 22_000_000
+"""Maximum size of the wheel, which contains only the default pipeline."""
 OTHER_FILES = {"CHANGELOG.md", "SECURITY.md", "README.md", "LICENSE", "pyproject.toml", ".gitignore", "PKG-INFO"}
 """Files of the source distribution that are not in the package."""
 MODELS_LICENCE = "CC-BY-SA-4.0"
@@ -42,6 +44,8 @@ def check_wheel(path: Path, wanted: set[str]) -> list[str]:
         fields = message_from_bytes(wheel.read(metadata))
         problems = _differences(path, package, wanted)
         problems += [f"{path.name}: {name} has {n} bytes" for name, n in files.items() if n > MAX_BYTES]
+        if path.stat().st_size > MAX_WHEEL_BYTES:
+            problems.append(f"{path.name}: it has {path.stat().st_size} bytes; at most {MAX_WHEEL_BYTES} are allowed")
     if fields["License-Expression"] != f"MIT AND {MODELS_LICENCE}":
         problems.append(f"{path.name}: its licence is {fields['License-Expression']}")
     named = set(fields.get_all("License-File", []))

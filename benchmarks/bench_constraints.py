@@ -42,7 +42,7 @@ def main() -> None:
     records = []
     for name in options.models:
         nlp = spacy_dtparse.load(name)
-        own: Any = get_component(nlp).configured_parser
+        own: Any = get_component(nlp).configured_parser.inner_parser
         for file in files:
             gold = [sentence.tree for sentence in file.read()]
             tags = tag_lists(nlp, (tree.words for tree in gold))

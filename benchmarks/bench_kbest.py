@@ -90,7 +90,7 @@ def main() -> None:
     facts: dict[str, Any] = {}
     for name in options.parsers:
         nlp = spacy_dtparse.load(name)
-        own = get_component(nlp).configured_parser
+        own = get_component(nlp).configured_parser.inner_parser
         facts[name] = {"times": times(own, dev_sentences(options), options.count), "oracle": {}}
         for row in facts[name]["times"]:
             cells = [f"{row[f'k={k}']['median']:.1f} ({row[f'k={k}']['p95']:.1f})" for k in SIZES if f"k={k}" in row]

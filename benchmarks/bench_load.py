@@ -18,10 +18,8 @@ from typing import Any
 
 from common import ROOT, arguments, save
 
-from spacy_dtparse.models import DEFAULT, HERE, PIPELINE
+from spacy_dtparse.models import DEFAULT, SPAN_MODEL, embedded_pipeline
 
-SHARED = [PIPELINE]
-"""Folders shared by all pipelines, in addition to the pipeline's folder."""
 CHILD = """
 import json, sys, time
 def rss():
@@ -66,7 +64,7 @@ def child(script: str, *extra: str) -> str:
 def main() -> None:
     """Measure, print, save."""
     parser = arguments(__doc__, corpus=False)
-    parser.add_argument("--names", nargs="+", default=[DEFAULT, PIPELINE], help="embedded pipelines")
+    parser.add_argument("--names", nargs="+", default=[DEFAULT, SPAN_MODEL], help="embedded pipelines")
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
     save(options, "load", {name: measured(name, options.repeats) for name in options.names})
@@ -79,10 +77,7 @@ def measured(name: str, repeats: int) -> dict[str, Any]:
     flag = "numba_loaded_by_import"
     facts: dict[str, Any] = {fact: statistics.median(run[fact] for run in runs) for fact in runs[0] if fact != flag}
     facts[flag] = any(run[flag] for run in runs)
-    folders = {*SHARED, name}
-    facts["bytes"] = sum(
-        path.stat().st_size for folder in folders for path in (HERE / folder).rglob("*") if path.is_file()
-    )
+    facts["bytes"] = sum(path.stat().st_size for path in embedded_pipeline(name).rglob("*") if path.is_file())
     # in addition to importing spaCy, before spaCy searches for plugins
     facts["import_spacy_dtparse"] = statistics.median(float(child(IMPORT).split()[0]) for _ in range(repeats))
     print(name)

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from common import arguments, dev_sentences, save
 from spacy.language import Language
 
-from spacy_dtparse.core import ConstituentParser
+from spacy_dtparse.core import Parser
 from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.scoring import CONVENTIONS, score_sentence
 from spacy_dtparse.scoring.report import f1, ratio
@@ -138,9 +138,7 @@ def halves(sentence: Long, tree: Tree) -> tuple[Counter, Counter]:
     return within, others
 
 
-def measured(
-    parser: ConstituentParser, sentences: Sequence[Long], repeats: int, nlp: Language | None = None
-) -> dict[str, Any]:
+def measured(parser: Parser, sentences: Sequence[Long], repeats: int, nlp: Language | None = None) -> dict[str, Any]:
     """Measure F1 and time of a parser; `nlp`: pipeline whose tags replace those of the treebank."""
     words = [sentence.tree.words for sentence in sentences]
     tags = [sentence.tree.tags for sentence in sentences] if nlp is None else tag_lists(nlp, words)
@@ -165,7 +163,7 @@ def measured(
     return facts | {"within": f1(*sums[True]), "precision": ratio(matched, own_n), "recall": ratio(matched, gold_n)}
 
 
-def with_chart(parser: ConstituentParser, max_tokens: int) -> ConstituentParser:
+def with_chart(parser: Parser, max_tokens: int) -> Parser:
     """Return the parser, or its span model, with a chart up to `max_tokens` tokens."""
     if isinstance(parser, DtreeParser):
         span_parser = parser.span_parser.with_settings(max_tokens=max_tokens)
@@ -197,7 +195,7 @@ def main() -> None:
     print("| sentences | tokens | number | all | evalb | within | rest: precision | recall | µs per token |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
 
-    def measure(name: str, length: str, used: ConstituentParser, work: Sequence[Long]) -> None:
+    def measure(name: str, length: str, used: Parser, work: Sequence[Long]) -> None:
         facts.append({"name": name, "length": length, **measured(used, work, given.repeats, tagger)})
         show(name, length, facts[-1])
 

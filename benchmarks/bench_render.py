@@ -17,7 +17,7 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 import spacy_dtparse
-from spacy_dtparse.pipeline.constituents import ParsedSentence, write_constituents
+from spacy_dtparse.pipeline.writing import ParsedSentence, write_constituents
 from spacy_dtparse.trees import TOP, Tree
 
 LONG = 60

@@ -15,8 +15,8 @@ from typing import Any
 
 from common import arguments, save
 
-from spacy_dtparse.core import ConstituentParser, load_parser
-from spacy_dtparse.models import embedded_model, find_model
+from spacy_dtparse.core import Parser
+from spacy_dtparse.models import embedded_pipeline, open_parser
 from training.data.corpus import Sentence, read_treebank
 from training.data.evaluate import parse_sentences, score_trees
 
@@ -30,7 +30,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-def measured(parser: ConstituentParser, sentences: list[Sentence], repeats: int) -> dict[str, Any]:
+def measured(parser: Parser, sentences: list[Sentence], repeats: int) -> dict[str, Any]:
     """Return F1 of all brackets by treebank and in total, in per cent, and tokens per second."""
     seconds = float("inf")
     for _ in range(repeats):
@@ -57,10 +57,10 @@ def main() -> None:
     for name in options.names:
         read = read_treebank(Path(options.corpus) / name / "dev.mrg", options.tags / f"{name}.dev.tags")
         sentences += read[:: 8 if len(read) > 1000 else 2]
-    trees = load_parser(embedded_model("en_dtparse"))
-    span = load_parser(find_model(options.pipeline))
+    trees = open_parser("en_dtparse")
+    span = open_parser("en_span" if options.pipeline == embedded_pipeline() else options.pipeline)
     rows: dict[str, dict[str, Any]] = {}
-    parsers: dict[str, ConstituentParser] = {
+    parsers: dict[str, Parser] = {
         "boosted trees, greedy": trees.with_settings(budget=0),
         **{name: span.with_settings(**settings) for name, settings in SETTINGS.items()},
         "boosted trees": trees,

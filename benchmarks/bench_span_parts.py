@@ -15,6 +15,7 @@ from typing import Any
 
 from common import arguments, dev_sentences, save
 
+from spacy_dtparse.core import load_span_parser
 from spacy_dtparse.models import find_model
 from spacy_dtparse.span_parser.kernels.network import span_probabilities
 from spacy_dtparse.span_parser.parser import SpanParser
@@ -67,7 +68,7 @@ def main() -> None:
         raise SystemExit(
             f"there is no dev sentence of {options.min_tokens} to {options.max_tokens} tokens; give other limits"
         )
-    whole = SpanParser.from_disk(find_model(options.pipeline))
+    whole = load_span_parser(find_model(options.pipeline))
     every = len(whole.model.networks)
     columns = {n: steps(whole.with_settings(networks=n), sentences, options.repeats) for n in sorted({1, every})}
     print("| µs per token | " + " | ".join(f"{n} of {every} networks" for n in columns) + " |")

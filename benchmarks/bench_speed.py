@@ -22,8 +22,7 @@ from common import arguments, budgets, dev_sentences, percentile, save
 from spacy.language import Language
 
 from spacy_dtparse.cli.pipelines import component_name, get_component
-from spacy_dtparse.core import ConstituentParser
-from spacy_dtparse.core.parser import BatchParser
+from spacy_dtparse.core import Parser
 from training.data.corpus import Sentence
 from training.data.evaluate import load_source
 
@@ -32,7 +31,7 @@ BATCH_SIZE = 8
 """Batch size, as for the sentences of a Doc, for parsers that support batches."""
 
 
-def throughput(parser: ConstituentParser, sentences: Sequence[Sentence], repeats: int) -> dict[str, Any]:
+def throughput(parser: Parser, sentences: Sequence[Sentence], repeats: int) -> dict[str, Any]:
     """Return tokens per second of CPU time, the best of `repeats` passes, and statistics of the search."""
     rows = [(sentence.tree.words, sentence.tree.tags) for sentence in sentences]
     tokens = sum(len(words) for words, _ in rows)
@@ -42,16 +41,14 @@ def throughput(parser: ConstituentParser, sentences: Sequence[Sentence], repeats
         began = time.process_time()
         results = [parser.parse(words, tags) for words, tags in rows]
         seconds = min(seconds, time.process_time() - began)
-    together = None
-    if isinstance(parser, BatchParser):
-        parts = [rows[at : at + BATCH_SIZE] for at in range(0, len(rows), BATCH_SIZE)]
-        parser.parse_batch(parts[0])
-        together = float("inf")
-        for _ in range(repeats):
-            began = time.process_time()
-            for part in parts:
-                parser.parse_batch(part)
-            together = min(together, time.process_time() - began)
+    parts = [rows[at : at + BATCH_SIZE] for at in range(0, len(rows), BATCH_SIZE)]
+    parser.parse_batch(parts[0])
+    together = float("inf")
+    for _ in range(repeats):
+        began = time.process_time()
+        for part in parts:
+            parser.parse_batch(part)
+        together = min(together, time.process_time() - began)
     known = [r for r in results if r.greedy_optimal is not None]
     proven = sum(r.status == "optimal" and bool(r.greedy_optimal) for r in known)
     statuses = sorted({r.status for r in results})
@@ -66,7 +63,7 @@ def throughput(parser: ConstituentParser, sentences: Sequence[Sentence], repeats
     }
 
 
-def by_length(parser: ConstituentParser, sentences: Sequence[Sentence], count: int) -> list[dict[str, Any]]:
+def by_length(parser: Parser, sentences: Sequence[Sentence], count: int) -> list[dict[str, Any]]:
     """Return milliseconds of CPU time per sentence for LENGTHS; up to `count` sentences each."""
     words = [word for sentence in sentences for word in sentence.tree.words]
     tags = [tag for sentence in sentences for tag in sentence.tree.tags]
@@ -112,9 +109,7 @@ def in_pipeline(nlp: Language, paragraphs: Sequence[str], repeats: int) -> dict[
 def main() -> None:
     """Measure, print, save."""
     parser = arguments(__doc__)
-    parser.add_argument(
-        "--repeats", type=int, default=2, help="passes over the dev sentences; the best counts"
-    )
+    parser.add_argument("--repeats", type=int, default=2, help="passes over the dev sentences; the best counts")
     parser.add_argument("--count", type=int, default=200, help="sentences per length")
     parser.add_argument("--text", type=Path, help="raw text, a paragraph per line, for the component's speed")
     parser.add_argument("--paragraphs", type=int, default=1200, help="number of lines of --text")
@@ -132,9 +127,7 @@ def main() -> None:
         if facts[name]["tokens_per_second_together"]:
             print(f"  {BATCH_SIZE} sentences at once: {facts[name]['tokens_per_second_together']:.0f} tokens/s")
         for row in facts[name]["by_length"]:
-            print(
-                f"  {row['tokens']:5} tokens: median {row['median_ms']:8.2f} ms, p99 {row['p99_ms']:8.2f} ms"
-            )
+            print(f"  {row['tokens']:5} tokens: median {row['median_ms']:8.2f} ms, p99 {row['p99_ms']:8.2f} ms")
     if options.text is not None and nlp is not None:
         with options.text.open(encoding="utf8") as lines:
             paragraphs = [line.strip() for line in islice(lines, options.paragraphs) if line.strip()]

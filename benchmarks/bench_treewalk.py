@@ -17,14 +17,13 @@ import numpy as np
 from common import arguments, dev_sentences, save
 from treewalk import stack, walk_forest
 
-from spacy_dtparse.core import load_parser
 from spacy_dtparse.dtparse.features.templates import compile_templates
 from spacy_dtparse.dtparse.kernels.rules import make_scratch, rules_batch
 from spacy_dtparse.dtparse.model.model import DtreeModel
 from spacy_dtparse.dtparse.model.rules import compile_rules
 from spacy_dtparse.dtypes import INDEX
 from spacy_dtparse.jit.decorator import kernel
-from spacy_dtparse.models import embedded_model, find_model
+from spacy_dtparse.models import embedded_model, open_parser
 from spacy_dtparse.trees.heads_compiled import compile_head_rules
 from spacy_dtparse.trees.transforms import Recipe
 from training.data.corpus import Sentence, training_tree
@@ -84,7 +83,7 @@ def main() -> None:
     parser = arguments(__doc__, pipeline=Path(embedded_model("en_trees")))
     parser.add_argument("--candidates", type=int, default=4000)
     options = parser.parse_args()
-    model = load_parser(find_model(options.pipeline)).model  # type: ignore[attr-defined]
+    model = open_parser(options.pipeline).model  # type: ignore[attr-defined]
     ensembles = list(model.ensembles[:-1])
     rows = candidates(model, dev_sentences(options), options.candidates)
     few = max(1, len(rows) // 10)

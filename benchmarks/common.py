@@ -14,7 +14,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # `training` is not part of the installed package
 
-from spacy_dtparse.core import ConstituentParser  # noqa: E402
+from spacy_dtparse.core import Parser  # noqa: E402
 from spacy_dtparse.models import embedded_pipeline  # noqa: E402 (after the line above)
 from spacy_dtparse.span_parser.parser import SpanParser  # noqa: E402
 from training.data.corpus import Sentence  # noqa: E402
@@ -23,9 +23,7 @@ from training.data.treebanks import corpus_files, read_files  # noqa: E402
 RESULTS = ROOT / "build" / "bench"
 
 
-def arguments(
-    text: str | None, corpus: bool = True, pipeline: Path | None = None
-) -> argparse.ArgumentParser:
+def arguments(text: str | None, corpus: bool = True, pipeline: Path | None = None) -> argparse.ArgumentParser:
     """Return an argument parser with the options of all benchmarks; `pipeline`: default of --pipeline."""
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
@@ -61,7 +59,7 @@ def machine() -> dict[str, Any]:
     }
 
 
-def budgets(model: ConstituentParser) -> list[int | None]:
+def budgets(model: Parser) -> list[int | None]:
     """Return the distinct budgets: 0 and the default (None), only the latter for a span parser of one network."""
     return [None] if isinstance(model, SpanParser) and len(model.model.networks) == 1 else [0, None]
 

@@ -28,9 +28,7 @@ def profile(workdir: Path, label: str) -> dict[str, Any]:
     mine = [report for report in reports if report["name"] == label]
     if not mine:
         names = sorted({report["name"] for report in reports})
-        raise SystemExit(
-            f"{workdir} has no log of a classifier {label!r}; it has {', '.join(names) or 'none'}"
-        )
+        raise SystemExit(f"{workdir} has no log of a classifier {label!r}; it has {', '.join(names) or 'none'}")
     trees = max(1, sum(report["grown"] for report in mine))
     steps = {name: sum(report["steps"][k] for report in mine) for k, name in enumerate(STEPS)}
     fit_log = {line["what"]: line for line in read_lines(workdir / "fit.jsonl")}
@@ -48,17 +46,13 @@ def profile(workdir: Path, label: str) -> dict[str, Any]:
         "wall_seconds": {what: line["seconds"] for what, line in fit_log.items() if "seconds" in line},
         "sentences": fit_log.get("corpus", {}).get("sentences"),
         "levels": len(rows),
-        "path": [
-            {name: row[name] for name in ("lambda", "parameters", "trees", "f1", "seconds")} for row in rows
-        ],
+        "path": [{name: row[name] for name in ("lambda", "parameters", "trees", "f1", "seconds")} for row in rows],
     }
 
 
 def main() -> None:
     """Print and save the profile."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("workdir", type=Path, help="the working folder of the run")
     parser.add_argument("--label", default="NP")
     parser.add_argument("--out", type=Path, help="JSON file (default: build/bench/profile.json)")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from spacy.language import Language
 
+    from .annotation.server import adjudicate, annotate
     from .pipeline.agreement import Agreement, agreement
     from .pipeline.attributes import (
         children,
@@ -69,12 +70,12 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Agreement", "ConstituentMatcher", "Explanation", "Predicate", "RankedTree", "SyntaxMeasures", "Triple",
-    "__version__", "agreement", "ancestors", "antecedent", "as_doc", "c_commands", "children", "chunk_tags",
-    "chunks", "clause_kind", "clauses", "constituents", "depth", "explain", "explanations", "from_nltk", "head",
-    "is_parsed", "k_best", "labels", "load", "lowest_common_ancestor", "measure_syntax", "noun_chunks", "objects",
-    "own_words", "parent", "parse_docs", "parse_rows", "parse_string", "parse_table", "path", "phrase", "phrases",
-    "predicates", "probability", "register_extensions", "render", "row_schema", "score", "sentence_infos",
-    "sentence_record", "serve", "siblings", "subconstituents", "subject", "superconstituents",
+    "__version__", "adjudicate", "agreement", "ancestors", "annotate", "antecedent", "as_doc", "c_commands",
+    "children", "chunk_tags", "chunks", "clause_kind", "clauses", "constituents", "depth", "explain", "explanations",
+    "from_nltk", "head", "is_parsed", "k_best", "labels", "load", "lowest_common_ancestor", "measure_syntax",
+    "noun_chunks", "objects", "own_words", "parent", "parse_docs", "parse_rows", "parse_string", "parse_table",
+    "path", "phrase", "phrases", "predicates", "probability", "register_extensions", "render", "row_schema", "score",
+    "sentence_infos", "sentence_record", "serve", "siblings", "subconstituents", "subject", "superconstituents",
     "syntactic_structures", "to_conllu", "to_dataframe", "to_nltk", "to_records", "to_tree", "tree_probability",
     "triples", "verb",
 ]  # fmt: skip
@@ -85,15 +86,18 @@ def load(name: str | None = None, **overrides: Any) -> Language:
 
     `name`: name of the parser: "en_dtparse" (the default: a network scores the spans, boosted decision trees decide),
     "en_span" (the network alone, the fastest), "en_trees" (boosted decision trees without a network), "en_pcfgla" (a
-    grammar with latent annotations) or "en_bpm" (en_span and the dependency parser). `overrides`: passed to spacy.load:
-    `exclude`, `disable`, `config`, … . Raises ConfigError for another name, ModelFormatError if this installation has
-    no model.
+    grammar with latent annotations) or "en_bpm" (en_span and the dependency parser). The last three are packages of
+    their own. `overrides`: passed to spacy.load: `exclude`, `disable`, `config`, … . Raises ConfigError for another
+    name, ModelFormatError, which names the command that installs it, if the package is not installed.
 
     The first time on a machine, background processes compile the kernels; `dtparse warmup` compiles them beforehand.
     """
-    from .pipeline.embedded import load_embedded
+    from .memory import name_memory_limit
 
-    return load_embedded(name, **overrides)
+    with name_memory_limit():
+        from .pipeline.embedded import load_embedded
+
+        return load_embedded(name, **overrides)
 
 
 _SUBPACKAGES = ("core", "errors", "pipeline", "query", "scoring", "trees", "viz")
@@ -111,6 +115,7 @@ def __getattr__(name: str) -> Any:
         "ConstituentMatcher": "pipeline.matcher",
         "register_extensions": "pipeline.extensions",
         "render": "pipeline.drawings",
+        **dict.fromkeys(("adjudicate", "annotate"), "annotation.server"),
         "serve": "web.server",
         **dict.fromkeys(("from_nltk", "sentence_record", "to_conllu", "to_nltk"), "pipeline.conversions"),
         **dict.fromkeys(("clauses", "head", "noun_chunks", "phrases"), "pipeline.phrases"),

@@ -54,9 +54,17 @@ def fractions() -> Setting:
     )
 
 
+def label_list() -> Setting:
+    """A list of labels of constituents. Its type is Any, so that spaCy leaves the message to the component."""
+    return Setting(
+        lambda value: isinstance(value, list | tuple) and all(isinstance(one, str) and one for one in value),
+        "a list of labels, such as ['FRAG', 'X']",
+    )
+
+
 def one_of(*choices: str) -> Setting:
     """One of the strings `choices`."""
-    return Setting(lambda value: value in choices, " or ".join(map(repr, choices)), str)
+    return Setting(lambda value: isinstance(value, str) and value in choices, " or ".join(map(repr, choices)), str)
 
 
 def boolean() -> Setting:
@@ -85,7 +93,10 @@ _short.maxlevel, _short.maxstring, _short.maxother, _short.maxlong = 3, 60, 60, 
 
 def short_repr(value: Any) -> str:
     """The shortened repr of a value, for error messages."""
-    return _short.repr(value)
+    try:
+        return _short.repr(value)
+    except (ValueError, RecursionError):  # a number of thousands of digits; deeper than Python can follow
+        return f"a value of type {type(value).__name__}"
 
 
 def _is_number(value: Any) -> bool:

@@ -8,7 +8,11 @@ import numpy as np
 
 from spacy_dtparse.span_parser.features import WordParts, count_parts
 from spacy_dtparse.span_parser.kernels.network import SpanNetwork
+from spacy_dtparse.span_parser.kernels.pretrained import PretrainedNetwork
 from spacy_dtparse.span_parser.model import AttachTables, PackedNetwork, SpanModel
+from spacy_dtparse.span_parser.pretrained import PackedEncoder
+from spacy_dtparse.span_parser.word_pieces import N_SHAPES, WordPieces
+from spacy_dtparse.symbols import SymbolTable
 
 SENTENCES = [
     (("The", "cat", "sat", "on", "the", "mat", "."), ("DT", "NN", "VBD", "IN", "DT", "NN", ".")),
@@ -16,6 +20,8 @@ SENTENCES = [
     (("A", "dog", "saw", "the", "cat"), ("DT", "NN", "VBD", "DT", "NN")),
 ]
 CHAINS = ((), ("NP",), ("VP",), ("S",), ("S", "VP"), ("PP",))
+
+PIECES = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", *"the cat sat on mat . dog bark a saw ##s ##t , ##a ##b b 0 1".split())
 
 
 def random_network(
@@ -54,6 +60,32 @@ def random_model(n_networks: int = 2, seed: int = 0, **sizes: int) -> SpanModel:
         PackedNetwork.pack(random_network(words.size, len(CHAINS), seed + k, **sizes)) for k in range(n_networks)
     )
     return SpanModel(words, CHAINS, packed, {"name": "random", "lang": "en"})
+
+
+def random_pretrained_network(
+    n_pieces: int, n_labels: int, seed: int = 0, *, d: int = 8, inside: int = 20, layers: int = 2, projection: int = 5
+) -> PretrainedNetwork:
+    """A network over an encoder of random numbers with two heads, which reads texts of at most 24 pieces."""
+    rng = np.random.default_rng(seed)
+
+    def some(*shape: int) -> np.ndarray:
+        return (0.5 * rng.standard_normal(shape)).astype(np.float32)
+
+    return PretrainedNetwork(
+        some(n_pieces, d), np.ones(n_pieces, np.float32), some(N_SHAPES, d), some(24, d), some(2, d),
+        some(layers, d, 3 * d), some(layers, 3 * d), some(layers, d, d), some(layers, d), some(layers, d, inside),
+        some(layers, inside), some(layers, inside, d), some(layers, d), 1 + some(layers, 2, 2, d),
+        some(2 * d, 4 * projection), some(4 * projection), some(projection, projection), some(projection),
+        some(projection), some(2, projection), some(projection, n_labels), some(n_labels), 2,
+    )  # fmt: skip
+
+
+def random_pretrained_model(seed: int = 0, **sizes: int) -> SpanModel:
+    """A model over a pretrained encoder of random numbers, with word pieces for the words of SENTENCES."""
+    tags = sorted({tag for _, tags in SENTENCES for tag in tags})
+    words = WordPieces([SymbolTable(PIECES), SymbolTable(tags)])
+    packed = PackedEncoder.pack(random_pretrained_network(words.size, len(CHAINS), seed, **sizes))
+    return SpanModel(words, CHAINS, (packed,), {"name": "random", "lang": "en"})
 
 
 def with_attach_table(model: SpanModel, share: float = 0.5, one_root: bool = False, seed: int = 0) -> SpanModel:

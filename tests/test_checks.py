@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from spacy_dtparse.checks import boolean, check, fraction, fractions, integer, one_of, optional, real
+from spacy_dtparse.checks import boolean, check, fraction, fractions, integer, label_list, one_of, optional, real
 from spacy_dtparse.errors import ConfigError
 
 
@@ -22,6 +22,7 @@ from spacy_dtparse.errors import ConfigError
         (real(0, 0.05), "a number from 0 to 0.05", [0, 0.05], [0.06]),
         (fraction(), "a number from 0 to below 1", [0, 0.999], [1, 1.0, -1]),
         (fractions(), "a list of numbers from 0 to 1", [[], (0.1, 1), [0]], [0.1, [1.1], [True], "0", None]),
+        (label_list(), "a list of labels, such as ['FRAG', 'X']", [[], ["NP"], ("S",)], ["NP", [""], [1], None]),
         (one_of("a", "b"), "'a' or 'b'", ["a", "b"], ["c", "", None, 1, ["a"]]),
         (boolean(), "true or false", [True, False], [0, 1, None, "true"]),
         (optional(integer(2)), "a whole number from 2, or None", [None, 2], [1, 2.0]),

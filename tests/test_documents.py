@@ -1,6 +1,6 @@
 """Tests of README and docs: their code runs, their commands exist, their links have targets.
 
-Tests marked `embedded` need the English pipeline in spacy_dtparse/models/en_span.
+Tests marked `embedded` need the English pipeline in spacy_dtparse/models/en_dtparse.
 """
 
 from __future__ import annotations
@@ -40,6 +40,15 @@ DOCUMENTS = [
     *sorted(path.relative_to(ROOT).as_posix() for part in ("assets", "docs") for path in (ROOT / part).rglob("*.md")),
 ]
 MEASURED = [name for name in DOCUMENTS if name.startswith(("docs/experiments/", "docs/studies/"))]
+TASKS = [
+    f"docs/{name}.md"
+    for name in (
+        "use", "phrases", "clauses", "navigation", "tables", "formats", "search", "drawings", "serve", "probabilities",
+        "k_best", "explanations", "constraints", "editing", "pipelines", "parsers", "captions", "command_line",
+        "deadlines", "warmup", "training",
+    )
+]  # fmt: skip
+"""The pages that docs/use.md lists, each on one subject."""
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +194,14 @@ def test_tutorial_runs(workplace):
     assert (workplace / "build" / "tutorial" / "pipeline" / "LICENSE").is_file()
 
 
-@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/use.md", "docs/tutorial.md", *MEASURED])
+WITH_COMMANDS = [
+    name
+    for name in TASKS
+    if re.search(r"^(dtparse|\S*python -m training) ", (ROOT / name).read_text(encoding="utf8"), re.MULTILINE)
+]
+
+
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", *WITH_COMMANDS, "docs/tutorial.md", *MEASURED])
 def test_commands_exist(name):
     """The program of every command exists and has these options."""
     checked = 0
@@ -196,6 +212,8 @@ def test_commands_exist(name):
                 assert training_parser().parse_args(words[3:]).command == words[3]
             elif words[0] == "dtparse" and words[1] in COMMANDS:
                 assert dtparse_parser().parse_args(words[1:]).command == words[1]
+            elif words[0] == "dtparse" and " " in words[1]:  # a text
+                assert dtparse_parser().parse_args(["parse", "--text", *words[1:]]).text == [words[1]]
             elif words[0] == "python" and words[1].endswith(".py"):
                 for option in (word for word in words if word.startswith("--")):
                     assert option in help_of(words[1], words[2]), f"{part}: {option}"
@@ -306,16 +324,59 @@ def test_readme_picture_and_limits(nlp):
     assert tree.tags[tree.words.index("houses")] == "NNS" and tree.tags[tree.words.index("married")] == "VBD"
 
 
+def test_use_is_short_and_lists_the_pages():
+    """It has the most common tasks only; each page has one subject and is short enough to read."""
+    assert len((ROOT / "docs/use.md").read_text(encoding="utf8").splitlines()) <= 200
+    for name in TASKS:
+        assert len((ROOT / name).read_text(encoding="utf8").splitlines()) <= 200, name
+        assert name == "docs/use.md" or f"]({name.removeprefix('docs/')})" in prose("docs/use.md"), name
+
+
+def matches(output: str, shown: str) -> bool:
+    """Whether a page shows this output. A line of only "…" stands for lines that the page leaves out."""
+    parts = [re.escape(part) for part in re.split(r"^ *…\n", shown, flags=re.MULTILINE)]
+    return re.fullmatch("(?:.*\n)*".join(parts), output) is not None
+
+
+def test_matches():
+    assert matches("a\nb\nc\n", "a\n  …\nc\n") and matches("a\n", "a\n")
+    assert not matches("a\nb\nd\n", "a\n  …\nc\n") and not matches("a\nb\n", "a\n")
+
+
+WITH_PYTHON = [name for name in TASKS if "```python\n" in (ROOT / name).read_text(encoding="utf8")]
+
+
+@pytest.mark.slow
 @pytest.mark.embedded
-def test_use_runs(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("name", WITH_PYTHON)
+def test_pages_run_by_themselves(name, tmp_path, monkeypatch, capsys):
+    """Every page runs from top to bottom without another one, and prints what it shows directly below the code."""
     monkeypatch.chdir(tmp_path)
+    text = (ROOT / name).read_text(encoding="utf8")
     namespace: dict = {}
-    for block in blocks("docs/use.md", "python"):
-        run_python(block, "docs/use.md", namespace)
-    output = capsys.readouterr().out
-    assert "(S (NP (PRP It)) (VP (VBD slept)) (. .))" in output and "('He', 'nsubj', 'put')" in output
-    assert (tmp_path / "tree.svg").read_text().startswith("<svg") and "┌─" in output
-    assert "prefers-color-scheme" in (tmp_path / "spans.html").read_text()
+    checked = 0
+    for block in blocks(name, "python"):
+        run_python(block, name, namespace)
+        output = capsys.readouterr().out
+        rest = "".join(text.splitlines(keepends=True)[block.line - 1 :])[len(block.text) :]
+        if shown := re.match(r"```\n\n```\n(.*?)^```$", rest, flags=re.DOTALL | re.MULTILINE):
+            assert matches(output, shown[1]), f"{name}:{block.line}: {output}"
+            checked += 1
+    assert checked or name in ("docs/formats.md", "docs/drawings.md"), name
+    if name == "docs/drawings.md":
+        assert (tmp_path / "tree.svg").read_text().startswith("<svg")
+        assert "prefers-color-scheme" in (tmp_path / "spans.html").read_text()
+
+
+@pytest.mark.embedded
+def test_gallery_runs(capsys):
+    text = (ROOT / "docs" / "gallery.md").read_text(encoding="utf8")
+    pairs = re.findall(r"^```python\n(.*?)^```\n\n^```\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+    assert len(pairs) == text.count("```python")
+    namespace: dict = {}
+    for block, (_, output) in zip(blocks("docs/gallery.md", "python"), pairs, strict=True):
+        run_python(block, "docs/gallery.md", namespace)
+        assert capsys.readouterr().out == output
 
 
 @pytest.mark.slow
@@ -339,7 +400,7 @@ def test_moving_runs(name, expected, capsys):
 @pytest.mark.embedded
 def test_index_and_faq_run(capsys):
     namespace: dict = {}
-    for name in ("docs/index.md", "docs/faq.md"):
+    for name in ("docs/index.md", "docs/faq.md", "docs/languages.md"):
         for block in blocks(name, "python"):
             run_python(block, name, namespace)
     output = capsys.readouterr().out
@@ -362,8 +423,8 @@ def test_use_dtparse_commands_run(tmp_path, monkeypatch, capsys):
     (tmp_path / "notes.txt").write_text("She laughed. He did not.\n")
     shutil.copytree(ROOT / "assets" / "sample", tmp_path / "assets" / "sample")
     monkeypatch.chdir(tmp_path)
-    lines = [line for line in commands("docs/use.md") if line.startswith("dtparse ")]
-    assert len(lines) >= 5
+    lines = [line for name in WITH_COMMANDS for line in commands(name) if line.startswith("dtparse ")]
+    assert len(lines) >= 20
     for line in lines:
         assert dtparse(shlex.split(line)[1:]) == 0, line
         assert capsys.readouterr().out.strip() or "--svg" in line or "--html" in line

@@ -8,14 +8,14 @@
 from __future__ import annotations
 
 import ast
-import io
 import re
-import tokenize
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
+
+from .sources import text_of, tokens_of, tree_of
 
 ROOT = Path(__file__).resolve().parents[1]
 PARTS = ("spacy_dtparse", "training", "benchmarks", "tests", "docs", ".ci")
@@ -81,32 +81,20 @@ STORED = re.compile(
 """Keys of stored files, names of files, and an input sentence of golden digests; a line may quote them."""
 
 
-def names_in(path: Path) -> Iterator[tuple[int, str]]:
-    """(Line, identifier) of each token of a module."""
-    for token in tokenize.generate_tokens(io.StringIO(path.read_text(encoding="utf8")).readline):
-        if token.type == tokenize.NAME:
-            yield token.start[0], token.string
-
-
-def words_of(name: str) -> list[str]:
+@cache
+def words_of(name: str) -> tuple[str, ...]:
     """The words of an identifier, in lower case."""
     spaced = re.sub(r"([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])", r"\1\3_\2\4", name)
-    return [word.lower() for word in spaced.split("_") if word]
+    return tuple(word.lower() for word in spaced.split("_") if word)
 
 
 def is_participle(word: str) -> bool:
     return word in IRREGULAR or (word.endswith("ed") and word not in NOT_PARTICIPLES and len(word) > 4)
 
 
-@cache
-def parsed(path: Path) -> ast.Module:
-    """The syntax tree of a module."""
-    return ast.parse(path.read_text(encoding="utf8"))
-
-
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """The functions and methods of a module."""
-    return (node for node in ast.walk(parsed(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return (node for node in ast.walk(tree_of(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
 def relative(path: Path) -> str:
@@ -115,9 +103,11 @@ def relative(path: Path) -> str:
 
 def wrong_docstrings(path: Path) -> list[str]:
     """Docstrings that do not begin with an imperative, or with a noun for what is returned."""
+    if not re.search(r'"""\s*(What|Of|Those)\b', text_of(path)):  # no need to parse it
+        return []
     return [
         f"{relative(path)}:{node.body[0].lineno}: {text.splitlines()[0]}"
-        for node in ast.walk(parsed(path))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
         and (text := ast.get_docstring(node))
         and re.match(r"(What|Of|Those)\b", text)
@@ -137,16 +127,19 @@ def wrong_functions(path: Path) -> list[str]:
 def wrong_names(path: Path) -> list[str]:
     """Names that are not those of the field."""
     found = set()
-    for line, name in names_in(path):
-        better = [OLD_NAMES[word] for word in words_of(name) if word in OLD_NAMES]
+    for kind, name, offset in tokens_of(path):
+        better = [OLD_NAMES[word] for word in words_of(name) if word in OLD_NAMES] if kind == "name" else []
         if better and name not in NAMES_ALLOWED:
+            line = text_of(path).count("\n", 0, offset) + 1
             found.add(f"{relative(path)}:{line}: {name} (say {', '.join(better)})")
     return sorted(found)
 
 
 def wrong_words(path: Path) -> list[str]:
     """Lines of prose with private words."""
-    lines = path.read_text(encoding="utf8").splitlines()
+    if not OLD_WORDS.search(text_of(path)):
+        return []
+    lines = text_of(path).splitlines()
     return [
         f"{relative(path)}:{k}: {line.strip()}"
         for k, line in enumerate(lines, 1)

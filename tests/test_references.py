@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import builtins
-import io
 import re
-import tokenize
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+
+from .sources import tokens_of, tree_of
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = [path for part in ("spacy_dtparse", "training", "benchmarks") for path in sorted((ROOT / part).rglob("*.py"))]
@@ -28,7 +28,15 @@ VARIABLES = {
     "tree",
 }  # fmt: skip
 """Names of modules that are names of variables and sections, too: only modules within them are looked up."""
-ELSEWHERE = {"benepar_en3", "chomsky_normal_form", "const_f_craft_gold", "merge_noun_chunks", "_per_type"}
+ELSEWHERE = {
+    "benepar_en3",
+    "fr_core_news_sm",
+    "fr_core_news_md",
+    "chomsky_normal_form",
+    "const_f_craft_gold",
+    "merge_noun_chunks",
+    "_per_type",
+}
 """Names of other programs, and examples of names that are put together, which no line of ours has."""
 FOREIGN_BASES = {
     "ABC": set(),
@@ -48,7 +56,7 @@ class Names:
         self.used: set[str] = set()
         self.modules: set[str] = set()
         for path in SOURCES:
-            tree = ast.parse(path.read_text(encoding="utf8"))
+            tree = tree_of(path)
             parts = list(path.relative_to(ROOT).with_suffix("").parts)
             if parts[-1] == "__init__":
                 parts.pop()
@@ -61,17 +69,17 @@ class Names:
                     bases = {f"<{ast.unparse(base).split('[')[0].rsplit('.', 1)[-1]}" for base in node.bases}
                     self.members.setdefault(node.name, set()).update(defined(node), bases)
         for path in [*SOURCES, *sorted((ROOT / "tests").glob("*/**/*.py"))]:
-            text = path.read_text(encoding="utf8")
-            for token in tokenize.generate_tokens(io.StringIO(text).readline):
-                if token.type == tokenize.NAME:
-                    self.used.add(token.string)
-                elif token.type == tokenize.STRING and not token.string.lstrip("rbfuRBFU").startswith('"""'):
-                    self.used.update(re.findall(r"\w+", token.string))
+            for kind, token, _ in tokens_of(path):
+                if kind == "name":
+                    self.used.add(token)
+                elif kind == "string":
+                    self.used.update(re.findall(r"\w+", token))
         for name in ("project.yml", "pyproject.toml", ".ci/run"):
             self.used.update(re.findall(r"\w+", (ROOT / name).read_text(encoding="utf8")))
         for path in (ROOT / "training").rglob("*.json"):
             self.used.update(re.findall(r"\w+", path.read_text(encoding="utf8")))
-        self.used.update(path.stem for path in ROOT.rglob("*.py") if ".venv" not in path.parts)
+        self.used.update(path.stem for part in ("docs", "tests") for path in (ROOT / part).rglob("*.py"))
+        self.used.update(path.stem for path in SOURCES)
 
     def resolve(self, dotted: str) -> bool:
         """Whether a dotted name leads somewhere, or begins with nothing of ours."""
@@ -137,14 +145,12 @@ def wrong_references(text: str) -> list[str]:
 
 def prose_of(path: Path) -> str:
     """The docstrings, strings below constants and comments of a module."""
-    text = path.read_text(encoding="utf8")
     parts = [
         node.value.value
-        for node in ast.walk(ast.parse(text))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
     ]
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    return "\n".join(parts + [token.string for token in tokens if token.type == tokenize.COMMENT])
+    return "\n".join(parts + [token for kind, token, _ in tokens_of(path) if kind == "comment"])
 
 
 def relative(path: Path) -> str:

@@ -49,6 +49,12 @@ def test_wheels(without, more, message, tmp_path):
         assert any(re.search(message, problem) for problem in problems), problems
 
 
+def test_a_wheel_that_is_too_large(tmp_path, monkeypatch):
+    monkeypatch.setattr(check_release, "MAX_WHEEL_BYTES", 100)
+    (problem,) = check_release.check_wheel(wheel(tmp_path / "a.whl", PACKAGE | LICENCES), PACKAGE)
+    assert re.fullmatch(r"a\.whl: it has \d+ bytes; at most 100 are allowed", problem)
+
+
 def test_another_licence(tmp_path):
     (problem,) = check_release.check_wheel(wheel(tmp_path / "a.whl", PACKAGE | LICENCES, "MIT"), PACKAGE)
     assert problem == "a.whl: its licence is MIT"

@@ -81,7 +81,9 @@ def files_of_the_rest(root: Path) -> list[str]:
     return [
         str(path.relative_to(root))
         for path in paths
-        if not OTHERS & set(path.relative_to(root).parts) and path.parent != root / "tests" and is_complete(path, root)
+        if not OTHERS & set(path.relative_to(root).parts)
+        and path.parent != root / "tests"
+        and is_complete(path, root)
         and not any(name in path.read_text(encoding="utf8") for name in USES)
     ]
 

@@ -101,7 +101,7 @@ class BpmParser(BatchPipe):
 
     def predict(self, inputs: Sequence[DependencyInput]) -> list[list[Any]]:
         """Return the tree of each sentence of the Docs, None for a sentence without words."""
-        parser, timed = self.timed_parser, self._timed is not None
+        parser, timed = self.timed_parser, self.timed is not None
 
         def parse(columns: Any, seconds: float) -> Any:
             return parser.parse(columns, seconds * len(columns.words)) if timed else parser.parse(columns)
@@ -114,11 +114,14 @@ class BpmParser(BatchPipe):
             for one in inputs
         ]
 
-    def with_deadline(self, parser: Any, deadline: float) -> Any:
-        """Return the parser with a deadline."""
-        from .deadline import DependencyDeadline
+    def set_parser(self, parser: Any) -> None:
+        """See `ModelPipe.set_parser`."""
+        super().set_parser(parser)
+        self.timed = None
+        if self.deadline is not None:
+            from .deadline import DependencyDeadline  # numba
 
-        return DependencyDeadline(parser, deadline)
+            self.timed = DependencyDeadline(self.configured_parser, self.deadline)
 
     def set_annotations(self, doc: Doc, parser_input: DependencyInput, parses_of_doc: Sequence[Any]) -> None:
         """Set heads and labels; white space depends on the word before it."""
@@ -175,10 +178,10 @@ def read_guide(
 
     `words`: one per token, "" for white space. `tags`: one per token. Raises as `read_constituents` and `tree_of` do.
     """
-    spans = read_spans(doc, key)
+    starts, ends, label_ids, names, _ = read_spans(doc, key)
     visible = np.array(list(map(bool, words))) if "" in words else np.ones(len(words), np.bool_)
     bounds = [(start, end) for start, end, _ in sentences]
-    links = guide.links(*spans, tags, bounds, visible)
+    links = guide.links(starts, ends, label_ids, names, tags, bounds, visible)
     if links is not None:
         return links
     constituents = read_constituents(doc, key)  # raises, or some constituents cover several sentences

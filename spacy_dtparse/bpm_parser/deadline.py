@@ -53,7 +53,7 @@ class DependencyDeadline:
         return replace(self.parser.join_pieces(n, done, found), deadline_exceeded=True)
 
     def _measure_speed(self) -> SpeedEstimate:
-        words, tags = self.parser._vocabulary()
+        words, tags = self.parser.vocabulary
         rng = random.Random(1)
 
         def measure(n: int) -> float:

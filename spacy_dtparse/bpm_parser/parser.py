@@ -91,10 +91,11 @@ class DependencyParser(StoredParser):
             "max_tokens": self.settings.max_tokens,
         }
 
-    def _vocabulary(self) -> tuple[Sequence[str], Sequence[str]]:
+    @property
+    def vocabulary(self) -> tuple[Sequence[str], Sequence[str]]:
         return self.model.parts.words.strings[3:], self.model.parts.tags.strings[3:]
 
-    def _golden_outputs(self, words: list[str], tags: list[str]) -> GoldenParse:
+    def golden_outputs(self, words: list[str], tags: list[str]) -> GoldenParse:
         found = self.parse(self.columns_of(words, tags))
         labels = [self.labels.index(label) for label in found.labels]
         return {"score": found.score, "heads": list(found.heads), "labels": labels}

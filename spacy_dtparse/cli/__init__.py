@@ -7,11 +7,30 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import DtparseError
-from . import card, completion, convert, edit, evaluate, explain, grep, info, measure, parse, serve, show, warmup
+from ..memory import name_memory_limit
+from . import (
+    agreement,
+    annotate,
+    card,
+    completion,
+    convert,
+    edit,
+    evaluate,
+    explain,
+    grep,
+    info,
+    measure,
+    parse,
+    serve,
+    show,
+    warmup,
+)
+from .terminal import discard_output, protected_streams
 
 COMMANDS = {
-    "parse": parse, "evaluate": evaluate, "show": show, "serve": serve, "grep": grep, "edit": edit, "measure": measure,
-    "explain": explain, "card": card, "info": info, "convert": convert, "warmup": warmup, "completion": completion,
+    "parse": parse, "evaluate": evaluate, "show": show, "serve": serve, "annotate": annotate, "agreement": agreement,
+    "grep": grep, "edit": edit, "measure": measure, "explain": explain, "card": card, "info": info, "convert": convert,
+    "warmup": warmup, "completion": completion,
 }  # fmt: skip
 
 EPILOG = """\
@@ -24,6 +43,7 @@ examples:
   dtparse evaluate gold.mrg --tags gold
   dtparse show "She saw the dog." --svg tree.svg
   dtparse serve
+  dtparse annotate notes.txt --out trees.mrg
   dtparse grep "NP < (PP < of)" gold.mrg
   dtparse edit "PP=pp > NP" "prune pp" gold.mrg
   dtparse measure essay.txt
@@ -52,6 +72,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     `grep` has grep's codes: 0 if something matches, 1 if nothing does, 2 for bad input.
     """
+    with protected_streams():
+        if sys.stdout is None:
+            return _fail("standard output is closed; write to a file or to /dev/null: dtparse … > FILE", 2)
+        return _main(argv)
+
+
+def _main(argv: Sequence[str] | None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     parser = build_parser()
     if not arguments:
@@ -73,7 +100,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     command = COMMANDS[options.command]
     bad_input = getattr(command, "BAD_INPUT", 1)
     try:
-        code = command.run(options) or 0
+        with name_memory_limit():
+            code = command.run(options) or 0
         sys.stdout.flush()
     except DtparseError as error:
         return _fail(str(error), bad_input)
@@ -84,9 +112,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             bad_input,
         )
     except BrokenPipeError:  # `dtparse … | head`: the receiver stopped reading
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_output()
         return 0
     except OSError as error:
+        _flush_or_discard()
         location = f"{error.filename}: " if error.filename else ""
         return _fail(f"{location}{error.strerror or error}", bad_input)
     except KeyboardInterrupt:
@@ -104,6 +133,14 @@ def _not_a_text(arguments: Sequence[str]) -> str | None:
     if len(arguments) > 1 and not arguments[1].startswith("-"):
         return f"{first!r} is not a command ({', '.join(COMMANDS)}); put a text to parse in quotes"
     return None
+
+
+def _flush_or_discard() -> None:
+    """Write out what was printed; on a full disk give it up."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        discard_output()
 
 
 def _fail(message: str, code: int) -> int:

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from ..errors import DtparseError
-
-ERRORS = ("strict", "skip", "replace")
+from ..trees.bad_input import ERRORS, describe_skipped
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -26,17 +25,14 @@ def add_errors_argument(parser: argparse.ArgumentParser, unit: str = "tree") -> 
     )
 
 
-def on_error(errors: str) -> str:
-    """The value of `on_error` of `trees.brackets.read_trees` for one of ERRORS."""
-    return "raise" if errors == "strict" else errors
-
-
-def report_skipped(skipped: Sequence[DtparseError], unit: str = "malformed tree") -> int:
-    """Report on standard error how many trees or lines were skipped, and the first problem; return the exit code."""
+def report_skipped(
+    skipped: Sequence[DtparseError], unit: str = "malformed tree", units: str = "", program: str = "dtparse"
+) -> int:
+    """Report on standard error how many trees or lines were skipped, and the first problem; return the exit code. See
+    `describe_skipped`."""
     if not skipped:
         return 0
-    what = f"1 {unit} was" if len(skipped) == 1 else f"{len(skipped)} {unit}s were"
-    print(f"dtparse: warning: {what} skipped; the first: {skipped[0]}", file=sys.stderr)
+    print(f"{program}: warning: {describe_skipped(skipped, unit, units)}", file=sys.stderr)
     return 1
 
 

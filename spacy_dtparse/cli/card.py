@@ -1,11 +1,11 @@
 """Show what a model of boosted trees has learnt: the strongest rules of each label, in words."""
 
 import argparse
-import json
 
 from ..errors import DtparseError
+from ..json_text import to_json
 from ..stored_names import to_stored
-from .pipelines import add_pipeline_arguments, get_component, load_pipeline, positive_number, quiet_warnings
+from .pipelines import add_pipeline_arguments, get_component, load_chosen_pipeline, positive_number, quiet_warnings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,9 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Print the cards."""
     quiet_warnings()
-    parser = get_component(
-        load_pipeline(options.pipeline, options.model, options.budget, deadline=options.deadline)
-    ).parser
+    parser = get_component(load_chosen_pipeline(options)).parser
     if parser.name != "dtree":
         raise DtparseError(
             f"this parser is of kind {parser.name!r}, which has no rules to show; boosted trees have (en_dtparse, "
@@ -33,8 +31,4 @@ def run(options: argparse.Namespace) -> None:
 
     labels = [options.label] if options.label is not None else parser.model.names
     cards = [label_card(parser.model, label, options.max_rules) for label in labels]
-    print(
-        "\n".join(json.dumps(to_stored(card), ensure_ascii=False) for card in cards)
-        if options.json
-        else "\n\n".join(map(str, cards))
-    )
+    print("\n".join(to_json(to_stored(card)) for card in cards) if options.json else "\n\n".join(map(str, cards)))

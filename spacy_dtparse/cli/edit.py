@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ConfigError, DtparseError, EditError
-from .bad_input import StopAtError, add_errors_argument, on_error, report_skipped
+from ..trees.bad_input import on_error
+from .bad_input import StopAtError, add_errors_argument, report_skipped
 from .lines import is_piped
 from .pipelines import positive_number
 from .streams import batches, flush_if_live

@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..errors import DtparseError
-from .bad_input import add_errors_argument, on_error, report_skipped
+from ..files import atomic_write
+from ..trees.bad_input import on_error
+from .bad_input import add_errors_argument, report_skipped
 from .language import LanguageWarning
 from .pipelines import (
     add_pipeline_arguments,
     get_component,
-    load_pipeline,
+    load_chosen_pipeline,
     natural_number,
     positive_number,
     quiet_warnings,
@@ -75,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
         gold, predicted = [tree for tree, _ in pairs], [other for _, other in pairs]
     else:
         gold = [tree for tree in read if tree is not None]
-        nlp = load_pipeline(options.pipeline, options.model, options.budget, deadline=options.deadline)
+        nlp = load_chosen_pipeline(options)
         start_time = time.perf_counter()
         predicted = parse_gold(nlp, gold, gold_tags=options.tags == "gold", n_process=options.n_process)
         seconds = time.perf_counter() - start_time
@@ -86,8 +88,8 @@ def run(options: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     if options.output is not None:
-        with open(options.output, "w", encoding="utf-8") as file:
-            file.writelines(write_tree(tree) + "\n" for tree in predicted)
+        with atomic_write(options.output) as file:
+            file.writelines(f"{write_tree(tree)}\n".encode() for tree in predicted)
     report = score_trees(gold, predicted, strict=True)
     print(report.to_json() if options.json else report.to_table())
     return report_skipped(skipped)

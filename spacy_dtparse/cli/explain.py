@@ -1,13 +1,13 @@
 """List the evidence for and against each constituent of a text."""
 
 import argparse
-import json
 from typing import Any
 
 from ..errors import DtparseError
+from ..json_text import to_json
 from ..text import check_text
 from .language import LanguageWarning
-from .pipelines import add_pipeline_arguments, get_component, load_pipeline, natural_number, quiet_warnings
+from .pipelines import add_pipeline_arguments, get_component, load_chosen_pipeline, natural_number, quiet_warnings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> None:
     if not options.text.strip():
         raise DtparseError("the text is empty; give a sentence in quotes")
     check_text(options.text)
-    nlp = load_pipeline(options.pipeline, options.model, options.budget, deadline=options.deadline)
+    nlp = load_chosen_pipeline(options)
     doc, pipe = nlp(options.text), get_component(nlp)
     LanguageWarning(nlp).check(doc)
     if options.span is not None:
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         for one in selected:
             rules = len(one.rules) if options.all else options.rules
-            print(json.dumps(one.to_dict(rules), ensure_ascii=False))
+            print(to_json(one.to_dict(rules)))
         return
     print("\n\n".join(one.to_text(all=options.all, rules=options.rules) for one in selected))
 

@@ -6,15 +6,17 @@ The exit code is 0 if something matches, 1 if nothing does or trees were skipped
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DtparseError
-from .bad_input import StopAtError, add_errors_argument, on_error, report_skipped
+from ..json_text import to_json
+from ..trees.bad_input import on_error
+from .bad_input import StopAtError, add_errors_argument, report_skipped
 from .lines import is_piped
 from .pipelines import natural_number
 from .streams import batches, flush_if_live
+from .terminal import shown_name
 from .tree_files import numbered_trees, tree_files
 
 if TYPE_CHECKING:
@@ -69,14 +71,14 @@ def run(options: argparse.Namespace) -> int:
     total = 0
     skipped: list[DtparseError] = []
     for name in files:
-        shown = f"{name}:" if len(files) > 1 else ""
+        shown = f"{shown_name(name)}:" if len(files) > 1 else ""
         limit = 1 if options.files_with_matches else options.max_count
         count = 0
         printed = 0
         for tree_number, tree, match in search_file(pattern, name, options.clean, options.errors, skipped):
             count += 1
             if options.json:
-                print(json.dumps(as_dict(name, tree_number, tree, match), ensure_ascii=False))
+                print(to_json(as_dict(shown_name(name), tree_number, tree, match)))
             elif not (options.count or options.files_with_matches or printed == tree_number):
                 number = f"{tree_number}:" if options.tree_number else ""
                 print(f"{shown}{number}{_text(tree, match, options.output)}")
@@ -86,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
         if options.count:
             print(f"{shown}{count}")
         elif options.files_with_matches and count:
-            print(name)
+            print(shown_name(name))
         total += count
     return report_skipped(skipped) or (0 if total else 1)
 

@@ -1,13 +1,13 @@
 """Show versions, the model and file locations."""
 
 import argparse
-import json
 import platform
 from typing import Any
 
 from .. import __version__
 from ..core import read_model
 from ..core.registry import CONSTITUENTS, KINDS, TAGS, parser_from_bytes
+from ..json_text import to_json
 from ..models import find_model
 from .pipelines import (
     add_pipeline_arguments,
@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> None:
     """Print the information."""
     info = collect(options.pipeline, options.model, options.budget, options.deadline)
     if options.json:
-        print(json.dumps(info, ensure_ascii=False, indent=2, default=str))
+        print(to_json(info, indent=2, default=str))
         return
     shortened = False
     for section, values in info.items():
@@ -74,7 +74,7 @@ def collect(
     import numba
     import spacy
 
-    from ..jit.decorator import KERNEL_ROOT, _cache_folder
+    from ..jit.cache_state import cache_folder
 
     info: dict[str, dict[str, Any]] = {
         "software": {
@@ -82,7 +82,7 @@ def collect(
             "spacy": spacy.__version__,
             "numba": numba.__version__,
             "python": platform.python_version(),
-            "compiled kernels": str(_cache_folder(KERNEL_ROOT) or "in memory only (no writable folder)"),
+            "compiled kernels": str(cache_folder() or "in memory only (no writable folder)"),
         }
     }
     kind = None if model is None else model_kind(None, model)
@@ -109,6 +109,6 @@ def _describe(parser: Any, settings: dict[str, Any]) -> dict[str, Any]:
         "bytes": len(parser.to_bytes()),
         "labels": list(parser.labels),
         **{name: MODELS_OWN if value is None else value for name, value in settings.items()},
-        **getattr(parser, "describe", dict)(),
+        **parser.describe(),
     }
     return {**description, **{name: value for name, value in parser.meta.items() if name not in description}}

@@ -13,6 +13,7 @@ from typing import IO, NamedTuple
 from ..errors import DtparseError
 from ..stored_names import stored_as
 from .streams import standard_input
+from .terminal import shown_name
 
 
 class InputLine(NamedTuple):
@@ -61,7 +62,7 @@ def input_size(paths: Iterable[str]) -> int:
     for path in paths:
         try:
             status = os.fstat(sys.stdin.fileno()) if path == "-" else os.stat(path)
-        except (OSError, ValueError):  # no real file
+        except (AttributeError, OSError, ValueError):  # no real file, or standard input is closed
             return 0
         if not stat.S_ISREG(status.st_mode):
             return 0
@@ -91,6 +92,9 @@ def open_file(path: str) -> IO[bytes]:
     return standard_input() if path == "-" else open(path, "rb")
 
 
+_CHUNK_BYTES = 1 << 16
+
+
 class LineDecoder:
     """Decodes files line by line; the parameters are those of `read_lines`."""
 
@@ -101,28 +105,49 @@ class LineDecoder:
 
     def lines(self, file: IO[bytes], name: str) -> Iterator[InputLine]:
         """Yield the lines of a file; "-" as its name stands for standard input."""
-        name = "standard input" if name == "-" else name
+        name = "standard input" if name == "-" else shown_name(name)
         number = 0
-        for raw in [file.read()] if self.wide else file:
-            self.stop += len(raw)
-            bad: DtparseError | None = None
-            try:
-                text = raw.decode(self.encoding)
-            except UnicodeDecodeError as error:
-                bad = DtparseError(
-                    f"{name}:{number + 1}: byte {error.start + 1} of the line is not {self.encoding} ({error.reason}); "
-                    "give the file's encoding with --encoding"
-                )
+        for text, size, problem in self._wide_lines(file) if self.wide else self._lines(file):
+            number += 1
+            self.stop += size
+            if problem:
+                bad = DtparseError(f"{name}:{number}: {problem}; give the file's encoding with --encoding")
                 if self.errors == "strict":
-                    raise bad from None
-                text = raw.decode(self.encoding, "replace")
-            for line in text.split("\n")[: -1 if text.endswith("\n") else None]:
-                number += 1
-                if bad is not None and self.errors == "skip" and "\ufffd" in line:
+                    raise bad
+                if self.errors == "skip":
                     self.skipped.append(bad)
                     continue
-                line = (line.removeprefix("\ufeff") if number == 1 else line).removesuffix("\r")
-                yield InputLine(name, number, line, self.stop)
+            line = (text.removeprefix("\ufeff") if number == 1 else text).removesuffix("\n").removesuffix("\r")
+            yield InputLine(name, number, line, self.stop)
+
+    def _lines(self, file: IO[bytes]) -> Iterator[tuple[str, int, str]]:
+        """Yield each line, its number of bytes, and the problem with its bytes, if any."""
+        for raw in file:
+            try:
+                yield raw.decode(self.encoding), len(raw), ""
+            except UnicodeDecodeError as error:
+                problem = f"byte {error.start + 1} of the line is not {self.encoding} ({error.reason})"
+                yield raw.decode(self.encoding, "replace"), len(raw), problem
+
+    def _wide_lines(self, file: IO[bytes]) -> Iterator[tuple[str, int, str]]:
+        """The same if a line end is several bytes."""
+        decoder = codecs.getincrementaldecoder(self.encoding)("replace")
+        begun: list[str] = []  # the parts of a line whose end has not come
+        size, chunk = 0, b"first"
+        while chunk:
+            chunk = file.read(_CHUNK_BYTES)
+            size += len(chunk)
+            *ended, rest = decoder.decode(chunk, final=not chunk).split("\n")
+            for k, text in enumerate(ended):
+                line = "".join([*begun, text]) if k == 0 else text
+                yield line, size, self._wide_problem(line)
+                begun, size = [] if k == 0 else begun, 0
+            begun.append(rest)
+        if line := "".join(begun):
+            yield line, size, self._wide_problem(line)
+
+    def _wide_problem(self, line: str) -> str:
+        return f"it has bytes that are not {self.encoding}" if "\ufffd" in line else ""
 
 
 def paragraphs(lines: Iterable[InputLine]) -> Iterator[TextItem]:

@@ -8,17 +8,19 @@ from __future__ import annotations
 import argparse
 import csv
 import io
-import json
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, groupby, islice
 from typing import IO, TYPE_CHECKING, Any
 
 from ..errors import DtparseError, TreeFormatError
+from ..json_text import to_json
 from ..text import check_text
-from .bad_input import add_errors_argument, on_error, report_skipped
+from ..trees.bad_input import on_error
+from .bad_input import add_errors_argument, report_skipped
 from .lines import LineDecoder, check_files, open_file
-from .pipelines import add_pipeline_arguments, load_pipeline, quiet_warnings
+from .pipelines import add_pipeline_arguments, load_chosen_pipeline, quiet_warnings
+from .terminal import shown_name
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -82,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
         measured.append(("--text", measure.text("--text", data, "utf-8")))
     for name in () if options.text else names:
         with _open_seekable(name) as file:
-            measured.append((name, measure.file(name, file)))
+            measured.append((shown_name(name), measure.file(name, file)))
     if options.format == "table" and len(measured) > 1:
         measured.append(("all", sum((found for _, found in measured), SyntaxMeasures())))
     for line in format_measures(measured, options.format):
@@ -99,7 +101,7 @@ def format_measures(measured: list[tuple[str, SyntaxMeasures]], form: str) -> It
     names = [*STRUCTURES, *RATIOS]
     if form == "json":
         for name, found in measured:
-            yield json.dumps({"file": name, **found.to_dict()}, ensure_ascii=False)
+            yield to_json({"file": name, **found.to_dict()})
     elif form == "csv":
         target = io.StringIO()
         writer = csv.writer(target, lineterminator="\n")
@@ -162,7 +164,7 @@ class _Measuring:
             raise DtparseError(f"{name}: there is no text in it; give a text, a file with one, or pipe one in")
         if self._nlp is None:
             options = self.options
-            self._nlp = load_pipeline(options.pipeline, options.model, options.budget, deadline=options.deadline)
+            self._nlp = load_chosen_pipeline(options)
         return measure_syntax(self._nlp.pipe(_check_texts(chain([first], paragraphs), name)), self.options.counting)
 
     def _trees(self, name: str, file: IO[bytes]) -> SyntaxMeasures:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,6 +11,7 @@ from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DtparseError
+from ..json_text import to_json
 from ..stored_names import to_stored
 from ..text import check_text
 from .bad_input import StopAtError, add_errors_argument, report_skipped, skip_errors
@@ -21,7 +21,7 @@ from .pipelines import (
     add_pipeline_arguments,
     enable_probabilities,
     get_component,
-    load_pipeline,
+    load_chosen_pipeline,
     positive_number,
     quiet_warnings,
     sentence_pipes,
@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
     given = (InputLine("--text", number, text) for number, text in enumerate(options.text or (), 1))
     lines = given if options.text else read_lines(files, options.encoding, options.errors, skipped)
     first, rest = from_first_text(lines)  # report missing files and empty input before loading
-    nlp = load_pipeline(options.pipeline, options.model, options.budget, deadline=options.deadline)
+    nlp = load_chosen_pipeline(options)
     if options.probabilities:
         enable_probabilities(get_component(nlp))
     reading, parsing = StopAtError(), StopAtError()
@@ -181,6 +181,7 @@ def format_doc(
 ) -> Iterator[str]:
     """Yield one string per sentence that has a word, in one of FORMATS; with `k` one for each of its k best trees.
     `origin`, `ids`: for JSON and CoNLL-U."""
+    from ..core.kbest import NO_MORE
     from ..pipeline.constituent_pipe import ParserInput
     from ..pipeline.k_best import best_trees
     from ..pipeline.sentences import visible_tokens
@@ -191,6 +192,8 @@ def format_doc(
             yield format_sentence(doc[start:end], form, pipe.spans_key, origin, number, ids)
         return
     for number, (sentence_input, ranked) in enumerate(best_trees(pipe, doc, k), 1):
+        if ranked.reason not in ("", NO_MORE):
+            print(f"dtparse: sentence {number}: {len(ranked)} of {k} trees: {ranked.reason}", file=sys.stderr)
         for one in ranked:
             pipe.set_annotations(doc, ParserInput([sentence_input], {}), [one.result])
             rank_fields = {"rank": one.rank, "margin": one.margin, "probability": one.probability}
@@ -215,12 +218,12 @@ def format_sentence(
     rank_fields = rank_fields or {}
     if form == "json":
         header = {**to_stored(origin), "sentence": number, **rank_fields}
-        return json.dumps({**header, **sentence_record(sentence, key)}, ensure_ascii=False)
+        return to_json({**header, **sentence_record(sentence, key)})
     shown = {name: f"{value:.4f}" if isinstance(value, float) else value for name, value in rank_fields.items()}
     shown = {name: "-" if value is None else value for name, value in shown.items()}
     comments = "".join(f"# {name} = {value}\n" for name, value in shown.items())
     if form == "conllu":
-        header_lines = f"# document = {origin.document}\n# line = {origin.line}\n{comments}"
+        header_lines = f"# document = {' '.join(origin.document.split())}\n# line = {origin.line}\n{comments}"
         return header_lines + to_conllu(sentence, key, next(ids))[:-1]
     tree = to_tree(sentence, key)
     if form == "pretty":

@@ -13,22 +13,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ..core.registry import CONSTITUENT_FACTORIES, CONSTITUENTS, KINDS
-from ..core.settings import DEADLINE
+from ..core.settings import DEADLINE, LABEL_POLICIES
 from ..errors import DtparseError, ModelFormatError, TrainingDataError
-from ..models import DEFAULT, HERE, PARSERS, PIPELINE, embedded_model, find_model
+from ..models import DEFAULT, HERE, PARSERS, SPAN_MODEL, embedded_pipeline, find_model, is_name
 
 if TYPE_CHECKING:
     from spacy.language import Language
 
     from ..bpm_parser.component import BpmParser
-    from ..core.parser import ConstituentParser
+    from ..core.parser import Parser
     from ..pipeline.constituent_pipe import ConstituentPipe
 
 Item = TypeVar("Item")
 
 
 def add_pipeline_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add --pipeline, --model, --budget, --deadline."""
+    """Add --pipeline, --model, --budget, --deadline, --document-labels."""
     group = parser.add_argument_group("pipeline and search")
     group.add_argument(
         "--pipeline",
@@ -49,6 +49,12 @@ def add_pipeline_arguments(parser: argparse.ArgumentParser) -> None:
         type=seconds,
         metavar="SECONDS",
         help="maximum time for parsing a sentence; one that could take longer is parsed faster (default: no limit)",
+    )
+    group.add_argument(
+        "--document-labels",
+        choices=LABEL_POLICIES,
+        help="whether trees have CAPTION, HEADING and TITLE, the labels of the parts of an article: where they are "
+        "probable (auto, the default), always when the model predicts them, or never",
     )
 
 
@@ -96,6 +102,16 @@ def read_tree_file(path: str, read: Callable[..., Iterable[Item]], limit: int = 
     return trees
 
 
+def load_chosen_pipeline(options: argparse.Namespace) -> Language:
+    """Load the pipeline that the options of `add_pipeline_arguments` choose; see `load_pipeline`."""
+    nlp = load_pipeline(options.pipeline, options.model, options.budget, deadline=options.deadline)
+    if options.document_labels is not None:
+        component = get_component(nlp)
+        component.document_labels = options.document_labels
+        component.set_parser(component.parser)
+    return nlp
+
+
 def load_pipeline(
     pipeline: str | None = None,
     model: str | None = None,
@@ -112,9 +128,11 @@ def load_pipeline(
     gc.disable()  # importing and loading leave no garbage; searching for it takes a tenth of their time
     try:
         nlp = _load_pipeline(pipeline, model, budget, dependencies)
+        from ..pipeline.batch_pipe import BatchPipe
+
         for name in nlp.pipe_names if deadline is not None else ():
             pipe: Any = nlp.get_pipe(name)
-            if hasattr(pipe, "with_deadline"):
+            if isinstance(pipe, BatchPipe):
                 pipe.deadline = deadline
                 pipe.set_parser(pipe.parser)
         return nlp
@@ -175,21 +193,20 @@ def _with_model(pipeline: str | None, model: str, kind: str | None) -> Language:
     component keeps its settings if it has the model's factory."""
     from spacy.util import get_package_path, is_package, load_config
 
-    if pipeline is None or (pipeline in PARSERS and not Path(pipeline).exists()):
-        folder = HERE / PIPELINE
-        if pipeline is None and not folder.is_dir():  # a user's parser for tagged input, without an embedded pipeline
+    if pipeline is None or is_name(pipeline):
+        if pipeline is None and not (HERE / DEFAULT).is_dir():  # a user's parser for tagged input, without a pipeline
             import spacy
 
             nlp = spacy.blank("en")
             nlp.add_pipe("sentencizer")
             nlp.add_pipe(KINDS[kind].factory if kind in KINDS else "span_parser", config={"model": model})
             return nlp
+        pipeline = DEFAULT if pipeline in (None, SPAN_MODEL) else pipeline  # the same except for the parser
+        folder = embedded_pipeline(pipeline)
     else:
         folder = get_package_path(pipeline) if is_package(pipeline) else Path(pipeline)
     file = next((path for path in (folder / "config.cfg", *folder.glob("*/config.cfg")) if path.is_file()), None)
     config = {"components": {}, "nlp": {"pipeline": []}} if file is None else load_config(file)
-    if (pipeline is None or (pipeline in PARSERS and pipeline != "en_bpm")) and folder == HERE / PIPELINE:
-        pipeline = PIPELINE  # the same except for the parser, which is replaced
     names = config["nlp"]["pipeline"]
     replaced = next(
         (name for name in names if config["components"][name].get("factory") in CONSTITUENT_FACTORIES), None
@@ -206,7 +223,7 @@ def _with_model(pipeline: str | None, model: str, kind: str | None) -> Language:
     return nlp
 
 
-def put_parser(nlp: Language, parser: ConstituentParser | None) -> ConstituentPipe:
+def put_parser(nlp: Language, parser: Parser | None) -> ConstituentPipe:
     """Return the pipeline's first constituent parser, after making it use `parser` unless that is None.
 
     A pipeline that has none gets one at its end: of the parser's factory, or span_parser. A component of another
@@ -276,11 +293,10 @@ def model_kind(pipeline: str | None, model: str | None) -> str | None:
     from ..model_io.container import container_kind
 
     try:
-        source = model or pipeline
-        if source is None or (model is None and source in PARSERS and not Path(source).exists()):
-            path = Path(embedded_model(source or DEFAULT))
-        else:
-            path = find_model(source)
+        source = model or pipeline or DEFAULT
+        path = find_model(source)
+        if source == SPAN_MODEL and is_name(source):  # its model is inside another
+            return next(kind.name for kind in KINDS.values() if kind.factory == PARSERS[SPAN_MODEL])
         with path.open("rb") as file:
             return container_kind(file.read(256))
     except (DtparseError, OSError):  # reported when it is loaded

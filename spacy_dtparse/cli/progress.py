@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from .terminal import send
+
 
 class Progress:
     """A progress line on standard error: for files, if it is a terminal and the output goes elsewhere.
@@ -48,7 +50,7 @@ class Progress:
             status += f", {share:.0%} of {self.size / 1e6:,.1f} MB"
         if (self.texts >= 100 or share >= 0.01) and 0 < share < 1 and not end:  # the first texts are slow
             status += f", {format_duration(seconds * (1 - share) / share)} left"
-        print(f"\rdtparse: {status}\033[K", end=end, file=sys.stderr, flush=True)
+        send(f"\rdtparse: {status}\033[K{end}")
 
 
 def format_duration(seconds: float) -> str:

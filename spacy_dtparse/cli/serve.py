@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import argparse
 
-from .pipelines import add_pipeline_arguments, load_pipeline, natural_number, quiet_warnings
+from .pipelines import add_pipeline_arguments, load_chosen_pipeline, natural_number, quiet_warnings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `dtparse serve`."""
+    add_address_arguments(parser)
+    add_pipeline_arguments(parser)
+
+
+def add_address_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options for the address of a page: `--port`, `--host`."""
     parser.add_argument(
         "--port", type=natural_number, default=5000, metavar="N", help="0: any free port (default: %(default)s)"
     )
     parser.add_argument(
         "--host", default="localhost", metavar="NAME", help="address to listen at (default: this machine only)"
     )
-    add_pipeline_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Serve until Ctrl-C."""
     quiet_warnings()
-    nlp = load_pipeline(options.pipeline, options.model, options.budget, deadline=options.deadline)
+    nlp = load_chosen_pipeline(options)
 
     from ..web.server import serve
 

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import DtparseError, TreeFormatError
 from ..text import check_text
-from .bad_input import add_errors_argument, on_error, report_skipped
+from ..trees.bad_input import on_error
+from .bad_input import add_errors_argument, report_skipped
 from .language import LanguageWarning
 from .pipelines import (
     add_pipeline_arguments,
     enable_probabilities,
     get_component,
-    load_pipeline,
+    load_chosen_pipeline,
     quiet_warnings,
     read_tree_file,
 )
@@ -84,8 +85,8 @@ def run(options: argparse.Namespace) -> int:
         from ..pipeline.drawings import trees_with_probabilities
 
         check_text(options.text)
-        nlp = load_pipeline(options.pipeline, options.model, options.budget, deadline=options.deadline)
-        if options.scores and getattr(get_component(nlp).parser, "calibration", None) is not None:
+        nlp = load_chosen_pipeline(options)
+        if options.scores and get_component(nlp).parser.calibration is not None:
             enable_probabilities(get_component(nlp))
         doc = nlp(options.text)
         LanguageWarning(nlp).check(doc)

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import IO, TypeVar
 
+from ..errors import DtparseError
+
 Item = TypeVar("Item")
 
 
@@ -63,7 +65,10 @@ def batches(items: Iterable[Item], size: int, live: bool = False) -> Iterator[li
 
 def standard_input() -> IO[bytes]:
     """Standard input as bytes, as a file object of its own: a thread may still wait in it when the program ends, and
-    Python, which then closes `sys.stdin`, would abort if the thread waited in that."""
+    Python, which then closes `sys.stdin`, would abort if the thread waited in that. Raises DtparseError if it is
+    closed."""
+    if sys.stdin is None:
+        raise DtparseError("standard input is closed; name a file to read, or give the text: dtparse --help")
     try:
         raw = io.FileIO(os.dup(sys.stdin.fileno()), "rb")
     except (OSError, ValueError):  # replaced by an object that is no file

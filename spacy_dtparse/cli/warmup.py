@@ -2,6 +2,7 @@
 
 import argparse
 import time
+from typing import Any
 
 from ..errors import DtparseError
 from ..models import DEFAULT, PARSERS
@@ -11,6 +12,8 @@ _SENTENCES = (
     "The parties agree as follows, and " * 40 + "the contract ends.",
 )
 """A short sentence, and one that is too long for a chart."""
+_TREES = 20
+"""Length of a list of the best trees."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,6 +49,29 @@ def run(options: argparse.Namespace) -> None:
             doc = nlp.make_doc(text)
             for token in doc:
                 token.is_sent_start = token.i == 0
-            nlp(doc)
+            _use_all(nlp, nlp(doc))
         print(f"{name}: compiled, {time.perf_counter() - start_time:.1f} s after the start")
     print(f"in {cache_folder()}")
+
+
+def _use_all(nlp: Any, doc: Any) -> None:
+    """Ask a constituent parser for everything that it can tell about a Doc of one sentence: each has kernels of its
+    own."""
+    from ..core.constraints import Constraint, Constraints
+    from ..core.parser import Capability
+    from ..pipeline.constituent_pipe import constituent_parsers
+    from ..pipeline.explain_constituent import explanations
+    from ..pipeline.k_best import best_trees
+
+    for pipe in constituent_parsers(nlp):
+        parser, (sentence,) = pipe.configured_parser, pipe.read_doc(doc).sentences
+        words, tags = sentence.words, sentence.tags
+        if Capability.K_BEST in parser.capabilities:
+            list(best_trees(pipe, doc, _TREES))
+        if Capability.CONSTRAINTS in parser.capabilities:
+            for constraint in (Constraint(1, 3, "", True), Constraint(0, 2, "NP", False)):
+                parser.parse_constrained(words, tags, Constraints([constraint]))
+        if Capability.POSTERIORS in parser.capabilities:
+            parser.parse_with_posteriors([(words, tags)])
+            parser.span_posteriors(words, tags)
+        explanations(pipe, doc)

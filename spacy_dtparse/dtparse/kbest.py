@@ -10,15 +10,17 @@ more often.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..core.kbest import tree_key
-from ..core.parser import ParseResult
+from ..core.parser import Capability, ParseResult
+from ..core.time_limit import TimeLimit
 from ..jit.warmup import SHORT, kernels_for
+from .encoder import EncodedBatch
 from .kernels.search import STATUSES
 
 if TYPE_CHECKING:
@@ -31,45 +33,53 @@ _MIN_BUDGET_FACTOR, _TREES_PER_BUDGET = 4, 10
 
 
 def alternatives(
-    parser: DtreeParser, first: ParseResult, words: Sequence[str], tags: Sequence[str], k: int
+    parser: DtreeParser, first: ParseResult, batch: EncodedBatch, k: int, limit: TimeLimit
 ) -> Iterator[tuple[float, ParseResult]]:
     """Yield (difference of cost from the first tree, parse) of the k best trees, in order; they may include the first.
 
     All costs are those of the second search. If the first tree is not among its results, costs are compared with the
     smallest cost. A tree may occur twice, if attaching unattached tokens makes two trees equal. Parses joined from
-    pieces are left out.
+    pieces are left out. If there are no others, as in very long sentences, the trees and margins are those of the span
+    model's list.
     """
-    if k == 1:
-        return
     n_derivations = k + 1 + k // 4
-    found, has_more = _search(parser, words, tags, n_derivations)
+    found, has_more = _search(parser, batch, n_derivations, limit)
     while has_more and n_derivations < _MAX_FACTOR * k and len({tree_key(one.tree) for one in found}) < k:
+        if limit.is_over():
+            break
         n_derivations = min(2 * n_derivations, _MAX_FACTOR * k)
-        found, has_more = _search(parser, words, tags, n_derivations)
+        more, has_more = _search(parser, batch, n_derivations, limit)
+        if len(more) >= len(found):  # else the limit has ended the second search early
+            found = more
     if found:
         first_key = tree_key(first.tree)
         base_cost = next((one.cost for one in found if tree_key(one.tree) == first_key), found[0].cost)
         yield from ((one.cost - base_cost, one) for one in found)
+    elif parser.span_parser is not None and Capability.K_BEST in parser.span_parser.capabilities:
+        record, words, tags = batch.prepared[0]
+        for one in parser.span_parser.parse_k_best(words, tags, k, limit):
+            tree, scores = parser.restore(one.tree, one.scores, record)
+            yield one.margin or 0.0, replace(one, tree=tree, scores=scores, status="fallback")
 
 
-def _search(parser: DtreeParser, words: Sequence[str], tags: Sequence[str], k: int) -> tuple[list[ParseResult], bool]:
-    """Return (parses of up to k derivations, cheapest first; whether there may be more)."""
-    record, words_left, tags_left = parser._preprocess(words, tags)
-    n, settings = len(words_left), parser.settings.with_changes(shift_threshold=math.inf, commit_threshold=1.0)
+def _search(parser: DtreeParser, batch: EncodedBatch, k: int, limit: TimeLimit) -> tuple[list[ParseResult], bool]:
+    """Return (parses of up to k derivations of a batch of one, cheapest first; whether there may be more)."""
+    n, settings = len(batch.columns), parser.settings.with_changes(shift_threshold=math.inf, commit_threshold=1.0)
     budget = max(1, settings.budget_for(n) * max(_MIN_BUDGET_FACTOR, k // _TREES_PER_BUDGET))
     with kernels_for(parser.name, SHORT + 1):  # without compiled kernels it would take minutes
-        tokens = parser.encode(words_left, tags_left, settings)
-        bounds = np.array([0, len(tokens)]), np.array([0, n])
-        parses = parser._search_all(tokens, *bounds, [budget], settings, k=k)
+        tokens, row_offsets = batch.tokens(settings)
+        parses = parser.searcher.search_all(
+            tokens, row_offsets, batch.token_offsets, [budget], settings, k=k, limit=limit
+        )
         counts, found = [*parses.counts[0, :2].tolist(), 0], []
         count = int(np.count_nonzero(np.diff(parses.offsets)))
         for index in range(count):
             rows = slice(parses.offsets[index], parses.offsets[index + 1])
             status = STATUSES[parses.statuses[index]]
             if status != "fallback":
-                one = parser._repair(
-                    record, words_left, tags_left, parses.items[rows], parses.item_costs[rows],
-                    float(parses.costs[index]), status, counts, tokens,
+                one = parser.repaired_result(
+                    batch, 0, tokens, parses.items[rows], parses.item_costs[rows], float(parses.costs[index]), status,
+                    counts,
                 )  # fmt: skip
                 found.append(replace(one, greedy_optimal=None))
     return found, count == k

@@ -8,7 +8,7 @@ from pathlib import Path
 from llvmlite import binding
 from numba.core import config
 
-from .decorator import KERNEL_ROOT, _cache_folder, sources_digest, stamp_path
+from .decorator import KERNEL_ROOT, find_cache_folder, sources_digest, stamp_path
 
 _BUSY_SECONDS = 15.0
 """Seconds after the last `beat` for which a part counts as being compiled."""
@@ -21,7 +21,7 @@ def is_jit_disabled() -> bool:
 
 def cache_folder() -> Path | None:
     """The folder of compiled kernels; None if no folder is writable."""
-    return _cache_folder(KERNEL_ROOT)
+    return find_cache_folder(KERNEL_ROOT)
 
 
 def are_kernels_compiled() -> bool:

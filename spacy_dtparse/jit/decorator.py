@@ -66,7 +66,7 @@ def is_writable_by_others(folder: Path) -> bool:
 
 
 @cache
-def _cache_folder(folder: Path) -> Path | None:
+def find_cache_folder(folder: Path) -> Path | None:
     """The first cache folder for the kernels of `folder` that this user, and nobody else, can write to: the one set for
     numba, the one next to the sources, the one in the user's cache. Warns if the one set for numba is not usable."""
     candidates = []
@@ -116,7 +116,7 @@ class _Locator(caching._CacheLocator):  # type: ignore[misc]
 
     @classmethod
     def from_function(cls, py_func: Callable, py_file: str) -> _Locator | None:
-        path = _cache_folder(_source_root(Path(py_file).resolve()))
+        path = find_cache_folder(_source_root(Path(py_file).resolve()))
         return None if path is None else cls(py_func, py_file, path)
 
 
@@ -139,6 +139,12 @@ class _Cache(caching.FunctionCache):
         super().__init__(py_func)
         # numba compares it before it unpickles the rest of an index, which fails if a class of older sources has moved.
         self._cache_file._version += " " + self._impl.locator.get_source_stamp()
+
+    def _index_key(self, sig: Any, target_codegen: Any) -> tuple[Any, ...]:
+        """Return numba's key without its hash of the bytecode, which differs under `python -OO`, as docstrings
+        are no constants there: the stamp covers the sources."""
+        *key, (_, cells) = super()._index_key(sig, target_codegen)
+        return (*key, cells)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Load compiled code without numba's declarations for type inference and code generation, which finished
@@ -341,11 +347,8 @@ def callable_from_python(inner: Any) -> Any:
     if not isinstance(inner, Kernel):  # NUMBA_DISABLE_JIT
         return inner
 
-    def call(*arguments):
-        return inner(*arguments)
-
-    options: dict[str, Any] = {"_nrt": False}
-    return numba.njit(**options)(call)
+    options = {name: value for name, value in inner._options.items() if name != "no_cpython_wrapper"}
+    return Kernel(inner._function, inner._plain, options)
 
 
 def compile_for(compiled: Any, *arguments: Any) -> None:

@@ -24,14 +24,21 @@ logger = logging.getLogger("spacy_dtparse")
 
 PARTS: dict[str, tuple[tuple[str, str], ...]] = {
     "search": (("dtparse", "SEARCH"),),
+    "network": (("span_parser", "NETWORK"),),
     "span_model": (("dtparse", "MARGINALS"), ("span_parser", "SPAN_MODEL")),
     "chart": (("span_parser", "CHART"),),
+    "encoder": (("span_parser", "ENCODER"),),
     "tagger": (("recurrent_tagger", "TAGGER"),),
 }
 """Parts of the warm-up, groups of kernels that are compiled separately: (subpackage, name of a tuple of kernels in its
 module `warmup`, whose `kernel_arguments()` returns arguments for them)."""
 
-NEEDS = {"dtree": ("search", "span_model"), "span": ("chart",), "recurrent": ("tagger",)}
+NEEDS = {
+    "dtree": ("search", "network", "span_model"),
+    "span": ("network", "chart"),
+    "pretrained": ("encoder", "chart"),
+    "recurrent": ("tagger",),
+}
 """Kind of parser -> the parts it needs. The kernels of other kinds are compiled at their first call."""
 
 WAIT = "SPACY_DTPARSE_WAIT"

@@ -20,6 +20,7 @@ from srsly import msgpack
 
 from ..checks import short_repr
 from ..errors import ModelFormatError
+from .expanding import ADVICE, LZMA_FILTERS, ContainerContent
 
 MAGIC = b"\x8bDTP\r\n\x1a\n"
 VERSION = 1
@@ -38,12 +39,9 @@ _MAX_ARRAYS, _MAX_CONTAINERS, _MAX_ITEMS = 1024, 2**16, 2**20
 _HEADER = struct.Struct("<8sHH24s32sQQ")
 HEADER_SIZE = _HEADER.size
 """Size of the header in bytes. It includes a digest, so containers with equal headers have equal content."""
-_PIECE = 2**16
-"""Number of bytes that are expanded at once."""
 _KINDS = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64".split())
 _MAX_DIMENSIONS = 8
 _MAX_NAME_LENGTH = 200
-_ADVICE = "fetch or write the file again"
 
 
 def container_to_bytes(
@@ -82,7 +80,7 @@ def container_to_bytes(
     if compression == "zlib":
         stored = zlib.compress(payload, 9)
     elif compression == "lzma":
-        stored = lzma.compress(payload, format=lzma.FORMAT_RAW, filters=_LZMA)
+        stored = lzma.compress(payload, format=lzma.FORMAT_RAW, filters=LZMA_FILTERS)
     if max(len(payload), array_bytes) > _max_bytes(len(stored)) or len(head) > _max_directory(len(stored)):
         stored, compression = payload, "none"
     code = COMPRESSIONS.index(compression)
@@ -109,21 +107,21 @@ def container_from_bytes(
         raise ModelFormatError(f"model file of kind {seen_kind!r}; a file of kind {kind!r} is needed here")
     if len(stored) < stored_length:
         raise ModelFormatError(
-            f"truncated model file: {len(stored)} of {stored_length} bytes of content are there; {_ADVICE}"
+            f"truncated model file: {len(stored)} of {stored_length} bytes of content are there; {ADVICE}"
         )
     if len(stored) > stored_length:
         more = len(stored) - stored_length
-        raise ModelFormatError(f"{more} bytes follow the end of the model file; {_ADVICE}, with nothing appended")
+        raise ModelFormatError(f"{more} bytes follow the end of the model file; {ADVICE}, with nothing appended")
     if _digest(version, code, name, length, stored) != digest:
-        raise ModelFormatError(f"damaged model file: its content does not have the digest in its header; {_ADVICE}")
+        raise ModelFormatError(f"damaged model file: its content does not have the digest in its header; {ADVICE}")
     if version < 1 or code >= len(COMPRESSIONS):
-        raise ModelFormatError(f"model file of unknown format (version {version}, compression {code}); {_ADVICE}")
+        raise ModelFormatError(f"model file of unknown format (version {version}, compression {code}); {ADVICE}")
     if length > _max_bytes(stored_length):
         raise ModelFormatError(
             f"model file expands to {length} bytes; at most {_max_bytes(stored_length)} are read from a file of this "
             "size"
         )
-    content = _Content(stored, COMPRESSIONS[code], length)
+    content = ContainerContent(stored, COMPRESSIONS[code], length)
     try:
         found = _parse(content)
     except ModelFormatError:
@@ -144,8 +142,8 @@ def container_meta(data: bytes | bytearray | memoryview) -> dict[str, Any]:
     data = memoryview(data).cast("B")
     _, (_, version, code, _, _, stored_length, length) = _header(data)
     if version != VERSION or code >= len(COMPRESSIONS) or length > _max_bytes(stored_length):
-        raise ModelFormatError(f"model file of unknown format (version {version}, compression {code}); {_ADVICE}")
-    meta: dict[str, Any] = _directory(_Content(data[_HEADER.size :], COMPRESSIONS[code], length))["meta"]
+        raise ModelFormatError(f"model file of unknown format (version {version}, compression {code}); {ADVICE}")
+    meta: dict[str, Any] = _directory(ContainerContent(data[_HEADER.size :], COMPRESSIONS[code], length))["meta"]
     return meta
 
 
@@ -173,7 +171,7 @@ def _header(data: memoryview) -> tuple[str, tuple[Any, ...]]:
         raise ModelFormatError(f"not a spacy-dtparse model file: {seen}, not with {MAGIC!r}")
     if len(data) < _HEADER.size:
         size = _HEADER.size
-        raise ModelFormatError(f"truncated model file: only {len(data)} bytes, the header has {size}; {_ADVICE}")
+        raise ModelFormatError(f"truncated model file: only {len(data)} bytes, the header has {size}; {ADVICE}")
     fields = _HEADER.unpack(data[: _HEADER.size])
     return fields[3].rstrip(b"\0").decode("ascii", "backslashreplace"), fields
 
@@ -213,96 +211,11 @@ def plain(value: Any, where: str) -> Any:
     raise TypeError(f"{where} is a {kind}; store arrays under `arrays`, the rest as plain Python values")
 
 
-# The encoder's settings are explicit, so that a later Python with other presets writes the same bytes.
-_LZMA: list[dict[str, Any]] = [
-    {
-        "id": lzma.FILTER_LZMA2, "dict_size": 2**23, "lc": 3, "lp": 0, "pb": 0, "mode": lzma.MODE_NORMAL,
-        "nice_len": 64, "mf": lzma.MF_BT4, "depth": 0,
-    }
-]  # fmt: skip
-
-
-class _Content:
-    """The payload of a container, of `length` bytes, expanded piece by piece: the output is not copied, and at most one
-    byte more than the length is expanded."""
-
-    def __init__(self, stored: memoryview, compression: str, length: int):
-        self._stored, self._compression, self._length = stored, compression, length
-        self._n_fed = self._n_taken = 0
-        self._expander: Any = zlib.decompressobj()
-        if compression == "lzma":
-            self._expander = lzma.LZMADecompressor(format=lzma.FORMAT_RAW, filters=_LZMA)
-
-    @property
-    def n_left(self) -> int:
-        """Number of bytes not taken yet."""
-        return self._length - self._n_taken
-
-    @property
-    def n_stored(self) -> int:
-        """Number of stored bytes."""
-        return len(self._stored)
-
-    def take(self, size: int) -> np.ndarray:
-        """Return the next `size` bytes (at most `n_left`) as a new uint8 array."""
-        result = np.empty(size, dtype=np.uint8)
-        view = result.data
-        at = 0
-        while at < size:
-            piece = self._read_piece(min(size - at, _PIECE))
-            if not piece:
-                raise self._length_error()
-            view[at : at + len(piece)] = piece
-            at += len(piece)
-        self._n_taken += size
-        return result
-
-    def end(self) -> None:
-        """Skip the remaining bytes; raise ModelFormatError unless the payload ends there."""
-        while self.n_left:
-            self.take(min(self.n_left, _PIECE))
-        ended = not self._read_piece(1)
-        if self._compression != "none":
-            ended = ended and self._expander.eof and not self._expander.unused_data and self._n_fed == len(self._stored)
-        if not ended:
-            raise self._length_error()
-
-    def _read_piece(self, limit: int) -> bytes | memoryview:
-        """Return up to `limit` further bytes; none at the end."""
-        if self._compression == "none":
-            piece = self._stored[self._n_fed : self._n_fed + limit]
-            self._n_fed += len(piece)
-            return piece
-        try:
-            while not self._expander.eof:
-                fed = self._feed()
-                output = self._expander.decompress(fed, limit)
-                if output or (not fed and self._n_fed == len(self._stored)):
-                    return output
-        except (zlib.error, lzma.LZMAError, EOFError) as error:
-            raise ModelFormatError(f"damaged model file: it cannot be expanded ({error}); {_ADVICE}") from error
-        return b""
-
-    def _feed(self) -> bytes:
-        """Return the next input of the expander; empty if it still has unread input, or at the end."""
-        pending = self._expander.unconsumed_tail if self._compression == "zlib" else b""
-        if pending or (self._compression == "lzma" and not self._expander.needs_input):
-            return pending
-        piece = bytes(self._stored[self._n_fed : self._n_fed + _PIECE])
-        self._n_fed += len(piece)
-        return piece
-
-    def _length_error(self) -> ModelFormatError:
-        return ModelFormatError(
-            f"damaged model file: it does not expand to the {self._length} bytes it states; {_ADVICE}"
-        )
-
-
 def _format_error(problem: str) -> ModelFormatError:
-    return ModelFormatError(f"malformed model file: {problem}; {_ADVICE}")
+    return ModelFormatError(f"malformed model file: {problem}; {ADVICE}")
 
 
-def _parse(content: _Content) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _parse(content: ContainerContent) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     head = _directory(content)
     arrays: dict[str, np.ndarray] = {}
     bytes_left = _max_bytes(content.n_stored)
@@ -329,7 +242,7 @@ def _parse(content: _Content) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     return head["meta"], arrays
 
 
-def _directory(content: _Content) -> dict[str, Any]:
+def _directory(content: ContainerContent) -> dict[str, Any]:
     """Read the directory at the beginning of a payload."""
 
     def no_extensions(code: int, _: bytes) -> None:
@@ -349,6 +262,8 @@ def _directory(content: _Content) -> dict[str, Any]:
             content.take(size), raw=False, object_pairs_hook=count.pairs, list_hook=count.list, ext_hook=no_extensions,
             max_array_len=min(size, _MAX_ITEMS), max_map_len=min(size, _MAX_ITEMS),
         )  # fmt: skip
+    except MemoryError:  # says nothing about the file
+        raise
     except Exception as error:  # the decoder raises many types; all mean the same here
         raise _format_error(f"its directory is no msgpack of plain values ({error})") from error
     if not isinstance(head, dict) or set(head) != {"arrays", "meta"} or not isinstance(head["meta"], dict):

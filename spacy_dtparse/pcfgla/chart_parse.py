@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.kbest import CANDIDATES_PER_TREE
+from ..core.time_limit import TimeLimit
 from ..errors import DtparseError
 from ..trees.tree import TOP
 from .chart import Chart
@@ -30,12 +31,13 @@ class ChartParse(NamedTuple):
     ambiguity: float | None = None
 
 
-def distinct_parses(found: Iterable[ChartParse], k: int) -> list[ChartParse]:
-    """Return the first k parses with distinct trees, searched among `CANDIDATES_PER_TREE` * k."""
+def distinct_parses(found: Iterable[ChartParse], k: int, limit: TimeLimit) -> list[ChartParse]:
+    """Return the first k parses with distinct trees, searched among `CANDIDATES_PER_TREE` * k while there is time, and
+    at least one if there is one."""
     chosen: dict[tuple, ChartParse] = {}
     for one in itertools.islice(found, CANDIDATES_PER_TREE * k if k > 1 else 1):
         chosen.setdefault(tuple(one.spans), one)
-        if len(chosen) == k:
+        if len(chosen) == k or limit.is_over():
             break
     return list(chosen.values())
 

@@ -29,7 +29,7 @@ class PcfgLa(ConstituentPipe):
         """Whether words may only have the tags of their Doc. Loads the model if the setting `tags` leaves it open."""
         if self.tags is not None:
             return self.tags == "given"
-        return bool(getattr(self.configured_parser, "needs_tags", True))
+        return self.configured_parser.needs_tags
 
 
 make_pcfgla = factory_of(PcfgLa, SCORER, requires=["token.is_sent_start"], **FACTORY_METADATA)

@@ -10,7 +10,8 @@ import numpy as np
 from ..core.kbest import CANDIDATES_PER_TREE
 from ..dtypes import INDEX, OFFSET, SCORE
 from .kernels.cky import LEXICAL
-from .kernels.latent import BEST, LatentRules, latent_inside, observed_probability, viterbi_tree
+from .kernels.latent import BEST, LatentRules, latent_inside, observed_probability
+from .kernels.latent_trees import viterbi_tree
 from .latent import Decoded, DecodingStep, Leaves, Vectors, allocate_chart, leaves_of
 from .model.model import PART, PcfgGrammar
 

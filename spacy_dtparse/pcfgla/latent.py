@@ -7,19 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..dtypes import INDEX, OFFSET, SCORE
-from .kernels.latent import (
-    ANCHOR,
-    UNARY,
-    WORD,
-    LatentChart,
-    LatentRules,
-    OutsideValues,
-    latent_inside,
-    latent_outside,
-    lay_out,
-    max_rule_tree,
-    read_tree,
-)
+from .kernels.latent import ANCHOR, UNARY, WORD, LatentChart, LatentRules, latent_inside, lay_out
+from .kernels.latent_outside import OutsideValues, latent_outside
+from .kernels.latent_trees import max_rule_tree, read_tree
 
 MIN_POSTERIOR = 1e-7
 """Minimum posterior of rules in trees; in a product, rules below it count with this posterior."""

@@ -11,18 +11,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.constraints import Constraints
-from ..core.kbest import check_k, rank_parses
-from ..core.parser import ParseResult
+from ..core.kbest import DEADLINE, NO_MORE, PIECES, check_k, rank_parses
+from ..core.parser import Capability, Decisions, ParseList, Parser, ParseResult, Posteriors, TaggedWords
 from ..core.pieces import split_into_pieces
 from ..core.self_test import GoldenParse
 from ..core.settings import PcfgSettings
 from ..core.stored import Data, RecipeParser
 from ..core.supertags import SupertagCandidates, check_supertags
+from ..core.time_limit import TimeLimit
 from ..errors import ConfigError
 from ..trees.tree import TOP, Tree
 from .chart import EVERYTHING, NO_GROUPS, Buffers, Chart
 from .chart_parse import GLUE_COST, ChartParse, chart_constituents, constituents, distinct_parses, glue, join_pieces
 from .constraint_masks import constraint_masks
+from .decisions import GrammarDecisions
 from .kbest import chart_trees
 from .latent import Decoded
 from .latent_model import LatentDecoder, check_decoder
@@ -51,7 +53,7 @@ class _Attempt(NamedTuple):
     ambiguity: float | None = None
 
 
-class PcfgParser(RecipeParser):
+class PcfgParser(RecipeParser, Parser):
     """Parses with a PcfgModel by CKY. Safe to use from several threads; the same input gives the same bits in any.
 
     The cost of a parse is −ln P(tree, words), where words are represented by their classes; a constituent's score is
@@ -73,6 +75,7 @@ class PcfgParser(RecipeParser):
     name = KIND
     SELF_TEST_SETTINGS = PcfgSettings(prune=3e-4, beam=1e-5, max_tokens=150, decoder="max-rule")
     FORMAT = read_model, write_model
+    capabilities = frozenset({Capability.K_BEST, Capability.CONSTRAINTS, Capability.POSTERIORS, Capability.SUPERTAGS})
 
     def __init__(self, model: PcfgModel, settings: PcfgSettings | None = None, data: Data = None):
         super().__init__(model, settings, data)
@@ -85,6 +88,11 @@ class PcfgParser(RecipeParser):
         self._root = model.root(model.coarse)
         self._local = threading.local()
         self._masks = SpineMasks(model)
+
+    @property
+    def max_searches(self) -> int:
+        """One for each of the settings' `betas`, and one without supertags."""
+        return len(self.settings.betas) + 1
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -125,16 +133,16 @@ class PcfgParser(RecipeParser):
             **({f"pruning {name}": value for name, value in sizes(model.pruners).items()} if model.pruners else {}),
         }
 
-    def _vocabulary(self) -> tuple[Sequence[str], Sequence[str]]:
+    @property
+    def vocabulary(self) -> tuple[Sequence[str], Sequence[str]]:
         return self.model.words.classes.strings, ()  # an unknown tag is left open, so that a tree exists
 
-    def _golden_outputs(self, words: list[str], tags: list[str]) -> GoldenParse:
+    def golden_outputs(self, words: list[str], tags: list[str]) -> GoldenParse:
         return {"cost": self.parse(words, tags).cost}
 
-    @property
-    def reads_spines(self) -> bool:
-        """Whether `parse` uses supertags (spines)."""
-        return True
+    def parse_batch(self, sentences: Sequence[TaggedWords]) -> list[ParseResult]:
+        """Parse all sentences (words, tags), one by one."""
+        return [self.parse(*sentence) for sentence in sentences]
 
     def parse(self, words: Sequence[str], tags: Sequence[str], spines: SupertagCandidates = ()) -> ParseResult:
         """Parse one sentence of raw words with their tags; never fails on a non-empty one. A tag that the grammar does
@@ -149,8 +157,16 @@ class PcfgParser(RecipeParser):
         check_supertags(spines, len(words))
         return self._results(words, tags, 1, spines)[0]
 
-    def parse_k_best(self, words: Sequence[str], tags: Sequence[str], k: int) -> list[ParseResult]:
-        """Return the k best parses; see `KBestParser`. A margin is a difference of costs.
+    def explain(
+        self, words: Sequence[str], tags: Sequence[str], spines: SupertagCandidates = (), limit: TimeLimit | None = None
+    ) -> Decisions:
+        """Return the decisions of the parse: expansions and their costs."""
+        return GrammarDecisions(self.name, *self.parse_sentence_with_posteriors(words, tags, spines))
+
+    def parse_k_best(
+        self, words: Sequence[str], tags: Sequence[str], k: int, limit: TimeLimit | None = None
+    ) -> ParseList:
+        """Return the k best parses; see `Parser`. A margin is a difference of costs.
 
         There are fewer than k if 20 k derivations contain no more distinct trees (a tree may have several derivations),
         and only one if pieces were joined or the sentence was split. A chain of unary rules may go around a cycle.
@@ -160,13 +176,16 @@ class PcfgParser(RecipeParser):
         check_k(k)
         if self._latent is not None and self.settings.decoder == "viterbi" and k > 1:
             raise ConfigError(f"decoder 'viterbi' gives one tree, but k is {k}; use 'max-rule', 'q' or 'rerank'")
-        found = self._results(words, tags, k)
+        limit = limit or TimeLimit()
+        found = self._results(words, tags, k, limit=limit)
         first = found[0]
         if self.settings.decoder == "rerank" and k > self.settings.candidates_n:
             first = self.parse(words, tags)  # with fewer candidates
-        return rank_parses(first, ((one.cost - first.cost, one) for one in found), k)
+        reason = PIECES if len(words) > self.settings.max_tokens else DEADLINE if limit.reached else NO_MORE
+        # the list is complete, so it is ranked without a limit
+        return rank_parses(first, ((one.cost - first.cost, one) for one in found), k, TimeLimit(), reason)
 
-    def span_posteriors(self, words: Sequence[str], tags: Sequence[str]) -> dict[tuple[int, int, str], float]:
+    def span_posteriors(self, words: Sequence[str], tags: Sequence[str]) -> Posteriors:
         """Return {(start, end, label): probability that the sentence's tree has such a constituent}, at least 1e-7.
 
         Probabilities are over all trees that remain after pruning, the mean if there are several latent grammars; the
@@ -174,7 +193,7 @@ class PcfgParser(RecipeParser):
         `parse` falls back to the coarse grammar, the probabilities are those of that grammar; without any tree there is
         only TOP; a long sentence is treated piece by piece. Raises DtparseError as `parse` does.
         """
-        record, words_left, tags_left = self._preprocess(words, tags)
+        record, words_left, tags_left = self.preprocess(words, tags)
         if len(words_left) <= self.settings.max_tokens:
             found = self._posteriors(words_left, tags_left)
         else:
@@ -193,7 +212,7 @@ class PcfgParser(RecipeParser):
         }
 
     def parse_constrained(self, words: Sequence[str], tags: Sequence[str], constraints: Constraints) -> ParseResult:
-        """Parse under constraints, which restrict the chart; see `ConstrainedParser`. Spines are not used. Raises
+        """Parse under constraints, which restrict the chart; see `Parser`. Spines are not used. Raises
         DtparseError as `parse` does."""
         constraints.check(len(words), self.labels, words)
         return constraints.enforce(self._results(words, tags, 1, constraints=constraints)[0], self.labels)
@@ -205,19 +224,20 @@ class PcfgParser(RecipeParser):
         k: int,
         spines: SupertagCandidates = (),
         constraints: Constraints | None = None,
+        limit: TimeLimit | None = None,
     ) -> list[ParseResult]:
-        record, words_left, tags_left = self._preprocess(words, tags)
+        record, words_left, tags_left = self.preprocess(words, tags)
         supertags = [spines[at] for at in record.kept] if spines else ()
         if len(words_left) <= self.settings.max_tokens:
-            mapped = None if constraints is None else constraints.restrict_to(record.kept)
-            parses = self._parse(words_left, tags_left, k, supertags, mapped)
+            mapped = None if constraints is None else constraints.restrict_to(record.kept).without_chains(self.labels)
+            parses = self._parse(words_left, tags_left, k, supertags, mapped, limit)
         else:
             parses = [self._parse_pieces(words_left, tags_left, supertags)]
         results = []
         for found in parses:
             starts, ends, labels = zip(*found.spans, strict=True)
             tree = Tree.unchecked(words_left, tags_left, labels, starts, ends)
-            tree, scores = self._restore(tree, tuple(found.scores), record)
+            tree, scores = self.restore(tree, tuple(found.scores), record)
             counts = found.n_items, found.n_tried, None, found.n_searches, found.ambiguity
             results.append(ParseResult(tree, scores, found.cost, found.status, *counts))
         return results
@@ -293,8 +313,10 @@ class PcfgParser(RecipeParser):
         k: int = 1,
         supertags: SupertagCandidates = (),
         constraints: Constraints | None = None,
+        limit: TimeLimit | None = None,
     ) -> list[ChartParse]:
         """Return the best parses, at most k and at least one, of a sentence that is short enough for a chart."""
+        limit = limit or TimeLimit()
         model, n_items, n_tried = self.model, 0, 0
         classes = model.words.encode(words)
         for one in self._attempts(classes, model.tags.encode(tags), supertags, constraints):
@@ -302,12 +324,12 @@ class PcfgParser(RecipeParser):
                 assert self._latent is not None
                 narrow = one.pruned and self._prunes
                 trees = self._latent.trees(classes, one.given, self._cells(one, len(words)), narrow, k, self._buffers())
-                found = distinct_parses((self._to_chart_parse(tree, one.status) for tree in trees), k)
+                found = distinct_parses((self._to_chart_parse(tree, one.status) for tree in trees), k, limit)
             else:
                 groups = self._groups if one.pruned else NO_GROUPS
                 chart = self._buffers().fill(one.grammar.kernel, *one.leaves, one.allowed, groups)
                 n_items, n_tried = n_items + len(chart.items), n_tried + chart.tried
-                found = self._read_chart(chart, one.grammar, one.leaves, one.status, k)
+                found = self._read_chart(chart, one.grammar, one.leaves, one.status, k, limit)
             if found:
                 break
         else:
@@ -328,12 +350,18 @@ class PcfgParser(RecipeParser):
         return ChartParse(*shown, 0.0 - found.score, status, 0, found.n_rules)
 
     def _buffers(self) -> Buffers:
-        if not hasattr(self._local, "buffers"):
+        if "buffers" not in vars(self._local):
             self._local.buffers = Buffers()
         return self._local.buffers
 
     def _read_chart(
-        self, chart: Chart, grammar: PcfgGrammar, words: tuple[np.ndarray, np.ndarray], status: str, k: int
+        self,
+        chart: Chart,
+        grammar: PcfgGrammar,
+        words: tuple[np.ndarray, np.ndarray],
+        status: str,
+        k: int,
+        limit: TimeLimit,
     ) -> list[ChartParse]:
         """Return the k best parses with distinct trees, [] if the root has no derivation. `words`: the leaves."""
         root, n = self.model.root(grammar), len(words[1]) - 1
@@ -344,7 +372,7 @@ class PcfgParser(RecipeParser):
         trees = (
             ChartParse(*chart_constituents(steps, grammar, self._names), 0.0 - log, status) for log, steps in found
         )
-        return distinct_parses(trees, k)
+        return distinct_parses(trees, k, limit)
 
     def _parse_pieces(
         self, words: Sequence[str], tags: Sequence[str], supertags: SupertagCandidates = ()

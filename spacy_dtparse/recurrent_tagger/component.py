@@ -26,7 +26,7 @@ from ..pipeline.batches import batches
 from ..pipeline.factories import factory_of
 from ..pipeline.model_pipe import ModelPipe
 from ..pipeline.sentences import token_texts
-from ..trees.universal import PARTS_OF_SPEECH, WORDS
+from ..trees.universal import PARTS_OF_SPEECH, WORDS, universal_part
 
 _POS = {get_string_id(tag): IDS[pos] for tag, pos in PARTS_OF_SPEECH.items()}
 _POS_OF_WORDS = {
@@ -62,7 +62,7 @@ class RecurrentTaggerPipe(ModelPipe):
     `max_tokens`: a longer Doc is processed in pieces (see `core.settings.RecurrentTaggerSettings`). `overwrite`:
     whether to replace existing tags and sentence starts; false: only missing ones are set. `sentences`: whether to set
     sentence starts at all. `pos`: whether to set `token.pos_` as well, from the tags by `trees.universal`, if the model
-    is English.
+    is English or its tags begin with universal parts of speech (VERB.Fin).
 
     Reads tokens only. White space never starts a sentence. In lists, schedules, logs and other lines the layout of the
     text counts as well (see `layout`).
@@ -136,13 +136,16 @@ class RecurrentTaggerPipe(ModelPipe):
         wanted = [doc for doc in docs if len(doc) and self._needs_annotation(doc)]
         texts = [token_texts(doc) for doc in wanted]
         found = tagger.tag_with_odds(texts)
-        with_pos = self.pos and tagger.meta.get("lang") == "en"
+        is_universal = all(map(universal_part, tagger.names))
+        with_pos = self.pos and (is_universal or tagger.meta.get("lang") == "en")
         for doc, doc_texts, (tags, odds) in zip(wanted, texts, found, strict=True):
             starts = self._sentence_starts(doc, doc_texts, tagger.names, tags, odds)
-            self._set_annotations(doc, tagger.names, tags, starts, doc_texts if with_pos else None)
+            self._set_annotations(
+                doc, tagger.names, tags, starts, (() if is_universal else doc_texts) if with_pos else None
+            )
         for doc in docs if with_pos and len(wanted) < len(docs) else ():
             if len(doc) and not doc.has_annotation("POS", require_complete=True):
-                pos = self._pos_ids(doc, doc.to_array(TAG).reshape(-1), token_texts(doc))
+                pos = self._pos_ids(doc, doc.to_array(TAG).reshape(-1), () if is_universal else token_texts(doc))
                 doc.from_array([POS], cast(Any, pos.reshape(-1, 1)))
 
     def _sentence_starts(
@@ -167,9 +170,13 @@ class RecurrentTaggerPipe(ModelPipe):
 
     def _pos_ids(self, doc: Doc, tags: np.ndarray, texts: Sequence[str]) -> np.ndarray:
         """The ids of the parts of speech for the hashes of tags, 0 for tags of another set; existing ones in the Doc
-        are kept."""
+        are kept. `texts`: those of the tokens, () for tags that begin with universal parts of speech."""
         hashes = tags.tolist()
-        pos_ids = np.fromiter(map(_POS.get, hashes, repeat(0)), np.uint64, len(hashes))
+        of_tag: Any = _POS
+        if not len(texts):
+            parts = {tag: universal_part(doc.vocab.strings[tag]) for tag in set(hashes)}
+            of_tag = {tag: IDS[part] for tag, part in parts.items() if part}
+        pos_ids = np.fromiter(map(of_tag.get, hashes, repeat(0)), np.uint64, len(hashes))
         special = _POS_OF_WORDS
         for i in [i for i, text in enumerate(texts) if text in special]:
             pos_ids[i] = special[texts[i]].get(hashes[i], pos_ids[i])

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 
-from ..dtypes import INDEX
-from ..errors import DtparseError
-from ..symbols import CompactSymbolTable, Memo, SymbolTable, index_bytes
+from ..nn.vocabularies import TokenVocabularies, frequent_entries
+from ..symbols import CompactSymbolTable
 from ..text import normal_word, read_word
 
 KINDS = ("words", "suffixes2", "suffixes3", "suffixes4", "prefixes", "shapes")
 """Kinds of token features. All share one table; each kind has its own range of rows."""
 WORD = 0
 """Column of the word in a token's row of ids."""
-UNKNOWN_WORD = 0
-"""Table row of unknown words: words have the first range of rows, and its first row is for unknown ones."""
-_UNKNOWN, _BEFORE, _AFTER, _FIRST_ENTRY = 0, 1, 2, 3
-"""Offsets in each kind's range of rows: unknown, before the text, after the text, first vocabulary entry."""
 _RUN = 2
 """Maximum length of a run of one character class in a shape; longer runs are shortened to it."""
 LONGEST = 40
@@ -50,25 +45,10 @@ def token_parts(text: str) -> tuple[str, ...]:
     return normal, normal[-2:], normal[-3:], normal[-4:], normal[:3], shape(read_word(text))
 
 
-class TokenParts:
-    """The vocabularies, one SymbolTable for each of KINDS; immutable.
+class TokenParts(TokenVocabularies[str]):
+    """The vocabularies of a tagger, one SymbolTable for each of KINDS; immutable."""
 
-    Raises DtparseError for another number of tables.
-    """
-
-    def __init__(self, tables: Sequence[SymbolTable]):
-        if len(tables) != len(KINDS):
-            raise DtparseError(f"{len(tables)} lists; give {len(KINDS)}: {', '.join(KINDS)}")
-        self.tables = tuple(tables)
-        self._offsets = [0]
-        for table in self.tables:
-            self._offsets.append(self._offsets[-1] + _FIRST_ENTRY + len(table))
-        self._before = index_bytes(start + _BEFORE for start in self._offsets[:-1])
-        self._after = index_bytes(start + _AFTER for start in self._offsets[:-1])
-        self._lookups = [
-            (start + _FIRST_ENTRY, table.id_of) for start, table in zip(self._offsets, self.tables, strict=False)
-        ]
-        self._row_of_token = Memo(self._row)
+    KINDS = KINDS
 
     def __reduce__(self) -> tuple:
         return TokenParts, (self.tables,)  # without the memo
@@ -81,36 +61,15 @@ class TokenParts:
         for text, times in tokens.items():
             for count, part in zip(counts, token_parts(text), strict=True):
                 count[part] += times
-        return cls(
-            [
-                SymbolTable(
-                    [part for part, times in sorted(count.items(), key=lambda x: (-x[1], x[0])) if times >= min_count][
-                        :max_size
-                    ]
-                )
-                for count in counts
-            ]
-        )
+        return cls([frequent_entries(count, min_count, max_size) for count in counts])
 
-    @property
-    def size(self) -> int:
-        """Number of rows of the table."""
-        return self._offsets[-1]
+    def features(self, token: str) -> tuple[str, ...]:
+        """Call `token_parts`."""
+        return token_parts(token)
 
     def encode(self, tokens: Iterable[str]) -> np.ndarray:
         """Return table rows, int32 (n + 2, len(KINDS)); the first and last are for the positions around the text."""
-        rows = [self._before, *map(self._row_of_token.__getitem__, tokens), self._after]
-        return np.frombuffer(bytearray().join(rows), dtype=INDEX).reshape(len(rows), len(KINDS))
-
-    def _row(self, text: str) -> bytes:
-        """Return the row of a token as bytes, which are faster to concatenate than arrays."""
-        parts = token_parts(text)
-        return index_bytes(
-            [
-                offset + find(part, _UNKNOWN - _FIRST_ENTRY)
-                for (offset, find), part in zip(self._lookups, parts, strict=True)
-            ]
-        )
+        return self._encode([tokens])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the vocabularies as plain data."""

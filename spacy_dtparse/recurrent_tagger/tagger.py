@@ -77,10 +77,11 @@ class RecurrentTagger(StoredParser):
             "max_tokens": self.settings.max_tokens,
         }
 
-    def _vocabulary(self) -> tuple[Strings, Strings]:
+    @property
+    def vocabulary(self) -> tuple[Strings, Strings]:
         return self.model.parts.tables[0], self.model.tags
 
-    def _golden_outputs(self, words: list[str], tags: list[str]) -> GoldenParse:
+    def golden_outputs(self, words: list[str], tags: list[str]) -> GoldenParse:
         best, starts = self._score([self.model.parts.encode(words)])
         return {"tags": best[1:-1].tolist(), "starts": starts[1:-1].tolist()}
 

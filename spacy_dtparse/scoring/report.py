@@ -1,11 +1,11 @@
 """PARSEVAL scores of a corpus: additive counts, and reports."""
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import TreeError
+from ..json_text import to_json
 from ..trees.labels import EMPTY_TAG
 from ..trees.tree import Tree
 from .parseval import CONVENTIONS, SentenceScore, score_sentence
@@ -141,7 +141,7 @@ class ParsevalReport:
 
     def to_json(self, indent: int | None = 2) -> str:
         """Return `to_dict` as JSON."""
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
+        return to_json(self.to_dict(), indent=indent)
 
     def to_table(self) -> str:
         """Format a text table: one column per convention and length class, then one row per label."""

@@ -57,10 +57,11 @@ class SequenceTagger(StoredParser):
             "share": self.settings.share,
         }
 
-    def _vocabulary(self) -> tuple[Sequence[str], Sequence[str]]:
+    @property
+    def vocabulary(self) -> tuple[Sequence[str], Sequence[str]]:
         return self.model.parts.words.strings, self.model.parts.tags.strings
 
-    def _golden_outputs(self, words: list[str], tags: list[str]) -> GoldenParse:
+    def golden_outputs(self, words: list[str], tags: list[str]) -> GoldenParse:
         _, marginals, ends, _ = self._run(words, tags)
         return {"probabilities": np.maximum.reduceat(marginals, np.append(0, ends[:-1])).tolist()}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import warnings
@@ -11,6 +12,16 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from ..errors import ConfigError, TreeFormatError
+from .bracket_lines import (
+    check_encoding,
+    decode_lines,
+    first_column,
+    numbered_lines,
+    opens_in_column_1,
+    read_file,
+    whole_lines,
+    without_mark,
+)
 from .labels import TOP_LABELS
 from .psd import SUFFIX, plain_lines
 from .tree import TOP, Tree
@@ -27,7 +38,6 @@ _LEAF, _OPEN, _CLOSE, _TEXT = 2, 3, 4, 5
 MAX_REPEATED = 10_000
 """Number of lines after which a tree whose end does not come is given up in "skip" mode."""
 NO_BREAK_SPACE = "\u00a0"
-_BYTE_ORDER_MARK = "\ufeff"
 _UNDECODED = re.compile("[\udc80-\udcff]")  # the surrogateescape handler turns bad bytes into these
 
 
@@ -42,34 +52,37 @@ def read_trees(
 ) -> Iterator[Tree]:
     """Iterate over the trees of `source` without holding the file in memory.
 
-    `source`: a path, an open file (text or binary) or an iterable of lines. `encoding` must extend ASCII. If the path
-    ends with .psd, metadata, comments, codes and lemmas in the trees are skipped (see `psd.plain_lines`). `top`: the
-    root label: it replaces an empty top, ROOT, TOP, S1 or VROOT, and a tree without any of them gets a new root. None
-    leaves the top as written. `keep_root`: such a root keeps its own label, and only a tree without one gets `top`.
-    Words, function tags and empty elements are not changed; a leaf with several words becomes one token, joined by
-    no-break spaces. `on_error`: "raise" stops at the first malformed tree; "skip" drops only that tree and appends the
-    error to `errors`, or warns if no list is given; "replace" does the same, and undecodable bytes become U+FFFD. A
-    tree that is never closed ends before the next line that opens a bracket in column 1, unless trees before it have
-    such lines inside; if the tree after it has a closing bracket too many, both are read as one tree.
+    `source`: a path, an open file (text or binary) or an iterable of lines. Lines of any length are read in pieces.
+    If the path ends with .psd, metadata, comments, codes and lemmas in the trees are skipped (see
+    `psd.plain_lines`). `top`: the root label: it replaces an empty top, ROOT, TOP, S1 or VROOT, and a tree without
+    any of them gets a new root. None leaves the top as written. `keep_root`: such a root keeps its own label, and
+    only a tree without one gets `top`. Words, function tags and empty elements are not changed; a leaf with several
+    words becomes one token, joined by no-break spaces. `on_error`: "raise" stops at the first malformed tree;
+    "skip" drops only that tree and appends the error to `errors`, or warns if no list is given; "replace" does the
+    same, and undecodable bytes become U+FFFD. A tree that is never closed ends before the next line that opens a
+    bracket in column 1, unless trees before it have such lines inside; if the tree after it has a closing bracket
+    too many, both are read as one tree.
 
     Raises TreeFormatError (with path, line and column) for malformed trees and undecodable bytes,
-    ConfigError for an unknown `on_error`, OSError if the file cannot be opened.
+    ConfigError for an unknown `on_error` or `encoding`, OSError if the file cannot be opened.
     """
     if on_error not in ("raise", "skip", "replace"):
         raise ConfigError(f"on_error={on_error!r}; allowed are 'raise', 'skip' and 'replace'")
+    check_encoding(encoding)  # raises for an unknown one
     skip, bad_bytes = on_error != "raise", "replace" if on_error == "replace" else "surrogateescape"
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         return _read_path(path, _BracketParser(str(path), top, skip, errors, keep_root), encoding, bad_bytes)
     name = getattr(source, "name", None)
     parser = _BracketParser(name if isinstance(name, str) else None, top, skip, errors, keep_root)
-    return parser.trees(_decode(cast("Iterable[Any]", source), encoding, bad_bytes))
+    is_file = isinstance(source, io.IOBase)
+    return parser.trees((read_file if is_file else decode_lines)(cast("Iterable[Any]", source), encoding, bad_bytes))
 
 
 def _read_path(path: Path, parser: _BracketParser, encoding: str, bad_bytes: str) -> Iterator[Tree]:
     with path.open("rb") as file:
-        lines = _decode(file, encoding, bad_bytes)
-        yield from parser.trees(plain_lines(lines) if path.suffix == SUFFIX else lines)
+        lines = read_file(file, encoding, bad_bytes)
+        yield from parser.trees(plain_lines(whole_lines(lines)) if path.suffix == SUFFIX else lines)
 
 
 def parse_trees(string: str, *, top: str | None = TOP) -> list[Tree]:
@@ -83,18 +96,6 @@ def parse_tree(string: str, *, top: str | None = TOP) -> Tree:
     if len(trees) != 1:
         raise TreeFormatError(f"{len(trees)} trees where one was expected; parse_trees reads any number")
     return trees[0]
-
-
-def _decode(lines: Iterable[Any], encoding: str, bad_bytes: str = "surrogateescape") -> Iterator[str]:
-    """Decode each line; undecodable bytes become lone surrogates, which the parser reports, or U+FFFD ("replace")."""
-    try:
-        for line in lines:
-            yield line if isinstance(line, str) else line.decode(encoding, bad_bytes)
-    except UnicodeDecodeError as error:  # from a file that the caller opened as text
-        raise TreeFormatError(
-            f"the open file is not valid {error.encoding} ({error.reason}); give its path or open it in "
-            "binary mode to learn the line, or open it with its real encoding"
-        ) from error
 
 
 class _Problem(Exception):
@@ -138,12 +139,12 @@ class _BracketParser:
 
     def trees(self, lines: Iterable[str]) -> Iterator[Tree]:
         """Iterate over the trees of `lines`."""
-        fresh = enumerate(lines, 1)
+        fresh = numbered_lines(lines)
         waiting: deque[tuple[int, str]] = deque()  # lines to parse again
         while True:
             line_number, text = waiting.popleft() if waiting else next(fresh, (0, ""))
             if line_number:
-                yield from self._line(line_number, text.removeprefix(_BYTE_ORDER_MARK) if line_number == 1 else text)
+                yield from self._line(line_number, without_mark(text) if line_number == 1 else text)
             elif self.stack:
                 self._give_up()
             else:
@@ -160,11 +161,12 @@ class _BracketParser:
                 return []
         decoded = text.isascii() or _UNDECODED.search(text) is None
         done: list[Tree] = []
+        first = first_column(text)
         for match in _TOKEN.finditer(text):
             if self.skipping:
                 self._pass_over(match)
                 continue
-            depth, self.location = len(self.stack), (line_number, match.start() + 1)
+            depth, self.location = len(self.stack), (line_number, first + match.start())
             try:
                 bad = None if decoded else _UNDECODED.search(match[0])
                 if bad is not None:
@@ -181,7 +183,7 @@ class _BracketParser:
 
     def _next_line(self, line_number: int, text: str) -> None:
         """In "skip" mode, check whether a bracket in column 1 begins the next tree."""
-        in_column_1 = text.startswith("(")
+        in_column_1 = opens_in_column_1(text)
         if in_column_1:
             self.skipping = 0
             if self.stack and self.tree_per_line:
@@ -198,7 +200,9 @@ class _BracketParser:
         start = 0
         if self.flush_left:
             labels = ((line[1:].split() or [""])[0].partition("(")[0] for _, line in self.repeated)
-            starts = (k for k, label in enumerate(labels) if self.repeated[k][1][:1] == "(" and label in self.roots)
+            starts = (
+                k for k, label in enumerate(labels) if opens_in_column_1(self.repeated[k][1]) and label in self.roots
+            )
             start = next(starts, len(self.repeated))
         else:
             self.tree_per_line = bool(self.repeated)

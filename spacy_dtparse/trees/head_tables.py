@@ -11,6 +11,8 @@ are punctuation, the child at that end. Collins removed punctuation at the edges
 punctuation the two agree.
 """
 
+from typing import Any
+
 _TABLE = """
 ADJP L NNS QP NN $ ADVP JJ VBN VBG ADJP JJR NP JJS DT FW RBR RBS SBAR RB
 ADVP R RB RBR RBS FW ADVP TO CD JJR JJ IN NP JJS NN
@@ -87,3 +89,35 @@ COLLINS = {
     ),
 }
 """The fields of `heads.HeadRules` for English."""
+
+_VERB_PHRASE = ["VERB", "VP", "ADJP", "ADJ", "NP", "WHNP", "ADVP", "PP", "SBAR", "S", "AUX", "NOUN"]
+_CLAUSE = [
+    ("left", ["VP", "S", "SQ", "SBARQ", "ADJP"]),
+    ("right-any", ["NP", "PP", "ADVP"]),
+    ("left", ["SBAR", "VERB", "AUX"]),
+]
+_PHRASE = [
+    ("right-any", ["NOUN", "PROPN", "PRON"]),
+    ("left", ["NP", "WHNP"]),
+    ("right", ["NUM", "QP", "ADJP", "ADJ", "X", "SYM", "DET", "VERB"]),
+]
+_ADPOSITIONAL = ["NP", "WHNP", "ADJP", "ADVP", "WHADVP", "PP", "S", "VP", "NOUN", "PROPN", "PRON", "ADP"]
+UNIVERSAL: dict[str, Any] = {
+    "rules": {
+        **{label: _CLAUSE for label in ("S", "SQ", "SINV", "FRAG", "TOP")},
+        **{label: [("left", ["S", "SQ", "SBAR", "SBARQ", "VP", "ADJP", "NP", "PP"])] for label in ("SBAR", "SBARQ")},
+        "VP": [("left", _VERB_PHRASE)],
+        **{label: _PHRASE for label in ("NP", "WHNP")},
+        **{label: [("left", _ADPOSITIONAL)] for label in ("PP", "WHPP")},
+        **{label: [("right", ["ADJ", "VERB", "NOUN"]), ("left", ["ADJP"])] for label in ("ADJP", "WHADJP")},
+        **{label: [("right", ["ADV"]), ("left", ["ADVP"])] for label in ("ADVP", "WHADVP")},
+        "QP": [("right", ["NUM", "QP", "ADJ"])],
+        "PRN": [("left", ["S", "SBAR", "VP", "NP", "PP", "ADJP", "ADVP"])],
+    },
+    "default": [("left", [])],
+    "candidate": [("left", [])],
+    "conjunctions": [],
+    "no_coordination": [],
+    "punctuation": ["PUNCT"],
+}
+"""For trees with universal parts of speech: the heads of Universal Dependencies."""

@@ -212,10 +212,13 @@ def _plain(rule: Rule) -> list:
 COLLINS = HeadRules.from_dict(head_tables.COLLINS)
 """The English head rules."""
 
+UNIVERSAL = HeadRules.from_dict(head_tables.UNIVERSAL)
+"""The rules for trees with universal parts of speech: heads as in Universal Dependencies."""
+
 LEFTMOST = HeadRules.from_dict({"punctuation": head_tables.COLLINS["punctuation"]})
 """For languages without a table: the leftmost child that is not punctuation."""
 
 
 def head_rules(language: str) -> HeadRules:
-    """Return the rules for a language code (as in spaCy: "en", "de" …); LEFTMOST if there is no table."""
-    return COLLINS if language == "en" else LEFTMOST
+    """Return the rules for a language code (as in spaCy: "en", "de" …), or "universal"; LEFTMOST if it has no table."""
+    return {"en": COLLINS, "universal": UNIVERSAL}.get(language, LEFTMOST)

@@ -10,14 +10,17 @@ CLAUSES = frozenset(("S", "SBAR", "SBARQ", "SINV", "SQ"))
 """Labels of clauses in the Penn Treebank."""
 NOUN_PHRASES = frozenset(("NP", "WHNP"))
 _POSSESSIVE = "POS"
-_CONJUNCTION = "CC"
+_CONJUNCTIONS = frozenset(("CC", "CCONJ"))
 _PARENTHESIS = "PRN"
 _COMMA = ","
 _MODIFIERS = CLAUSES | {"PP", "WHPP", "VP", "RRC", _PARENTHESIS}
 """Labels of constituents that contain, or may contain, other noun phrases."""
-_NOUNS = frozenset(("NN", "NNS", "NNP", "NNPS", "PRP", "WP", "EX", "NML", "NX", "NAC"))
-"""Tags of nouns and pronouns, and labels of parts of noun phrases that are headed by a noun."""
-_NOMINAL = _NOUNS | {"DT", "PDT", "WDT", "PRP$", "WP$", "CD", "JJ", "JJR", "JJS", "POS", "QP", "ADJP", "HYPH"}
+_NOUNS = frozenset(("NN", "NNS", "NNP", "NNPS", "PRP", "WP", "EX", "NML", "NX", "NAC", "NOUN", "PROPN", "PRON"))
+"""Tags of nouns and pronouns, of the Penn Treebank and universal ones, and labels of parts of noun phrases that are
+headed by a noun."""
+_NOMINAL = _NOUNS | {
+    "DT", "PDT", "WDT", "PRP$", "WP$", "CD", "JJ", "JJR", "JJS", "POS", "QP", "ADJP", "HYPH", "DET", "NUM", "ADJ",
+}  # fmt: skip
 """Tags and labels of the words of a noun phrase."""
 
 
@@ -43,7 +46,7 @@ def noun_phrases(tree: Tree, rules: HeadRules) -> list[tuple[int, int]]:
     for k, above in reversed(list(enumerate(tree.parents()))):
         if above >= 0:
             holds[above] |= holds[k]
-    edges = rules.punctuation | {_CONJUNCTION}
+    edges = rules.punctuation | _CONJUNCTIONS
     found: list[tuple[int, int]] = []
     stack = [0]
     while stack:

@@ -28,8 +28,13 @@ def strip_empty(tree: Tree) -> Tree:
 
     The inverse restores empty elements at their positions, but not in their old constituents; function tags are lost.
     """
-    stripped = keep_tokens(tree, _TOKEN_FILTERS["strip_empty"](tree.tags))
+    stripped = strip_empty_elements(tree)
     return stripped.with_labels([base_label(label) for label in stripped.labels])
+
+
+def strip_empty_elements(tree: Tree) -> Tree:
+    """Remove empty elements and the constituents that contain nothing else; function tags stay."""
+    return keep_tokens(tree, _TOKEN_FILTERS["strip_empty"](tree.tags))
 
 
 def merge_prt(tree: Tree) -> Tree:

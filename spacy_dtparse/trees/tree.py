@@ -24,8 +24,8 @@ class Tree:
     before its children, siblings are ordered from left to right, and a unary chain from top to bottom.
     Constituent 0 is the root and covers all tokens. Parts of speech are tags, not constituents.
 
-    Raises TreeError if lengths differ, there is no token or no constituent, a word is empty, a span is
-    empty or out of range, or the spans cross or are not in pre-order.
+    Raises TreeError if lengths differ, there is no token or no constituent, a word or a label below the root is
+    empty, a span is empty or out of range, or the spans cross or are not in pre-order.
     """
 
     words: tuple[str, ...]
@@ -76,6 +76,8 @@ class Tree:
                     raise TreeError(f"{kind} {index} is {string!r}; words, tags and labels are strings")
                 if kind == "word" and not string:
                     raise TreeError(f"word {index} is empty; every token needs some text")
+                if kind == "label" and not string and index:
+                    raise TreeError(f"label {index} is empty; only a root may have none, as with top=None")
         if self.starts[0] != 0 or self.ends[0] != n:
             raise TreeError(
                 f"constituent 0 ({self.labels[0]!r}) covers [{self.starts[0]}, {self.ends[0]}); "

@@ -47,6 +47,18 @@ WORDS = {
 is an auxiliary, *not* a particle, *anyone* a pronoun, *because* a conjunction."""
 
 
+_UNIVERSAL = frozenset(line.split()[0] for line in _TAGS.strip().splitlines()) | {"SCONJ"}
+
+
+def universal_part(tag: str) -> str:
+    """Return the universal part of speech with which a tag begins: "VERB" of VERB.Fin, "ADP" of ADP+DET; "" if there is
+    none. White space (_SP) is SPACE."""
+    if tag == "_SP":
+        return "SPACE"
+    length = next((k for k, char in enumerate(tag) if not "A" <= char <= "Z"), len(tag))
+    return tag[:length] if tag[:length] in _UNIVERSAL else ""
+
+
 def part_of_speech(word: str, tag: str) -> str:
     """Return the universal part of speech of a word with its tag; "" for a tag of another tag set."""
     return WORDS.get(word, {}).get(tag) or PARTS_OF_SPEECH.get(tag, "")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import ConfigError
+from ..files import write_atomically
 from ..trees.tree import Tree
 from .colors import PLAIN
 from .spans import WIDTH, spans_html
@@ -82,9 +83,9 @@ class Drawing(str):
         return str(self) if self.startswith("<svg") else None
 
     def save(self, path: str | Path) -> Path:
-        """Write the text to a file, in UTF-8, and return its path."""
+        """Write the text to a file, in UTF-8, and return its path. After an error the file is unchanged."""
         path = Path(path)
-        path.write_text(self, encoding="utf-8")
+        write_atomically(path, self)
         return path
 
 

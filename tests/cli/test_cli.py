@@ -187,6 +187,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_and_an_ascii_terminal(pipeline, tmp_path):
     text = tmp_path / "long.txt"
     text.write_text("The caf\u00e9 sat.\n" * 3000, encoding="utf-8")

@@ -86,6 +86,7 @@ def test_malformed_trees(capsys, files):
     assert code == 1 and output.startswith("W            2") and "1 malformed tree was skipped" in errors
 
 
+@pytest.mark.slow
 @pytest.mark.embedded
 def test_texts(capsys, files):
     with open("f.txt", "wb") as file:

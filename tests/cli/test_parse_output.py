@@ -182,6 +182,7 @@ def test_interrupt_handlers_are_restored(heeded_interrupts):
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="process groups")
 @pytest.mark.parametrize("way", ["interrupt", "closed output"])
 def test_two_processes_end_without_a_traceback(pipeline, tmp_path, way):  # noqa: F811

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from spacy_dtparse.core import load_parser
-from spacy_dtparse.core.parser import ConstituentParser
+from spacy_dtparse.core.parser import Parser
 from spacy_dtparse.core.settings import SearchSettings
 from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.errors import ConfigError, ModelFormatError
@@ -49,7 +49,7 @@ def test_processes_do_not_matter():
 def test_bad_input_is_refused():
     parser = DtreeParser(hand_made("shift_reduce", seed=1).model)
     refuses_bad_input(parser.with_settings(budget=0))
-    assert isinstance(parser, ConstituentParser) and parser.name == "dtree"
+    assert isinstance(parser, Parser) and parser.name == "dtree"
 
 
 def test_settings_are_checked_and_shared():

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from spacy_dtparse.core import Capability
 from spacy_dtparse.core.settings import SearchSettings
 from spacy_dtparse.dtparse.features.lexicon import Lexicon
 from spacy_dtparse.dtparse.kernels.spines import MAX_LABELS
@@ -187,7 +188,7 @@ def test_a_model_of_very_many_labels_does_without_spines(more):
     labels = (*(f"L{k:02}" for k in range(MAX_LABELS - 1 + more)), "TOP")
     model = untrained_model(small_lexicon(labels), templates("every_kind"), COLLINS, "shift_reduce", 3, ())
     parser = DtreeParser(model, SearchSettings(budget=0))
-    assert parser.reads_spines == (more == 0)
+    assert (Capability.SUPERTAGS in parser.capabilities) == (more == 0)
     words, tags = ("a",), ("DT",)
     free = parser.parse(words, tags)
     last = parser.parse(words, tags, [[(f".{labels[-2]}", 1.0)]])
@@ -222,6 +223,7 @@ class SelfPrunedParser:
         return self.parser.parse(words, tags, [[(text, 1.0), *more] for text in KINDS["sided"](own)])
 
 
+@pytest.mark.slow
 def test_order_threads_and_processes_do_not_matter():
     self_pruned = SelfPrunedParser(a_parser(budget=20 if SLOW else 300))
     work = cases()

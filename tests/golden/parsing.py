@@ -10,6 +10,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span
 
 import spacy_dtparse
+from spacy_dtparse.core import Capability
 
 from . import project, sentences
 from .store import Entry, bits, same, text
@@ -86,7 +87,7 @@ def _parser_entries(name: str, component: Any, docs: Sequence[Doc]) -> Iterator[
     short = [one for one in few if 4 <= len(one[0]) <= 14][:20]
     posteriors = [sorted(parser.span_posteriors(*one).items()) for one in short if _has_posteriors(parser)]
     yield bits(f"{name}/posteriors", posteriors)
-    if getattr(parser, "reads_spines", False):
+    if Capability.SUPERTAGS in parser.capabilities:
         described = []
         for one in short:
             best = parser.parse_k_best(*one, 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import spacy_dtparse.cli
 import training.cli
 from spacy_dtparse.bpm_parser.component import BpmParser
 from spacy_dtparse.core.parser import ParseResult
-from spacy_dtparse.models import PARSERS, embedded_model
+from spacy_dtparse.models import PARSERS, embedded_model, open_parser
 from spacy_dtparse.pipeline.constituent_pipe import ConstituentPipe
 from spacy_dtparse.pipeline.explanation import Explanation
 from spacy_dtparse.recurrent_tagger.component import RecurrentTaggerPipe
@@ -64,8 +65,12 @@ def load(name: str, **config: Any) -> Language:
 
 
 def model_file(name: str) -> str:
-    """The model file of a shipped parser."""
-    return embedded_model(name)
+    """The model file of a shipped parser; of NETWORK, which is inside another model, a copy of it."""
+    if name != NETWORK:
+        return embedded_model(name)
+    path = Path(tempfile.mkdtemp(prefix="golden-")) / "model"
+    path.write_bytes(open_parser(name).to_bytes())
+    return str(path)
 
 
 def with_probabilities(name: str) -> Language:

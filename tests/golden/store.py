@@ -115,7 +115,7 @@ class Stored(NamedTuple):
 
     def take(self, entries: Iterable[Entry]) -> None:
         """Replace the stored entries of the same names."""
-        self.bits.setdefault(kernel_target(), {})
+        here = self.bits.setdefault(kernel_target(), {})
         for entry in entries:
             for kind in (SAME, TEXT, BITS):
                 digests = self.here(kind)
@@ -123,6 +123,8 @@ class Stored(NamedTuple):
                 digests.pop(entry.name, None)
                 if kind == entry.kind:
                     digests[entry.name] = entry.digest
+        if not here:
+            del self.bits[kernel_target()]
 
     def differing(self, entries: Iterable[Entry]) -> list[str]:
         """A line for each entry that differs from the stored one; `bits` of another target are skipped."""

@@ -9,32 +9,26 @@ from pathlib import Path
 
 import pytest
 
-from .running import GROUPS, SHIPPED
 from .training_runs import SLOW
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="hours without compiling")
 
 
-def check(group: str) -> None:
+def check(*options: str) -> None:
     """Run the comparison as a command, because matrix products must be limited to one thread before numpy is loaded."""
-    command = [sys.executable, "-m", "tests.golden", "--only", group]
+    command = [sys.executable, "-m", "tests.golden", *options]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=580)
     assert done.returncode == 0, f"{' '.join(command[1:])}\n{done.stdout}{done.stderr[-2000:]}"
 
 
+@pytest.mark.slow
 @pytest.mark.embedded
-@pytest.mark.parametrize("group", [group for group in SHIPPED if group not in SLOW])
-def test_shipped_models(group: str) -> None:
-    check(group)
-
-
-@pytest.mark.parametrize("group", [group for group in GROUPS if group not in (*SHIPPED, *SLOW)])
-def test_trainings(group: str) -> None:
-    check(group)
+def test_the_other_groups() -> None:
+    check("--fast")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("group", SLOW)
 def test_slow_groups(group: str) -> None:
-    check(group)
+    check("--only", group)

@@ -14,7 +14,7 @@ import numba
 import pytest
 from numba.core import caching, config
 
-from spacy_dtparse.jit.decorator import KERNEL_ROOT, _cache_folder, is_writable_by_others, sources_digest
+from spacy_dtparse.jit.decorator import KERNEL_ROOT, find_cache_folder, is_writable_by_others, sources_digest
 
 pytestmark = [pytest.mark.kernel, pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is cached")]
 
@@ -113,6 +113,7 @@ score_tags(*given)
 """
 
 
+@pytest.mark.slow
 def test_cached_kernels_need_no_compiler(tmp_path):
     """Kernels from the cache run, and allocate, before numba's runtime has started; then others are compiled."""
 
@@ -169,14 +170,14 @@ def test_a_folder_that_others_write_to_is_not_used(tmp_path, monkeypatch):
     home = tmp_path / "home"
     home.mkdir()
     with pytest.warns(UserWarning, match=r"NUMBA_CACHE_DIR=.*shared is not used .* other users can write there"):
-        assert _cache_folder(home) == home / "__pycache__"
+        assert find_cache_folder(home) == home / "__pycache__"
     shared.chmod(0o700)
-    _cache_folder.cache_clear()
-    assert _cache_folder(home) == shared
+    find_cache_folder.cache_clear()
+    assert find_cache_folder(home) == shared
     if hasattr(os, "geteuid"):
         monkeypatch.setattr(os, "geteuid", lambda: shared.stat().st_uid + 1 if shared.stat().st_uid else 12345)
         assert is_writable_by_others(shared) == bool(shared.stat().st_uid)
-    _cache_folder.cache_clear()
+    find_cache_folder.cache_clear()
 
 
 def test_no_folder_can_be_written_to(tmp_path, monkeypatch):
@@ -185,5 +186,5 @@ def test_no_folder_can_be_written_to(tmp_path, monkeypatch):
     blocked.write_text("")
     monkeypatch.setattr(config, "CACHE_DIR", "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
-    assert _cache_folder(blocked / "package") is None
-    _cache_folder.cache_clear()
+    assert find_cache_folder(blocked / "package") is None
+    find_cache_folder.cache_clear()

@@ -17,7 +17,7 @@ from spacy_dtparse.cli.pipelines import model_kind
 from spacy_dtparse.core import load_parser, load_tagger
 from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.jit import cache_state, decorator, warmup
-from spacy_dtparse.models import embedded_model
+from spacy_dtparse.models import embedded_model, embedded_tagger
 from spacy_dtparse.nn.kernels.units import multiply
 from spacy_dtparse.span_parser.parser import SpanParser
 from tests.jit.harness import KERNEL_MARKS, hand_made
@@ -32,7 +32,7 @@ def stamps(tmp_path, monkeypatch):
     """An empty folder for status files, with compiled kernels simulated and no process started."""
     (tmp_path / "kernel.nbi").touch()
     started = []
-    monkeypatch.setattr(cache_state, "_cache_folder", lambda folder: tmp_path)
+    monkeypatch.setattr(cache_state, "find_cache_folder", lambda folder: tmp_path)
     monkeypatch.setattr(cache_state, "is_jit_disabled", lambda: False)
     monkeypatch.setattr(warmup, "is_jit_disabled", lambda: False)
     monkeypatch.setattr(warmup._WarmupState, "_start_worker", lambda self, share: started.append(share))
@@ -53,7 +53,7 @@ def parse(kind: str) -> None:
     elif kind == "span":
         SpanParser(random_model(2, layers=3)).parse(*SENTENCES[0])
     else:
-        load_tagger(Path(embedded_model("en_span")).parents[1] / "tagger" / "model").tag([["a", "cat"]])
+        load_tagger(embedded_tagger()).tag([["a", "cat"]])
 
 
 @KERNEL_MARKS[0]
@@ -87,7 +87,7 @@ def test_short_input_is_interpreted_until_the_kernels_are_compiled(stamps, caplo
         assert interprets()
         with warmup.kernels_for("other", 10):  # a kind without warmup: as outside
             assert interprets()
-    assert not interprets() and stamps == [["search"], ["span_model"]]
+    assert not interprets() and stamps == [["search"], ["network", "span_model"]]
     with warmup.kernels_for("dtree", 10):
         assert interprets() and len(stamps) == 2
     assert [record.message.split(" (")[0] for record in caplog.records] == [
@@ -105,13 +105,14 @@ def test_short_input_is_interpreted_until_the_kernels_are_compiled(stamps, caplo
 @pytest.mark.parametrize("tokens, before", [(warmup.SHORT + 1, 0), (10, warmup.MAX_INTERPRETED)])
 def test_long_input_waits(stamps, tokens, before, monkeypatch):
     def compiled_meanwhile(seconds):
-        cache_state.PartStamp("chart").release()
+        for part in warmup.NEEDS["span"]:
+            cache_state.PartStamp(part).release()
 
     monkeypatch.setattr(warmup.time, "sleep", compiled_meanwhile)
     monkeypatch.setattr(warmup.time, "monotonic", iter(range(0, 1000, 5)).__next__)
     warmup._kernels.interpreted = before
     with warmup.kernels_for("span", tokens):
-        assert not interprets() and warmup._kernels.ready == {"chart"}
+        assert not interprets() and warmup._kernels.ready == {"network", "chart"}
 
 
 def test_without_another_process_kernels_are_compiled_here(stamps, monkeypatch):
@@ -126,7 +127,8 @@ def test_without_another_process_kernels_are_compiled_here(stamps, monkeypatch):
 def test_nobody_waits_longer_than_a_minute(stamps, monkeypatch):
     clock = iter(range(0, 1000, 7))
     monkeypatch.setattr(warmup.time, "monotonic", lambda: next(clock))
-    monkeypatch.setattr(warmup.time, "sleep", lambda seconds: cache_state.PartStamp("chart").beat())
+    stamps_of_parts = [cache_state.PartStamp(part) for part in warmup.NEEDS["span"]]
+    monkeypatch.setattr(warmup.time, "sleep", lambda seconds: [stamp.beat() for stamp in stamps_of_parts])
     with warmup.kernels_for("span", warmup.SHORT + 1):
         assert not interprets() and cache_state.PartStamp("chart").is_compiling()
     assert next(clock) > 60
@@ -145,13 +147,13 @@ def test_the_processors_of_this_process(given, counted, monkeypatch):
 def test_kernels_that_another_process_compiles_are_not_started(stamps):
     cache_state.PartStamp("search").beat()
     warmup.start_compiling("dtree", "recurrent")
-    assert stamps == [["span_model", "tagger"]]
+    assert stamps == [["network", "span_model", "tagger"]]
 
 
 def test_one_processor_gets_one_process(stamps, monkeypatch):
     monkeypatch.setattr(warmup, "_processors", lambda: 1)
     warmup.start_compiling("dtree")
-    assert stamps == [["search", "span_model"]]
+    assert stamps == [["search", "network", "span_model"]]
 
 
 def test_the_environment_variable_disables_it(stamps, monkeypatch):
@@ -181,7 +183,7 @@ def test_status_files_of_a_part(stamps, tmp_path, monkeypatch):
     assert stamp.is_compiled() and not cache_state.PartStamp("span_model").is_compiled()
     monkeypatch.setattr(cache_state.config, "CPU_NAME", "another")
     assert not cache_state.PartStamp("search").is_compiled()
-    monkeypatch.setattr(cache_state, "_cache_folder", lambda folder: None)
+    monkeypatch.setattr(cache_state, "find_cache_folder", lambda folder: None)
     nowhere = cache_state.PartStamp("search")
     nowhere.beat()
     nowhere.release()
@@ -236,7 +238,7 @@ def test_workers_compile_nothing_themselves(monkeypatch):
 
 
 def test_warmup_needs_a_folder_and_a_compiler(stamps, monkeypatch, capsys):
-    monkeypatch.setattr(cache_state, "_cache_folder", lambda folder: None)
+    monkeypatch.setattr(cache_state, "find_cache_folder", lambda folder: None)
     assert main(["warmup"]) == 1 and "NUMBA_CACHE_DIR" in capsys.readouterr().err
     monkeypatch.setattr(cache_state, "is_jit_disabled", lambda: True)
     assert main(["warmup"]) == 1 and "NUMBA_DISABLE_JIT" in capsys.readouterr().err

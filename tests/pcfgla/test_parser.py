@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.core import load_parser
-from spacy_dtparse.core.parser import ConstituentParser
+from spacy_dtparse.core.parser import Parser
 from spacy_dtparse.core.settings import PcfgSettings
 from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.model_io.container import container_from_bytes
@@ -57,7 +57,7 @@ def work(most: int = 5 if SLOW else 40) -> list[tuple[tuple[str, ...], tuple[str
 
 def test_the_protocol():
     parser = PcfgParser(model())
-    assert isinstance(parser, ConstituentParser) and parser.name == "pcfg"
+    assert isinstance(parser, Parser) and parser.name == "pcfg"
     assert "TOP" not in parser.labels and "NP" in parser.labels
     assert parser.meta["options"]["vertical"] == 2
 

@@ -233,6 +233,7 @@ class SelfPrunedParser:
         return self.parser.parse(words, tags, [[(text, 1.0), *more] for text in KINDS["sided"](own)])
 
 
+@pytest.mark.slow
 def test_order_threads_and_pickles_do_not_matter():
     self_pruned = SelfPrunedParser(PcfgParser(model(), PcfgSettings(betas=(0.2, 0.01))))
     found = same_in_any_order(self_pruned, short())

@@ -10,6 +10,7 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy_dtparse import sentence_infos
 from spacy_dtparse.core import STATUSES
 from spacy_dtparse.pipeline.attributes import trees
+from spacy_dtparse.pipeline.constituent_group import CHECKSUM
 from spacy_dtparse.pipeline.sentences import is_blank, plain_word, sentence_bounds
 from spacy_dtparse.trees import parse_tree, write_tree
 
@@ -20,7 +21,8 @@ def view(doc: Doc) -> tuple[Any, ...]:
     """The attributes that parsing sets on a Doc."""
     group = doc.spans[KEY]
     spans = [(span.start, span.end, span.label_, span.id_) for span in group]
-    return spans, dict(group.attrs), [(token.head.i, token.dep_) for token in doc]
+    attrs = {name: value for name, value in group.attrs.items() if name != CHECKSUM}
+    return spans, attrs, [(token.head.i, token.dep_) for token in doc]
 
 
 def check(doc: Doc, parser: Any) -> None:

@@ -36,6 +36,7 @@ def test_two_processes_find_the_same(several):
     assert all(map(same, map(nlp, several), nlp.pipe(several, n_process=2, batch_size=5)))
 
 
+@pytest.mark.slow
 @few(4)
 @given(texts)
 def test_the_command_writes_trees(capsys, tmp_path_factory, text):

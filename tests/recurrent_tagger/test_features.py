@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import DtparseError
-from spacy_dtparse.recurrent_tagger.features import KINDS, LONGEST, UNKNOWN_WORD, WORD, TokenParts, shape, token_parts
+from spacy_dtparse.nn.vocabularies import UNKNOWN_WORD
+from spacy_dtparse.recurrent_tagger.features import KINDS, LONGEST, WORD, TokenParts, shape, token_parts
 from spacy_dtparse.symbols import SymbolTable
 
 

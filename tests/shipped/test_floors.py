@@ -20,22 +20,22 @@ from training.data.evaluate import tag_lists
 pytestmark = pytest.mark.embedded
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
-SENTENCES = {"sample": 62, "everyday": 269}
+SENTENCES = {"sample": 62, "everyday": 406}
 """Number of sentences in the development part of each treebank."""
 MIN_F1 = {  # half a point below what was measured
     ("en_span", "sample"): 92.4,  # 92.91
-    ("en_span", "everyday"): 97.5,  # 98.00
+    ("en_span", "everyday"): 95.1,  # 95.65
     ("en_dtparse", "sample"): 92.5,  # 93.02
-    ("en_dtparse", "everyday"): 97.7,  # 98.23
+    ("en_dtparse", "everyday"): 95.2,  # 95.78
     ("en_trees", "sample"): 85.4,  # 85.96
-    ("en_trees", "everyday"): 96.1,  # 96.61
+    ("en_trees", "everyday"): 93.6,  # 94.15
     ("en_pcfgla", "sample"): 82.3,  # 82.89
-    ("en_pcfgla", "everyday"): 88.4,  # 88.98
+    ("en_pcfgla", "everyday"): 83.9,  # 84.46
 }
 """Minimum F1 of all constituents."""
-MIN_EXACT, MIN_TAGS = 79.0, 98.5
+MIN_EXACT, MIN_TAGS = 77.5, 97.7
 """Minimum percentages of correct trees and tags of en_span on the everyday trees."""
-MIN_AGREEMENT = {"sample": 94.4, "everyday": 96.4}  # 94.98, 96.98
+MIN_AGREEMENT = {"sample": 94.4, "everyday": 95.6}  # 94.98, 96.12
 """Minimum percentages of the phrases of en_span in which en_bpm has one word whose head is outside. No treebank of
 everyday English has its dependencies."""
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import pytest
 
 import spacy_dtparse
-from spacy_dtparse.models import embedded_model
+from spacy_dtparse.models import embedded_model, open_parser
 from spacy_dtparse.spine_tagger.tagger import SequenceTagger
 
 from ..tagger_models import random_tagger
@@ -117,7 +117,12 @@ def load_in_a_copy(folder: Path, change: Mutation | None, paths: list[str]) -> l
 
 
 def path_of(name: str, tagger: str) -> str:
-    return tagger if name == TAGGER else embedded_model(name)
+    if name != "en_span":
+        return tagger if name == TAGGER else embedded_model(name)
+    path = Path(tagger).with_name("span_model")  # it is inside another model
+    if not path.exists():
+        path.write_bytes(open_parser(name).to_bytes())
+    return str(path)
 
 
 def test_an_unchanged_copy_loads_them_all(tmp_path: Path, tagger: str) -> None:

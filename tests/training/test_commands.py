@@ -75,6 +75,7 @@ def tagger(bank):
     return bank / "tagger"
 
 
+@pytest.mark.slow
 def test_convert_cleans(bank):
     trees = list(read_trees(bank / "clean" / "tiny" / "train.mrg"))
     assert len(trees) == 20
@@ -164,6 +165,7 @@ def test_evaluate(bank, capsys):
     assert performance([{**records[0], "budget": None}]) == {"const_f_tiny_gold": 1.0, "const_f_evalb_tiny_gold": 1.0}
 
 
+@pytest.mark.slow
 def test_assemble(bank, tagger, tmp_path, monkeypatch):
     out = tmp_path / "en_mixed"
     nlp = assemble(tagger, bank / "tiny.model", out, ["genia", "gum:2"], "mixed", "1.2.3")
@@ -188,6 +190,7 @@ def test_assemble(bank, tagger, tmp_path, monkeypatch):
         check_size(out)
 
 
+@pytest.mark.slow
 def test_assemble_joins_white_space_to_sentences(bank, tagger, tmp_path):
     """Behind a senter stands visible_sentences, once, whatever the tagger's pipeline has."""
     nlp = spacy.load(tagger, exclude=["sentencizer"])
@@ -198,6 +201,8 @@ def test_assemble_joins_white_space_to_sentences(bank, tagger, tmp_path):
         assert made.pipe_names == ["tagger", "senter", "visible_sentences", "dtparse"]
         assert all(sent.text.strip() for sent in made("\n Run. \n\n").sents)
     assert [len(tags) for tags in tag_lists(made, [["the", "cat"], ["run"]])] == [2, 1], "lists have no boundaries"
+    made.add_pipe("dependency_phrases", config={"spans_key": "by_rule"})
+    assert [len(tags) for tags in tag_lists(made, [["the", "cat"]])] == [2], "rules need dependencies"
 
 
 def test_assemble_refuses(bank, tagger, tmp_path):
@@ -268,6 +273,7 @@ BAD = [
     (["evaluate", ".", "x.mrg"], "folder without config.cfg"),
     (["evaluate", "missing.model"], "no files to score on"),
     (["assemble", "--tagger", "no", "--model", "no", "--out", "o", "--names", "sample"], "no spaCy pipeline"),
+    (["package", ".", "--out", "o"], "no spaCy pipeline"),
     (["jackknife-tags", "--names", "sample", "--out", "o"], "--names needs --corpus"),
 ]
 
@@ -309,7 +315,7 @@ def test_the_teachers_commands_are_listed(capsys):
     assert "Needs the extra `teacher`" in shown
     with pytest.raises(SystemExit) as ended:
         main(["teacher"])
-    assert ended.value.code == 2 and "fit|annotate|vectors|trees|retag|evaluate" in capsys.readouterr().err
+    assert ended.value.code == 2 and "fit|annotate|export|vectors|trees|retag|evaluate" in capsys.readouterr().err
 
 
 def test_blocks_of_a_treebank():

@@ -14,7 +14,7 @@ import pytest
 import spacy
 
 from training.cli import build_parser, main
-from training.cli.treebank_pipeline import curve_table
+from training.cli.treebank_pipeline import curve_table, training_steps
 from training.data.sizes import SIZES, sizes_for
 from training.runs.steps import Step, Steps
 
@@ -96,8 +96,18 @@ def test_a_former_name_of_a_command_is_answered_with_the_current_one(capsys):
 def test_sizes_grow():
     assert [sizes.words for sizes in SIZES] == sorted(sizes.words for sizes in SIZES)
     assert sizes_for(1) is SIZES[0] and sizes_for(10**9) is SIZES[-1]
+    assert "epochs=60" in sizes_for(26_356).span and "epochs=16" in sizes_for(76_666).span, "see docs/languages.md"
     for sizes in SIZES:
         assert (ROOT / "training" / "recipes" / f"{sizes.recipe}.json").is_file()
+
+
+def test_trees_to_train_on_first_are_given_to_the_span_parser():
+    first = ["--pretrain-trees", "a.mrg", "--pretrain-trees", "b.mrg"]
+    given = ["pipeline", "x", "--parser", "span", "--out", "y", *first]
+    steps = training_steps(build_parser().parse_args(given), Path("y"), "x", 1000, None)
+    arguments = next(step.arguments for step in steps if step.name == "train-span")
+    at = arguments.index("--pretrain-trees")
+    assert arguments[at : at + 4] == first
 
 
 def test_incompatible_options(tmp_path, capsys):
@@ -106,6 +116,8 @@ def test_incompatible_options(tmp_path, capsys):
     assert "there is no folder" in capsys.readouterr().err
     assert main(["pipeline", *mine, "--span-model", "en", "--parser", "span"]) == 1
     assert "--span-model is for --parser combined" in capsys.readouterr().err
+    assert main(["pipeline", *mine, "--pretrain-trees", "x.mrg"]) == 1
+    assert "--pretrain-trees is for --parser span" in capsys.readouterr().err
     figures = {"f1": 0.5, "exact_match": 0.25}
     row = {"reader": "en", "trees": 9, "file": "test.mrg", "tags": "predicted", "all": figures, "evalb": figures}
     assert "50.00    50.00  25.00       -        3" in curve_table([{**row, "tag_accuracy": None, "cpu_seconds": 3.2}])

@@ -100,6 +100,7 @@ def test_bad_input(style, options, message):
         draw([TREE], style, options=options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize(
     "text", ["(S " * 2000 + "(X x)" + ")" * 2000, "(S (X x) " * 2000 + "(X x)" + ")" * 2000], ids=["chain", "branching"]

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spacy_dtparse import __version__
 from spacy_dtparse.bpm_parser.parser import DependencyParser
-from spacy_dtparse.core import ConstituentParser, load_parser, load_tagger
+from spacy_dtparse.core import Parser, load_tagger
 from spacy_dtparse.errors import ConfigError, TrainingDataError
+from spacy_dtparse.models import open_parser
 from spacy_dtparse.spine_tagger.tagger import SequenceTagger
 from spacy_dtparse.trees.heads import head_rules, tree_guide
 
@@ -113,9 +114,7 @@ def tag_sentences(nlp: Language | SequenceTagger, sentences: Sequence[Dependency
     return _with_tags(sentences, tag_lists(nlp, [sentence.columns.words for sentence in sentences]))
 
 
-def add_guides(
-    parser: ConstituentParser, sentences: Sequence[DependencySentence], lang: str
-) -> list[DependencySentence]:
+def add_guides(parser: Parser, sentences: Sequence[DependencySentence], lang: str) -> list[DependencySentence]:
     """Add the dependencies of a constituency parser's trees to sentences as their guide."""
     rules = head_rules(lang)
     result = []
@@ -155,7 +154,7 @@ def train_dependency_parser(
             held_out, tags = retag_sentences(tagger_of_all, held_out), f"jackknifed, {folds} folds"
             write_atomically(out.with_suffix(".tagger"), tagger_of_all.to_bytes())
         if guide is not None:
-            constituents = load_parser(guide)
+            constituents = open_parser(guide)
             sentences, held_out = add_guides(constituents, sentences, lang), add_guides(constituents, held_out, lang)
         meta = {
             "version": __version__,

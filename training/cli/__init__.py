@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from concurrent.futures.process import BrokenProcessPool
 
+from spacy_dtparse.cli.bad_input import report_skipped
 from spacy_dtparse.errors import DtparseError
 
 from ..runs.progress import configure_logging
@@ -15,7 +16,8 @@ from ..runs.progress import configure_logging
 # isort: off
 # fmt: off
 from . import (  # noqa: F401
-    data, treebank_pipeline, parsers, grammars, dependencies, scoring, pipelines, studies, taggers, teacher,
+    data, treebank_pipeline, parsers, grammars, dependencies, scoring, annotation, reviewing, learning, pipelines,
+    studies, taggers, teacher,
 )
 
 # fmt: on
@@ -86,13 +88,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"the command {name!r} is now called {RENAMED[name]!r}: python -m training {RENAMED[name]} …")
     options = parser.parse_args(arguments)
     configure_logging(options.verbose)
-    return _run_reporting_errors(lambda: options.call(options))
+    return _run_reporting_errors(lambda: _call(options))
 
 
 def run_command(arguments: Sequence[str]) -> None:
     """Run a command as a step of another one; raises what it raises."""
     options = build_parser().parse_args(list(arguments))
     options.call(options)
+
+
+def _call(options: argparse.Namespace) -> int:
+    """Run the command of the options; returns the exit code, 1 if malformed input was skipped."""
+    from ..data.bad_input import input_errors
+
+    with input_errors(getattr(options, "errors", "strict")) as skipped:
+        code = options.call(options) or 0
+    return code or report_skipped(
+        [*skipped.values()], "malformed part of the input", "malformed parts of the input", "training"
+    )
 
 
 def _run_reporting_errors(call) -> int:  # type: ignore[no-untyped-def]

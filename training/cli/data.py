@@ -19,6 +19,7 @@ command = partial(arg.declare, "Data")
     arg.path("folder", "folder with one subfolder per treebank, as downloaded"),
     arg.option("--names NAME[:WEIGHT] +", "treebanks: craft, genia, gum, masc", required=True),
     arg.path("--out", "folder for NAME/{train,dev}.mrg", required=True),
+    arg.ERRORS,
 )
 def collect(options: argparse.Namespace) -> int:
     """Collect public treebanks: convert their projects' files to train.mrg and dev.mrg, one tree per line.
@@ -52,6 +53,7 @@ def collect(options: argparse.Namespace) -> int:
     "verify assets sample",
     arg.path("folder", "folder with one subfolder per treebank"),
     arg.option("names NAME[:WEIGHT] +", "treebanks, such as craft or sample"),
+    arg.ERRORS,
 )
 def verify(options: argparse.Namespace) -> int:
     """Check treebank files: compare them with published checksums, or at least read every tree."""
@@ -75,6 +77,7 @@ def verify(options: argparse.Namespace) -> int:
     arg.option("names NAME[:WEIGHT] +", "treebanks, such as craft or sample"),
     arg.path("--out", "folder for NAME/{train,dev}.mrg and NAME/dev.spacy", required=True),
     *arg.CONVERTING,
+    arg.ERRORS,
 )
 def convert(options: argparse.Namespace) -> None:
     """Convert treebanks to cleaned bracketed trees for the trainers and to spaCy's binary format for spacy evaluate."""
@@ -93,6 +96,7 @@ def convert(options: argparse.Namespace) -> None:
     arg.option("--parts NAME=N +", "number of trees in each part", required=True),
     arg.number("--seed", 0, "random seed for the order of the trees"),
     arg.option("--encoding", "encoding of the files (default: utf-8)", default="utf-8"),
+    arg.ERRORS,
     arg.path("--out", "folder for PART.mrg", required=True),
 )
 def split(options: argparse.Namespace) -> None:
@@ -110,6 +114,7 @@ def split(options: argparse.Namespace) -> None:
 @command(
     "heads build/corpus/sample/train.mrg --out build/heads.json",
     arg.option(f"files {arg.READ_SPEC} +", "bracketed trees"),
+    arg.ERRORS,
     arg.path("--out", "file for the rules, JSON", required=True),
 )
 def heads(options: argparse.Namespace) -> None:
@@ -126,7 +131,7 @@ def heads(options: argparse.Namespace) -> None:
         print(f"{label:10} {mode:6} {' '.join(order[:12])}{' …' if len(order) > 12 else ''}")
 
 
-@command("conventions assets/everyday/train.mrg", arg.path("files FILE +", "files of bracketed trees"))
+@command("conventions assets/everyday/train.mrg", arg.path("files FILE +", "files of bracketed trees"), arg.ERRORS)
 def conventions(options: argparse.Namespace) -> int:
     """List the everyday trees that violate the conventions of assets/everyday/GUIDE.md."""
     from training.data.conventions import check_conventions

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from spacy_dtparse.cli.pipelines import natural_number, positive_number
 from spacy_dtparse.errors import ConfigError
+from spacy_dtparse.trees.bad_input import ERRORS as ERROR_POLICIES
 
 if TYPE_CHECKING:
     from spacy_dtparse.trees import HeadRules
@@ -124,6 +125,13 @@ def declare(group: str, example: str, *options: Option) -> Callable[[R], R]:
 CORPUS = path("--corpus", "folder of treebanks: NAME/train.mrg and NAME/dev.mrg are used")
 NAMES = option("--names NAME[:WEIGHT] +", "treebanks of --corpus to use")
 RECIPE_STEPS = choice("--recipe-steps", ("plain", "tm2006"), "preprocessing (default: plain)", default="plain")
+ERRORS = choice(
+    "--errors",
+    ERROR_POLICIES,
+    "at a malformed tree, sentence, line or byte of the input: stop (strict, default); skip it (skip); or also replace "
+    "such bytes by U+FFFD (replace). The exit code is 1 if something was skipped",
+    default="strict",
+)
 LANG = option("--lang", "language, for the head rules of bracketed trees (default: en)", default="en")
 HEADS = path(
     "--heads FILE",
@@ -136,6 +144,12 @@ CONVERTING = (
     option("--encoding", "encoding of the files (default: utf-8)", default="utf-8"),
     number("--limit", None, "use only the first N trees of train", minimum=1),
     option("--splits PART *", "parts to convert in addition to train and dev: test"),
+    choice(
+        "--profile",
+        ("universal", "penn", "gum"),
+        "for CoNLL-U files: the rules that make phrases of dependencies (default: universal)",
+        default="universal",
+    ),
     option("--dev K/N", "if there is no dev file, use every N-th block of ten trees of train, starting with the K-th"),
 )
 """Options of the commands that convert treebanks; see `parse_conversion`."""
@@ -153,8 +167,8 @@ def treebank_spec(tags: bool = True, weight: bool = True) -> str:
 
 
 def treebanks(dev: str = "", train: str = "to train on", tags: bool = True, weight: bool = True) -> list[Option]:
-    """The options `--train`, `--corpus` and `--names`; `--dev` if `dev` says what its trees are for; `--tags` if
-    `tags`."""
+    """The options `--train`, `--corpus`, `--names` and `--errors`; `--dev` if `dev` says what its trees are for;
+    `--tags` if `tags`."""
     spec, files = treebank_spec(tags, weight), "NAME/train.mrg and NAME/dev.mrg" if dev else "NAME/train.mrg"
     options = [each(f"--train {spec}", f"trees {train}; repeatable")]
     if dev:
@@ -165,7 +179,7 @@ def treebanks(dev: str = "", train: str = "to train on", tags: bool = True, weig
     if tags:
         named = files.replace(".mrg", ".tags").replace("/", ".")
         options.append(path("--tags", f"folder with {named} for --corpus (default: gold tags)"))
-    return options
+    return [*options, ERRORS]
 
 
 def parse_treebanks(options: argparse.Namespace) -> tuple[list[TreebankFile], list[TreebankFile]]:
@@ -216,7 +230,9 @@ def parse_conversion(options: argparse.Namespace) -> Conversion:
     from training.data.scheme import Scheme
 
     scheme = Scheme() if options.scheme is None else Scheme.from_json(options.scheme)
-    return Conversion(options.lang, scheme, options.encoding, options.limit, options.dev, tuple(options.splits))
+    return Conversion(
+        options.lang, scheme, options.encoding, options.limit, options.dev, tuple(options.splits), options.profile
+    )
 
 
 def conversion_flags(options: argparse.Namespace) -> list[str]:
@@ -227,6 +243,7 @@ def conversion_flags(options: argparse.Namespace) -> list[str]:
         "--encoding": options.encoding,
         "--limit": options.limit,
         "--dev": options.dev,
+        "--profile": options.profile if options.profile != "universal" else None,
     }
     typed = [argument for flag, value in flags.items() if value is not None for argument in (flag, str(value))]
     return [*typed, *(["--splits", *options.splits] if options.splits else [])]

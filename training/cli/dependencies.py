@@ -19,6 +19,7 @@ command = partial(arg.declare, "Parsers")
     "train-bpm --train build/corpus/sample/train.mrg --dev build/corpus/sample/dev.mrg --out build/bpm.model",
     arg.option(f"--train {LINKS_SPEC} +", "CoNLL-U files, or bracketed trees (.mrg)"),
     arg.option(f"--dev {LINKS_SPEC} *", "development files"),
+    arg.ERRORS,
     arg.option(
         "--tagger",
         "spaCy pipeline, or tagger that --jackknife wrote, whose tags replace those of the files (embedded: the "
@@ -89,6 +90,7 @@ def train_bpm(options: argparse.Namespace) -> None:
     "evaluate-bpm build/bpm.model build/corpus/sample/dev.mrg",
     arg.path("model", "the model file"),
     arg.option(f"files {LINKS_SPEC} +", "CoNLL-U files, or bracketed trees (.mrg)"),
+    arg.ERRORS,
     arg.option(
         "--tagger", "spaCy pipeline, or tagger that train-bpm --jackknife wrote, whose tags replace those of the files"
     ),
@@ -101,7 +103,8 @@ def train_bpm(options: argparse.Namespace) -> None:
 )
 def evaluate_bpm(options: argparse.Namespace) -> None:
     """Compute the attachment scores of a dependency parser on CoNLL-U files or bracketed trees."""
-    from spacy_dtparse.core import load_dependency_parser, load_parser
+    from spacy_dtparse.core import load_dependency_parser
+    from spacy_dtparse.models import open_parser
     from training.bpm_parser.fitting import attachment_scores
     from training.bpm_parser.running import add_guides, find_tagger, read_treebank_file, tag_sentences
 
@@ -111,7 +114,7 @@ def evaluate_bpm(options: argparse.Namespace) -> None:
     if options.tagger is not None:
         sentences = tag_sentences(find_tagger(options.tagger), sentences)
     if options.guide is not None:
-        sentences = add_guides(load_parser(options.guide), sentences, options.lang)
+        sentences = add_guides(open_parser(options.guide), sentences, options.lang)
     for sentence in sentences[:20]:
         parser.parse(sentence.columns)
     start = time.process_time()

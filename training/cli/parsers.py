@@ -94,8 +94,27 @@ def jackknife_marginals(options: argparse.Namespace) -> None:
 
 
 @command(
+    "span-marginals --span-models build/span.model --corpus build/corpus --names sample --tags build/tags "
+    "--out build/marginals",
+    arg.path("--span-models MODEL +", "N span models; the K-th was trained with block=-K/N", required=True),
+    *arg.treebanks(train="that train-boosted learns from"),
+    arg.path("--out", "folder for NAME.train.beliefs.npz", required=True),
+)
+def span_marginals(options: argparse.Namespace) -> None:
+    """Compute the span marginals of trees with models that were trained elsewhere.
+
+    Like jackknife-marginals, for models over a pretrained encoder: the K-th of N models computes those of block K/N.
+    """
+    from training.span_parser.jackknife import marginals_by_blocks
+
+    for file in marginals_by_blocks(options.span_models, arg.parse_treebanks(options)[0], options.out):
+        print(arg.size(file))
+
+
+@command(
     "clusters --text assets/sample/plain.txt --n 16 --min-count 2 --out build/clusters.txt",
     arg.option(f"--text {arg.TEXT_SPEC} +", "UTF-8 text, one paragraph per line", required=True),
+    arg.ERRORS,
     arg.number("--n", 200, "number of clusters", minimum=1),
     arg.number("--min-count", 8, "cluster only words that occur at least N times", minimum=1),
     arg.number("--rounds", 12, "passes over the words", minimum=1),

@@ -19,6 +19,7 @@ command = partial(arg.declare, "Whole pipelines")
     "assemble --tagger build/tagger --model build/span.model --names sample --out build/pipeline",
     arg.path("--tagger", "pipeline folder that `train-tagger` wrote", required=True),
     arg.path("--model", "model file that `train-boosted` or `train-span` wrote", required=True),
+    arg.path("--dependency-model", "model file that `train-bpm` wrote, for a pipeline with a dependency parser"),
     arg.path("--out", "folder for the pipeline", required=True),
     arg.option("--names NAME[:WEIGHT] +", "treebanks that both were trained on", required=True),
     arg.option("--name", "name of the pipeline (default: dtparse)", default="dtparse"),
@@ -38,11 +39,27 @@ def assemble(options: argparse.Namespace) -> None:
         options.version,
         options.license,
         options.credit,
+        options.dependency_model,
     )
     print(
         f"{options.out}: {nlp.meta['lang']}_{nlp.meta['name']} {nlp.meta['version']}, {', '.join(nlp.pipe_names)}, "
         f"{check_size(options.out) / 1e6:.1f} MB, {nlp.meta['license']}"
     )
+
+
+@command(
+    "package build/pipeline --out build",
+    arg.path("pipeline", "pipeline folder"),
+    arg.path("--out", "folder for the package, whose folder there is LANG_NAME", required=True),
+    arg.option("--name", "name of the package without the language (default: the name of the pipeline)"),
+    arg.option("--version", "version of the package (default: that of the pipeline)"),
+)
+def package(options: argparse.Namespace) -> None:
+    """Make an installable package of a pipeline with `spacy package`, with its licence texts."""
+    from training.data.packaging import package_pipeline
+
+    folder = package_pipeline(options.pipeline, options.out, options.name, options.version)
+    print(f"{folder}: install it with pip install {folder if folder.is_absolute() else f'./{folder}'}")
 
 
 @command(
@@ -56,6 +73,7 @@ def assemble(options: argparse.Namespace) -> None:
         required=True,
     ),
     arg.option("--pipeline", "pipeline that tags and splits sentences: folder or package (default: the embedded one)"),
+    arg.ERRORS,
     arg.flag("--keep-hyphens", "do not split words at hyphens, as in the treebanks wsj and genia"),
     arg.number("--min-words", 3, "minimum words of a sentence"),
     arg.number("--max-words", 40, "maximum words of a sentence"),
@@ -116,6 +134,7 @@ def parse_betas(text: str) -> tuple[float, ...]:
     ),
     arg.option(f"--treebank {arg.READ_SPEC} *", "additional gold trees to train the tagger on"),
     arg.option(f"--dev {arg.READ_SPEC} *", "trees to score the parser on"),
+    arg.ERRORS,
     arg.option("--categories", "sided (default): directional spines, or spine", default="sided"),
     arg.number("--limit", None, "use only the first N sentences of the text"),
     arg.number("--min-words", 3, "minimum words of a sentence"),

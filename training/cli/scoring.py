@@ -20,6 +20,7 @@ command = partial(arg.declare, "Parsers")
     "evaluate build/span.model build/corpus/sample/dev.mrg --tags gold",
     arg.path("source", "model file, or folder of a spaCy pipeline"),
     arg.option(f"files {arg.READ_SPEC} *", "bracketed gold trees"),
+    arg.ERRORS,
     arg.path("--corpus", "folder of treebanks: NAME/dev.mrg are used in addition to the files above"),
     arg.NAMES,
     arg.option("--tags +", "tags to parse with (default: gold)", choices=("gold", "predicted"), default=["gold"]),
@@ -69,6 +70,7 @@ def evaluate(options: argparse.Namespace) -> None:
     "calibrate build/span.model --dev build/corpus/sample/dev.mrg --tags gold --out build/calibrated.model",
     arg.path("source", "model file, or folder of a spaCy pipeline"),
     arg.option(f"--dev {arg.READ_SPEC} +", "bracketed gold trees that the model was not trained on", required=True),
+    arg.ERRORS,
     arg.choice(
         "--tags",
         ("gold", "predicted"),
@@ -82,15 +84,16 @@ def evaluate(options: argparse.Namespace) -> None:
 def calibrate(options: argparse.Namespace) -> None:
     """Calibrate the probabilities that a parser gives to its constituents and trees, and measure the result."""
     from spacy_dtparse.cli.pipelines import get_component
-    from spacy_dtparse.core.calibration import CALIBRATION, NO_SPAN_MODEL
+    from spacy_dtparse.core import Capability
+    from spacy_dtparse.core.calibration import CALIBRATION
     from training.data.calibrating import calibration_table, collect_probabilities, errors_by_treebank, fit_calibration
     from training.data.evaluate import load_source, tags_of
     from training.data.treebanks import TreebankFile
 
     parser: Any
     parser, nlp = load_source(options.source)
-    if getattr(parser, "span_parser", parser) is None:
-        raise ConfigError(f"{options.source}: {NO_SPAN_MODEL}")
+    if Capability.POSTERIORS not in parser.capabilities:
+        raise ConfigError(f"{options.source}: {parser.missing_posteriors}")
     files = [TreebankFile.parse(text) for text in options.dev]
     names = [file.name for file in files]
     if len(set(names)) < len(names):

@@ -36,6 +36,7 @@ command = partial(arg.declare, "Studies of the papers")
         "--evaluate NAME=PATH[,tags=PATH] +",
         "trees to score on, with gold tags, and with the tags of a file if one is given",
     ),
+    arg.ERRORS,
     arg.option(
         "--teacher-weight",
         "total weight of the teacher's trees, as a multiple of the treebank's (default: 1; at most 1 per tree)",
@@ -85,6 +86,7 @@ def self_train_compare(options: argparse.Namespace) -> None:
         "--treebank ROOT", "WSJ part of the Penn Treebank, instead of --corpus: folders 02 to 22 with wsj_*.mrg or .prd"
     ),
     arg.flag("--test", "also score section 23 of --treebank"),
+    arg.ERRORS,
     arg.path("--tags", "folder with NAME.train.tags and NAME.dev.tags (--treebank: ptb)"),
     arg.path("--out", "folder of all runs (default: build/2006)", default=Path("build/2006")),
     RUNS,
@@ -166,6 +168,7 @@ def reproduce_report(options: argparse.Namespace) -> None:
     "pcfgla-study --corpus build/corpus --runs split-merge",
     arg.CORPUS,
     arg.path("--tags", "folder with NAME.dev.tags, predicted tags (default: none)"),
+    arg.ERRORS,
     arg.path("--out", "folder of all runs", default=Path("build/latent_study")),
     RUNS,
     LIST,

@@ -33,6 +33,7 @@ COMMON = (
         "--tag-column", ("xpos", "upos"), "column of a CoNLL-U file that has the tags (default: xpos)", default="xpos"
     ),
     arg.option("--lang", "language of the text (default: en)", default="en"),
+    arg.ERRORS,
     arg.path("--out", "folder for predicted tags and log.jsonl, not for the model", required=True),
     arg.settings("training.recurrent_tagger.config.TaggingConfig (fit.epochs=8 network.width=48)"),
 )
@@ -109,6 +110,7 @@ def train_tagger(options: argparse.Namespace) -> None:
 @command(
     "spines build/corpus/sample/train.mrg --write build/spines.train",
     arg.option(f"files {arg.READ_SPEC} +", "bracketed trees"),
+    arg.ERRORS,
     arg.option(f"--held-out {arg.READ_SPEC} +", "trees whose coverage is measured"),
     arg.path("--heads FILE", "head rules in JSON (default: those of --lang)"),
     arg.option("--lang", "language, for the head rules (default: en)", default="en"),
@@ -181,6 +183,7 @@ def _check_round_trips(files: Sequence[TreebankFile], rules: HeadRules, categori
         "one token per line as word<TAB>tag<TAB>label (or word<TAB>label), blank lines between sentences",
     ),
     arg.path("--dev FILE *", "development files"),
+    arg.ERRORS,
     arg.option("--estimator", "perceptron (default), mira, gis or lbfgs", default="perceptron"),
     arg.settings("training.spine_tagger.options.SequenceOptions (epochs=5 cutoff=10 sigma=0.5)"),
     arg.option(

@@ -11,9 +11,10 @@ from typing import Any
 from spacy_dtparse.cli.pipelines import natural_number, positive_number
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.models import embedded_pipeline
-from spacy_dtparse.trees import read_trees
 
+from ..data.bad_input import read_trees
 from ..data.sizes import sizes_for
+from ..data.treebanks import TreebankFile
 from ..runs.files import file_digest, write_json
 from ..runs.steps import Step, Steps
 from . import declaring as arg
@@ -23,8 +24,12 @@ RECIPES = Path(__file__).resolve().parents[1] / "recipes"
 EMBEDDED = "embedded"
 PARSERS = ("combined", "span", "boosted")
 OPTIONS = (
-    arg.path("treebank FOLDER", "folder of the treebank, with train.mrg or train.psd and optionally dev.mrg"),
+    arg.path(
+        "treebank FOLDER",
+        "folder of the treebank, with train.mrg, train.psd or a CoNLL-U file, and optionally a dev file",
+    ),
     *arg.CONVERTING,
+    arg.ERRORS,
     arg.choice(
         "--parser",
         PARSERS,
@@ -33,6 +38,9 @@ OPTIONS = (
         default="combined",
     ),
     arg.path("--heads FILE", "head rules in JSON (default: see train-span and train-boosted)"),
+    arg.flag(
+        "--dependencies", "from a CoNLL-U treebank: train a dependency parser as well, and add it to the pipeline"
+    ),
     arg.number("--folds", 4, "number of folds: each has a tagger and a span model trained without it", minimum=1),
     arg.option(
         "--seeds +",
@@ -42,6 +50,11 @@ OPTIONS = (
     ),
     arg.each("--tagger-set NAME=VALUE", "setting of the taggers, as in train-tagger --set; repeatable"),
     arg.each("--span-set NAME=VALUE", "setting of the span model, as in train-span --set; repeatable"),
+    arg.each(
+        f"--pretrain-trees {arg.treebank_spec()}",
+        "with --parser span: trees to train the parser on first, such as those of another language with the same "
+        "labels and tags; repeatable",
+    ),
     arg.each("--boosted-set NAME=VALUE", "setting of the boosted trees, as in train-boosted --set; repeatable"),
     arg.option(
         "--tagger PIPELINE",
@@ -166,12 +179,17 @@ def run_pipeline(options: argparse.Namespace, out: Path, span_model: Path | None
         )
     if span_model is not None and options.parser != "combined":
         raise ConfigError(f"--span-model is for --parser combined, not {options.parser}; leave one of them out")
-    files = sorted(file for file in options.treebank.resolve().iterdir() if file.suffix in (".mrg", ".psd"))
+    if options.pretrain_trees and options.parser != "span":
+        raise ConfigError(f"--pretrain-trees is for --parser span, not {options.parser}; leave one of them out")
+    files = sorted(file for file in options.treebank.resolve().iterdir() if file.suffix in (".mrg", ".psd", ".conllu"))
     inputs = [file for file in (options.scheme, options.heads, options.recipe, span_model) if file and file.is_file()]
+    inputs += [TreebankFile.parse(text).path for text in options.pretrain_trees]
     steps = Steps(out / "steps.json", [file_digest(file) for file in (*files, *inputs)], run_command)
     name = options.treebank.resolve().name
     steps.do(convert_step(options, out, name))
     train = out / "corpus" / name / "train.mrg"
+    if options.dependencies and not train.with_suffix(".conllu").is_file():
+        raise ConfigError(f"--dependencies needs a CoNLL-U treebank; {options.treebank} has trees of constituents")
     for step in training_steps(options, out, name, _words(train), span_model):
         steps.do(step)
     training = steps.cpu_seconds
@@ -217,7 +235,8 @@ def training_steps(
     settings = ("--seeds", *options.seeds, *workers, "--set", *sizes.span, *options.span_set)
     if options.parser == "span" or (options.parser == "combined" and span_model is None):
         target, workdir = model if options.parser == "span" else network, out / "span"
-        arguments = (*corpus, *lang, *heads, *named, *settings, "--workdir", workdir, "--out", target)
+        first = [part for text in options.pretrain_trees for part in ("--pretrain-trees", text)]
+        arguments = (*corpus, *lang, *heads, *named, *first, *settings, "--workdir", workdir, "--out", target)
         steps.append(_make_step(target, workdir, "train-span", *arguments))
     span_options: tuple[Any, ...] = ()
     if options.parser == "combined" and span_model is None:
@@ -238,7 +257,15 @@ def training_steps(
     meta_options += ["--license", options.license] if options.license else []
     meta_options += ["--version", options.version] if options.version else []
     parts = ("--tagger", tagger_folder(options, out), "--model", model, "--names", name)
-    pipeline_folder = out / "pipeline"
+    pipeline_folder, links = out / "pipeline", out / "dependencies.model"
+    if options.dependencies:
+        folder = out / "corpus" / name
+        train, dev = (f"{folder / part}.conllu,tags={tags / name}.{part}.tags" for part in ("train", "dev"))
+        files = ("--train", train, *(("--dev", dev) if (folder / "dev.mrg").is_file() else ()))
+        learners = ("--set", "stages=1", "members=4", "max_features=500000")
+        arguments = (*files, *lang, *workers, *learners, "--workdir", out / "dependencies", "--out", links)
+        steps.append(_make_step(links, out / "dependencies", "train-bpm", *arguments))
+        meta_options += ["--dependency-model", str(links)]
     arguments = (*parts, *named, *meta_options, "--out", pipeline_folder)
     return [*steps, _make_step(pipeline_folder / "meta.json", None, "assemble", *arguments)]
 

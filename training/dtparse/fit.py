@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from spacy_dtparse import __version__
-from spacy_dtparse.core import load_parser
+from spacy_dtparse.core import load_span_parser as load_span_model
 from spacy_dtparse.core.settings import SearchSettings
 from spacy_dtparse.dtparse.features.templates import compile_templates
 from spacy_dtparse.dtparse.kernels import features as k
@@ -22,7 +22,7 @@ from spacy_dtparse.dtparse.model.model import SHIFT, DtreeModel, compose, renumb
 from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.dtypes import INDEX
 from spacy_dtparse.errors import ModelFormatError, TrainingDataError
-from spacy_dtparse.models import embedded_model
+from spacy_dtparse.models import SPAN_MODEL, open_parser
 from spacy_dtparse.span_parser.parser import SpanParser
 from spacy_dtparse.trees import TOP
 
@@ -153,15 +153,13 @@ def parser_scores(parser: DtreeParser, dev: Sequence[Sentence]) -> dict[str, flo
 
 
 def load_span_parser(source: str | Path) -> SpanParser:
-    """Load the span parser of a model file; "en": the English one of the package. Raises ModelFormatError for another
-    kind of model."""
-    if str(source) == "en":
-        source = embedded_model("en_span")
-    span_parser = load_parser(source)
+    """Load the span parser of a model file, which may be the span model inside boosted trees; "en": the English one.
+    Raises ModelFormatError for another kind of model."""
+    span_parser = open_parser(SPAN_MODEL) if str(source) == "en" else load_span_model(source)
     if not isinstance(span_parser, SpanParser):
         raise ModelFormatError(
-            f"{source} is a model of kind {span_parser.name!r}; the span model must be of kind 'span': train one with "
-            "python -m training train-span"
+            f"{source} is a model of kind {span_parser.name!r}; the span model must be of kind 'span' or 'pretrained': "
+            "train one with python -m training train-span, or teacher fit and teacher export"
         )
     return span_parser
 

@@ -1,8 +1,9 @@
 """Layers of simple recurrent units in training: forward pass, backward pass, and optimiser step."""
 
 import math
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from spacy_dtparse.stored_names import stored_fields, to_stored
 from .kernels import AdamFactors, UnitGradients, adam, adam_rows, add_rows, run_sentences, units_backward, update_mean
 
 Arrays = dict[str, np.ndarray]
+E = TypeVar("E")
 N = TypeVar("N", bound=Any)
 
 
@@ -49,6 +51,17 @@ def apply_dropout(
     return x * mask, mask
 
 
+def label_losses(logits: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return -ln of the probability of each row's label (n,), and its gradient (n, number of labels). The rows of
+    `logits` are shifted in place."""
+    logits -= logits.max(axis=1, keepdims=True)
+    logs = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+    here = np.arange(len(labels)), labels
+    gradient = np.exp(logs)
+    gradient[here] -= 1
+    return -logs[here], gradient
+
+
 def as_network(kind: type[N], values: Arrays) -> N:
     """Build a network of a kind, a NamedTuple of arrays with a tuple `weights`, with these values and factors of 1."""
     n_layers = sum(name.startswith("weights") for name in values)
@@ -64,7 +77,7 @@ def values_of(network: Any) -> Arrays:
     return {**{f"weights{k}": part.copy() for k, part in enumerate(network.weights)}, **rest}
 
 
-class NetworkTrainer:
+class NetworkTrainer(ABC, Generic[E]):
     """A network's values, their running means, and the optimiser's state. One process, one thread.
 
     `table_dropout`, `layer_dropout`: dropout rates of the inputs of the first layer, and of the others.
@@ -80,6 +93,21 @@ class NetworkTrainer:
         )
         self.steps = 0
         self._ones = np.ones(len(values["table"]), dtype=REAL)
+
+    def step(self, batch: Sequence[E], rng: np.random.Generator, learning_rate: float) -> tuple[float, float]:
+        """Update the parameters on a batch. Returns the losses of `add_gradients`."""
+        losses, rows = self.add_gradients(batch, rng)
+        self._update(rows, learning_rate)
+        return losses
+
+    @abstractmethod
+    def add_gradients(
+        self, batch: Sequence[E], rng: np.random.Generator | None
+    ) -> tuple[tuple[float, float], np.ndarray]:
+        """Add the gradients of a batch's loss per token to `gradients`. Without `rng` there is no dropout.
+
+        Returns (two losses per token, nats; rows of the table that occur in the batch).
+        """
 
     def state(self) -> Arrays:
         """All arrays by name, to be saved and passed to `restore`."""

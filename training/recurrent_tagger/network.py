@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from spacy_dtparse.dtypes import REAL
-from spacy_dtparse.recurrent_tagger.features import UNKNOWN_WORD, WORD
+from spacy_dtparse.nn.vocabularies import UNKNOWN_WORD
+from spacy_dtparse.recurrent_tagger.features import WORD
 
-from ..nn.layers import Arrays, NetworkTrainer, apply_dropout, init_layers, random_matrix
+from ..nn.layers import Arrays, NetworkTrainer, apply_dropout, init_layers, label_losses, random_matrix
 from .config import FitConfig, NetworkConfig
 
 
@@ -36,26 +37,17 @@ def init_tagger_values(size: int, n_tags: int, config: NetworkConfig, rng: np.ra
     }
 
 
-class TaggerTrainer(NetworkTrainer):
+class TaggerTrainer(NetworkTrainer[TaggedText]):
     """Parameters and optimiser of a recurrent tagger."""
 
     def __init__(self, values: Arrays, config: FitConfig):
         super().__init__(values, config.dropout_table, config.dropout_layers, config.ema_decay)
         self.start_weight = config.start_weight
 
-    def step(self, batch: Sequence[TaggedText], rng: np.random.Generator, learning_rate: float) -> tuple[float, float]:
-        """Update the parameters on a batch. Returns the losses of tags and of sentence starts per token, nats."""
-        losses, rows = self.add_gradients(batch, rng)
-        self._update(rows, learning_rate)
-        return losses
-
     def add_gradients(
         self, batch: Sequence[TaggedText], rng: np.random.Generator | None
     ) -> tuple[tuple[float, float], np.ndarray]:
-        """Add the gradients of a batch's loss per token to `gradients`. Without `rng` there is no dropout.
-
-        Returns ((loss of tags, of starts), rows of the table that occur in the batch).
-        """
+        """See `NetworkTrainer.add_gradients`; the losses are those of tags and of sentence starts."""
         values, gradients = self.values, self.gradients
         bounds = np.cumsum([0, *(len(text.ids) for text in batch)])
         ids = np.concatenate([text.ids for text in batch])
@@ -70,14 +62,9 @@ class TaggerTrainer(NetworkTrainer):
         tagged = np.flatnonzero(tags >= 0)
         per_token = REAL(1 / max(1, len(tagged)))
         gradient = np.zeros_like(scores)
-        logits = scores[tagged, :-1]
-        logits -= logits.max(axis=1, keepdims=True)
-        logs = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
-        here = np.arange(len(tagged)), tags[tagged]
-        tag_loss = -float(logs[here].sum())
-        probs = np.exp(logs)
-        probs[here] -= 1
-        gradient[tagged, :-1] = probs * per_token
+        tag_losses, d_logits = label_losses(scores[tagged, :-1], tags[tagged])
+        tag_loss = float(tag_losses.sum())
+        gradient[tagged, :-1] = d_logits * per_token
         wrong = 1 / (1 + np.exp(np.clip(starts * scores[:, -1], -30, 30)))
         start_loss = -float(np.log1p(-np.minimum(wrong, 1 - 1e-7))[starts != 0].sum())
         gradient[:, -1] = -starts * wrong * per_token * REAL(self.start_weight)

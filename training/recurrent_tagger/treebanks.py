@@ -10,7 +10,8 @@ import numpy as np
 
 from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.text import raw_word
-from spacy_dtparse.trees import EMPTY_TAG, base_label, read_trees
+from spacy_dtparse.trees import EMPTY_TAG, base_label
+from training.data.bad_input import read_trees
 from training.data.dependencies import read_conllu_columns
 from training.data.shards import list_shards, read_shard
 

@@ -4,12 +4,12 @@ runs read again contain a checksum, which detects flipped bits."""
 import hashlib
 import json
 import logging
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from spacy_dtparse import files
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 
 CHECK = "check"
@@ -21,20 +21,12 @@ logger = logging.getLogger(__name__)
 def atomic_write(path: Path) -> Iterator[IO[bytes]]:
     """Context manager: a file whose contents replace `path` at the end. After an error `path` is unchanged; it is never
     incomplete. Raises TrainingDataError if the file cannot be written."""
-    temporary = path.with_name(path.name + ".tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
+        with files.atomic_write(path) as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException as error:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise write_error(path, error) from error
-        raise
+    except OSError as error:
+        raise write_error(path, error) from error
 
 
 def write_error(path: Path, error: OSError) -> TrainingDataError:

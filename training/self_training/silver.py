@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from spacy.language import Language
 
-from spacy_dtparse.core import ConstituentParser, load_parser, load_tagger
+from spacy_dtparse.core import Parser, load_parser, load_tagger
 from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.pcfgla.parser import PcfgParser
@@ -102,7 +102,7 @@ class SilverTreebank(NamedTuple):
     counts: list[dict[str, Any]]
 
 
-def cost_divisor(source_parser: ConstituentParser) -> int:
+def cost_divisor(source_parser: Parser) -> int:
     """The divisor of a source parser's costs for `log_confidence`: the number of grammars for a product of grammars,
     whose costs are sums over the grammars, else 1; 0 for a PCFG without latent annotations, whose costs reflect the
     frequency of words rather than confidence.

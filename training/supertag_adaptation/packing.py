@@ -8,10 +8,10 @@ import spacy
 from spacy.language import Language
 
 from spacy_dtparse.cli.pipelines import component_name, get_component, has_constituents, load_language, put_parser
-from spacy_dtparse.core import ConstituentParser, load_parser
+from spacy_dtparse.core import Capability, Parser
 from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.errors import ConfigError
-from spacy_dtparse.models import embedded_model, find_model
+from spacy_dtparse.models import open_parser
 from spacy_dtparse.pipeline.spines import SPINES_KEY
 from spacy_dtparse.spine_tagger.component import SpineTagger
 from spacy_dtparse.trees import COLLINS, HeadRules
@@ -41,13 +41,13 @@ def open_pipeline(pipeline: str, parser: Path | None = None, betas: tuple[float,
             f"the pipeline {pipeline} has no constituency parser, only {', '.join(nlp.pipe_names) or 'nothing'}; add "
             f"one, or give {_REPLACEMENTS}"
         )
-    new_parser: ConstituentParser | None = None
+    new_parser: Parser | None = None
     if parser is not None:
         embedded = {EMBEDDED: "en_trees", EMBEDDED_PCFGLA: "en_pcfgla"}.get(str(parser))
-        new_parser = load_parser(find_model(parser) if embedded is None else embedded_model(embedded))
+        new_parser = open_parser(embedded or parser)
     component = put_parser(nlp, new_parser)
     name = component_name(nlp)
-    if not getattr(component.parser, "reads_spines", False):
+    if Capability.SUPERTAGS not in component.parser.capabilities:
         raise ConfigError(
             f"{name!r} of the pipeline {pipeline} has a parser of kind {component.parser.name!r}, which does not use "
             f"spines; replace it by {_REPLACEMENTS}"

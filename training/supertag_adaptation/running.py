@@ -155,7 +155,7 @@ def adapt(adaptation: Adaptation, out: Path, workdir: Path | None = None, n_work
 
 def _prepare_data(adaptation: Adaptation, nlp: Language, folder: Path, n_workers: int) -> _AdaptationData:
     """Prepare the data to train and measure on."""
-    parser = get_component(nlp).configured_parser
+    parser = get_component(nlp).configured_parser.inner_parser
     treebank, dev = read_files(adaptation.treebank), read_files(adaptation.dev)
     categories = category_writer(adaptation.categories, parser_head_rules(parser))
     label = partial(label_sentences, recipe=parser.recipe, categories=categories)

@@ -15,8 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...core.time_limit import TimeLimit
 from ...dtypes import CONFIDENCE_GRID
 from ...stored_names import stored_as
+from ..encoder import EncodedBatch
 from ..features.fact_clauses import fact_clause, topic_of
 from ..features.names import NOTHING, SPAN_MODEL_PREFIX
 from ..features.templates import MARGINALS
@@ -158,12 +160,15 @@ class RuleBook:
         return {window.name(test.subject): test.value for test in tests if test.operator == "="}
 
     def groups(
-        self, values: Mapping[int, int], others: Mapping[int, int], known: Mapping[str, str], window: _Window
-    ) -> tuple[Group, ...]:
+        self, values: Mapping[int, int], others: Mapping[int, int], known: Mapping[str, str], window: _Window,
+        limit: TimeLimit,
+    ) -> tuple[Group, ...]:  # fmt: skip
         """Build groups of facts from the conditions' values in the score of a label (`values`) and of the runner-up
-        (`others`)."""
+        (`others`); () if the `limit` is reached."""
         topics: dict[int, list[tuple[int, int, AtomTest, bool]]] = {}
-        for condition in dict.fromkeys([*values, *others]):
+        for number, condition in enumerate(dict.fromkeys([*values, *others])):
+            if number % _CONDITIONS == 0 and limit.is_over():
+                return ()
             value = values.get(condition, 0)
             over, held = value - others.get(condition, 0), bool(condition & 1)
             atom = condition >> 1
@@ -197,6 +202,8 @@ def _size(part: tuple[int, int, AtomTest, bool]) -> int:
     return max(abs(part[0]), abs(part[1]))
 
 
+_CONDITIONS = 256
+"""Number of conditions after which the time is checked."""
 _ALWAYS = ((-1, AtomTest(ALWAYS, "=", "")),)
 _CONSTANT = "the constant of this label, the same for every span"
 
@@ -220,18 +227,21 @@ def rule_book(model: DtreeModel) -> RuleBook:
 
 
 def reasons(
-    parser: Any, words: Sequence[str], tags: Sequence[str], only: tuple[int, int, str] | None = None
+    parser: Any, batch: EncodedBatch, only: tuple[int, int, str] | None = None, limit: TimeLimit | None = None
 ) -> dict[tuple[int, int, str], Reasons]:
     """Return {(start, end, label): reasons} for each inference in the parse of a sentence by a `DtreeParser`, or for
-    `only` one.
+    `only` one; when the `limit` is reached, for those so far. `batch`: the sentence, as `DtreeParser.encode_sentence`
+    returns it.
 
     The spans refer to the given words. Constituents that no inference built are not included: those added by the span
     model at the end or when preprocessing was undone, and the root of pieces that were joined.
     """
     model: DtreeModel = parser.model
-    book, record = rule_book(model), parser.recipe.prepare(words, tags)
-    kept_words, kept_tags = [words[k] for k in record.kept], [tags[k] for k in record.kept]
-    tokens = parser.encode(kept_words, kept_tags)
+    record, kept_words, kept_tags = batch.prepared[0]
+    limit = limit or TimeLimit()
+    with limit.pause():
+        book = rule_book(model)
+    tokens, _ = batch.tokens(parser.settings)
     nodes, status = search(parser, tokens)
     n, last = count_tokens(tokens), int(nodes.used[0]) - (status == FALLBACK)
     found = {}
@@ -241,6 +251,8 @@ def reasons(
         key = record.kept[start], record.kept[end - 1] + 1, book.names[int(item["label"])]
         if only not in (None, key):
             continue
+        if limit.is_over():
+            break
         children = nodes.pool[at : at + arity].tolist()
         window = _Window(arity, children.index(int(item["middle"])))
         known = book.known_values(active, window) | _node_values(model, nodes, node, n, children, kept_words, kept_tags)
@@ -259,13 +271,16 @@ def reasons(
         left = allowed & _allowed_labels(model, tokens, row, bool(below))
         second = max(left or allowed, key=lambda k: int(units[k]), default=None)
         other = {} if second is None else book.condition_values(fired, second)
+        groups = book.groups(book.condition_values(fired, label), other, known, window, limit)
+        if limit.reached:
+            break
         found[key] = Reasons(
             book.names[label],
             int(units[label]) * CONFIDENCE_GRID,
             None if second is None else book.names[second],
             int(units[label] - (0 if second is None else units[second])) * CONFIDENCE_GRID,
             {name: int(score) * CONFIDENCE_GRID for name, score in zip(book.names[:-1], units[:-1], strict=True)},
-            book.groups(book.condition_values(fired, label), other, known, window),
+            groups,
             int((fired & (book.label_of_rule == label)).sum()) + bool(book.bias[label]),
             partial(book.rules, fired, label),
         )

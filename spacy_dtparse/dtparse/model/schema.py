@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...checks import boolean, integer, one_of, real, short_repr
+from ...core.registry import SPAN_MODEL_ARRAY
 from ...model_io.schema import (
     LABEL,
     NAME,
@@ -34,8 +35,6 @@ from ..kernels.pruning import LEVELS
 from ..kernels.state import STRATEGIES
 from .packing import declare_ensembles as declare_trees
 
-SPAN_MODEL_ARRAY = "reader"
-"""Name of the array with the bytes of the span model."""
 MAX_LABELS, MAX_TAGS, MAX_CHAINS, MAX_CLUSTERS = 512, 2**14, 4096, 2**14
 MAX_ATOMS = 2**22
 _CLUSTER = Text(maximum=10**6, printable=False)

@@ -1,5 +1,5 @@
-"""Charts of grammars with latent annotations: inside and outside sums, posteriors of rules, and the tree with the
-greatest product of rule posteriors (the max-rule-product of Petrov & Klein 2007).
+"""Charts of grammars with latent annotations: inside sums. The outside sums and the trees are in `latent_outside` and
+`latent_trees`.
 
 Every symbol of the observable grammar has a vector of latent values; a chart cell stores the vectors of the symbols
 that a coarser grammar allows there, concatenated. A rule X -> Y Z stores only the rows [y, z, :] with a probability
@@ -71,15 +71,6 @@ class LatentChart(NamedTuple):
     scale: np.ndarray
 
 
-class OutsideValues(NamedTuple):
-    """Outside values of a `LatentChart`, float64, like its `whole`: of symbols on top of their unary chain, `above`,
-    and `anywhere` in it. Scratch: `spare` float64, as long as the longest cell."""
-
-    above: np.ndarray
-    anywhere: np.ndarray
-    spare: np.ndarray
-
-
 @noalloc_kernel
 def lay_out(allowed, sizes, where, symbols, symbol_from):
     """Assign an offset for its vector to every allowed symbol of every cell.
@@ -101,7 +92,7 @@ def lay_out(allowed, sizes, where, symbols, symbol_from):
 
 
 @inner_kernel
-def _region(chart, sizes, cell):
+def cell_region(chart, sizes, cell):
     """(First, end) offset of a cell's vectors."""
     first, last = chart.symbol_from[cell], chart.symbol_from[cell + 1] - 1
     if first > last:
@@ -111,7 +102,7 @@ def _region(chart, sizes, cell):
 
 
 @inner_kernel
-def _dot(one, at_one, other, at_other, size):
+def dot(one, at_one, other, at_other, size):
     """The dot product of `size` elements of two arrays."""
     total = 0.0
     for x in range(size):
@@ -131,7 +122,7 @@ def _add_row(to, at_to, factor, values, at, size, best):
 
 
 @inner_kernel
-def _chains(rules, offset_of, of_cell, low, start, row, spare, up):
+def unary_chains(rules, offset_of, of_cell, low, start, row, spare, up):
     """Add chains of unary rules until the values converge: inside values, from the child `up` to the parent (row =
     start + U row), or outside values, from the parent down to the child (row = start + U' row)."""
     for k in range(len(row)):
@@ -152,7 +143,7 @@ def _chains(rules, offset_of, of_cell, low, start, row, spare, up):
                 for k in range(rules.row_from[rule_id], rules.row_from[rule_id + 1]):
                     below = child + rules.rows[k, 0]
                     if not up:
-                        spare[below] += _dot(row, above, rules.values, at, n)
+                        spare[below] += dot(row, above, rules.values, at, n)
                     elif row[below] > 0.0:
                         _add_row(spare, above, row[below], rules.values, at, n, False)
                     at += n
@@ -219,7 +210,7 @@ def latent_inside(rules, words, chart, spare, step):
     for j in range(1, len(leaf_from)):
         for i in range(j - 1, -1, -1):
             cell = cell_number(i, j)
-            low, high = _region(chart, sizes, cell)
+            low, high = cell_region(chart, sizes, cell)
             base[low:high] = 0.0
             whole[low:high] = 0.0
             top = 0 if i == j - 1 else best_scale(scale, i, j)
@@ -253,256 +244,7 @@ def latent_inside(rules, words, chart, spare, step):
             if best:
                 _best_chains(rules, offset_of, of_cell, low, base[low:high], whole[low:high], step[low:high])
             else:
-                _chains(rules, offset_of, of_cell, low, base[low:high], whole[low:high], spare, True)
-
-
-@inner_kernel
-def _add_anchor(anchors, count, posterior, min_posterior, cell, split, rule):
-    """Add a rule whose posterior is at least `min_posterior`; return the new number of anchors."""
-    if posterior >= min_posterior:
-        anchor = anchors[count]
-        anchor["posterior"], anchor["cell"], anchor["split"], anchor["rule"] = math.log(posterior), cell, split, rule
-        return count + 1
-    return count
-
-
-@inner_kernel
-def _drop_improbable(offset_of, of_cell, sizes, anywhere, whole, min_posterior):
-    """Clear the outside values of symbols whose posterior, times the root's inside value, is below `min_posterior`;
-    return whether any symbol remains."""
-    some = False
-    for symbol in of_cell:
-        at, size = offset_of[symbol], sizes[symbol]
-        if _dot(anywhere, at, whole, at, size) < min_posterior:
-            anywhere[at : at + size] = 0.0
-        else:
-            some = True
-    return some
-
-
-@inner_kernel
-def _anchor_chains(rules, chart, cell, anywhere, total, min_posterior, anchors, count):
-    """Add the unary rules of a cell; return the new number of anchors."""
-    offset_of, whole = chart.where[cell], chart.whole
-    of_cell = chart.symbols[chart.symbol_from[cell] : chart.symbol_from[cell + 1]]
-    for child in of_cell:
-        for rule_id in range(rules.ranges[child, UNARY_FROM], rules.ranges[child, UNARY_TO]):
-            parent = rules.parent[rule_id]
-            if offset_of[parent] < 0:
-                continue
-            at, size = rules.at[rule_id], rules.sizes[parent]
-            weight = 0.0
-            for k in range(rules.row_from[rule_id], rules.row_from[rule_id + 1]):
-                weight += (
-                    _dot(anywhere, offset_of[parent], rules.values, at, size)
-                    * whole[offset_of[child] + rules.rows[k, 0]]
-                )
-                at += size
-            count = _add_anchor(anchors, count, weight / total, min_posterior, cell, UNARY, rule_id)
-    return count
-
-
-@inner_kernel
-def _add_outside(rules, rule_id, up, at_left, at_right, factor, whole, outer):
-    """Add the contributions of a binary rule to the outside values of both children; return the summed weight of all
-    trees with the rule there."""
-    above, anywhere = outer.above, outer.anywhere
-    at, size = rules.at[rule_id], rules.sizes[rules.parent[rule_id]]
-    weight = 0.0
-    for k in range(rules.row_from[rule_id], rules.row_from[rule_id + 1]):
-        y, z = at_left + rules.rows[k, 0], at_right + rules.rows[k, 1]
-        part = _dot(anywhere, up, rules.values, at, size) * factor
-        above[z] += part * whole[y]
-        above[y] += part * whole[z]
-        weight += part * whole[y] * whole[z]
-        at += size
-    return weight
-
-
-@noalloc_kernel
-def latent_outside(rules, n, root, min_posterior, chart, outer, anchors):
-    """Compute outside values from the root down, and list the rules with a posterior of at least `min_posterior`.
-
-    Call it after `latent_inside`; fills `outer`. Return the number of `anchors` ANCHOR, -1 if the array is too short,
-    -2 if the root has no tree.
-    """
-    where, symbols, symbol_from, base, whole, scale = chart
-    above, anywhere, spare = outer
-    sizes = rules.sizes
-    top = cell_number(0, n)
-    if where[top, root] < 0 or is_empty(scale[top]) or whole[where[top, root]] <= 0.0:
-        return -2
-    above[:] = 0.0
-    above[where[top, root]] = 1.0
-    total = whole[where[top, root]]
-    count = 0
-    for width in range(n, 0, -1):
-        for i in range(n - width + 1):
-            j = i + width
-            cell = cell_number(i, j)
-            low, high = _region(chart, sizes, cell)
-            if low == high or is_empty(scale[cell]):
-                continue
-            offset_of, of_cell = where[cell], symbols[symbol_from[cell] : symbol_from[cell + 1]]
-            _chains(rules, offset_of, of_cell, low, above[low:high], anywhere[low:high], spare, False)
-            if count + len(of_cell) * len(of_cell) + len(of_cell) > len(anchors):
-                return -1
-            if not _drop_improbable(offset_of, of_cell, sizes, anywhere, whole, min_posterior * total):
-                continue
-            count = _anchor_chains(rules, chart, cell, anywhere, total, min_posterior, anchors, count)
-            if width == 1:
-                for symbol in of_cell:
-                    weight = _dot(anywhere, offset_of[symbol], base, offset_of[symbol], sizes[symbol])
-                    count = _add_anchor(anchors, count, weight / total, min_posterior, cell, WORD, symbol)
-            for split in range(i + 1, j):
-                left, right = cell_number(i, split), cell_number(split, j)
-                factor = power(scale[left] + scale[right] - scale[cell])  # 0 where one of them is empty
-                if factor <= 0.0:
-                    continue
-                of_right = symbols[symbol_from[right] : symbol_from[right + 1]]
-                for b in symbols[symbol_from[left] : symbol_from[left + 1]]:
-                    for c in of_right:
-                        for rule_id in range(rules.pair_from[b, c], rules.pair_from[b, c + 1]):
-                            up = offset_of[rules.parent[rule_id]]
-                            if up < 0 or not anywhere[up : up + sizes[rules.parent[rule_id]]].any():
-                                continue
-                            at_left, at_right = where[left, b], where[right, c]
-                            weight = _add_outside(rules, rule_id, up, at_left, at_right, factor, whole, outer)
-                            if count == len(anchors):
-                                return -1
-                            count = _add_anchor(anchors, count, weight / total, min_posterior, cell, split, rule_id)
-    return count
-
-
-@noalloc_kernel
-def max_rule_tree(parent, left, right, anchors, n_anchors, cells, score, back):
-    """Find the tree with the greatest product of rule posteriors, bottom-up.
-
-    `parent`, `left`, `right` int32 (R,): the rules of the anchors. `anchors`: those of a cell are adjacent, and those
-    of its parts come after them. `cells` int32 (cells, 2): the span of each cell. Filled: `score` float64 (cells, S),
-    natural logs, -inf if there is no tree; `back` int32 (cells, S): the last anchor of the best tree, -1 for none.
-    """
-    score[:] = -math.inf
-    back[:] = -1
-    last = n_anchors
-    while last > 0:
-        cell = anchors[last - 1]["cell"]
-        first = last
-        while first > 0 and anchors[first - 1]["cell"] == cell:
-            first -= 1
-        changed = True
-        while changed:  # chains of unary rules
-            changed = False
-            for k in range(last - 1, first - 1, -1):
-                rule_id, split = anchors[k]["rule"], anchors[k]["split"]
-                value = min(anchors[k]["posterior"], 0.0)
-                symbol = rule_id if split == WORD else parent[rule_id]
-                if split == UNARY:
-                    value += score[cell, left[rule_id]]
-                elif split != WORD:
-                    value += score[cell_number(cells[cell, 0], split), left[rule_id]]
-                    value += score[cell_number(split, cells[cell, 1]), right[rule_id]]
-                if value > score[cell, symbol]:
-                    score[cell, symbol], back[cell, symbol], changed = value, k, True
-        last = first
-
-
-@noalloc_kernel
-def read_tree(left, right, anchors, cells, back, top, root, steps):
-    """Write the tree found by `max_rule_tree`, in pre-order: `steps` int32 (M, 2), cell and symbol; return the number
-    of steps, -1 if `steps` is too short. `top`: the root's cell."""
-    count, waiting = 0, 1
-    last = len(steps)  # pending steps are stored at the end of `steps`
-    steps[last - 1, 0], steps[last - 1, 1] = top, root
-    while waiting > 0:
-        cell, symbol = steps[last - waiting, 0], steps[last - waiting, 1]
-        waiting -= 1
-        if count + waiting + 3 > last:
-            return -1
-        steps[count, 0], steps[count, 1] = cell, symbol
-        count += 1
-        anchor = anchors[back[cell, symbol]]
-        split, rule = anchor["split"], anchor["rule"]
-        if split == WORD:
-            continue
-        first = cell
-        if split != UNARY:
-            first = cell_number(cells[cell, 0], split)
-            waiting += 1
-            steps[last - waiting, 0], steps[last - waiting, 1] = cell_number(split, cells[cell, 1]), right[rule]
-        waiting += 1
-        steps[last - waiting, 0], steps[last - waiting, 1] = first, left[rule]
-    return count
-
-
-@inner_kernel
-def _best_binary(rules, start, end, symbol, value, chart):
-    """(Split, rule, left value, right value, probability) of the best binary rule of a latent value; split -1: none."""
-    where, symbols, symbol_from, _, whole, scale = chart
-    best, best_split, best_rule, best_y, best_z, prob = 0.0, -1, -1, 0, 0, 0.0
-    size = rules.sizes[symbol]
-    for split in range(start + 1, end):
-        left, right = cell_number(start, split), cell_number(split, end)
-        factor = power(scale[left] + scale[right] - scale[cell_number(start, end)])
-        if factor <= 0.0:
-            continue
-        for child in symbols[symbol_from[left] : symbol_from[left + 1]]:
-            for rule_id in range(rules.ranges[child, BINARY_FROM], rules.ranges[child, BINARY_TO]):
-                of_right = where[right, rules.right[rule_id]]
-                if rules.parent[rule_id] != symbol or of_right < 0:
-                    continue
-                of_left, at = where[left, child], rules.at[rule_id] + value
-                for k in range(rules.row_from[rule_id], rules.row_from[rule_id + 1]):
-                    y, z = rules.rows[k, 0], rules.rows[k, 1]
-                    found = whole[of_left + y] * factor * whole[of_right + z] * rules.values[at]
-                    if found > best:
-                        best, best_split, best_rule, best_y, best_z = found, split, rule_id, y, z
-                        prob = rules.values[at]
-                    at += size
-    return best_split, best_rule, best_y, best_z, prob
-
-
-@noalloc_kernel
-def viterbi_tree(rules, words, root, chart, step, nodes, stack):
-    """Write the nodes BEST of the best complete tree in pre-order, after `latent_inside` with `step`; return their
-    number, 0 if there is no tree, -1 if `nodes` is too short. Scratch: `stack` int64 (depth, 4), as long as `nodes`.
-    """
-    n = len(words.leaf_from) - 1
-    at = chart.where[cell_number(0, n), root]
-    if at < 0 or chart.whole[at] <= 0.0:
-        return 0
-    count, depth = 0, 1
-    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = root, 0, 0, n
-    while depth > 0:
-        depth -= 1
-        symbol, value, start, end = stack[depth]
-        if count == len(nodes) or depth + 2 > len(stack):
-            return -1
-        at = chart.where[cell_number(start, end), symbol] + value
-        rule_id, row, prob = step[at, 0], step[at, 1], 0.0
-        if rule_id >= 0:
-            prob = rules.values[rules.at[rule_id] + (row - rules.row_from[rule_id]) * rules.sizes[symbol] + value]
-            stack[depth, 0], stack[depth, 1] = rules.left[rule_id], rules.rows[row, 0]  # over the same words
-            depth += 1
-        elif end == start + 1:
-            for tag, first in words.leaves[words.leaf_from[start] : words.leaf_from[end]]:
-                if tag == symbol:
-                    prob = max(prob, words.emissions[first + value])
-        else:
-            split, rule_id, y, z, prob = _best_binary(rules, start, end, symbol, value, chart)
-            if split < 0:
-                return 0
-            stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3] = rules.right[rule_id], z, split, end
-            depth += 1
-            stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3] = rules.left[rule_id], y, start, split
-            depth += 1
-        if prob <= 0.0:
-            return 0
-        node = nodes[count]
-        node["weight"], node["symbol"], node["value"] = math.log(prob), symbol, value
-        node["start"], node["end"] = start, end
-        count += 1
-    return count
+                unary_chains(rules, offset_of, of_cell, low, base[low:high], whole[low:high], spare, True)
 
 
 @noalloc_kernel

@@ -402,7 +402,8 @@ def test_confident_constituents_are_built_without_a_score(budget):
         tokens = with_marginals(
             words.encode(text, tags), as_arrays(slow.SpanMarginals(spans)), marginal_weight=1.0, commit_threshold=0.9
         )
-        parses = parser._search_all(tokens, np.array([0, len(tokens)]), np.array([0, n]), [budget], parser.settings)
+        ends = np.array([0, len(tokens)]), np.array([0, n])
+        parses = parser.searcher.search_all(tokens, *ends, [budget], parser.settings)
         assert STATUSES[parses.statuses[0]] != "fallback"
         if doubtful is None:
             assert parses.items.tolist() == [[0, 4, 3], [0, 4, 0], [0, 2, 0], [2, 4, 0]]
@@ -430,7 +431,7 @@ def test_constraints_hold_whatever_the_marginals():
         }
         tokens = with_marginals(words.encode(text, tags), as_arrays(slow.SpanMarginals(spans)))
         ends, rows = (np.array([0, len(tokens)]), np.array([0, n])), constraint_rows(wanted, parser.labels)
-        parses = parser._search_all(tokens, *ends, [0], parser.settings, constraints=rows)
+        parses = parser.searcher.search_all(tokens, *ends, [0], parser.settings, constraints=rows)
         starts, stops, labels = parses.items.T.tolist()
         tree = Tree.unchecked(text, tags, [LABELS[label] for label in labels], starts, stops)
         assert STATUSES[parses.statuses[0]] == "greedy" and not wanted.violations(tree), (texts, str(tree))

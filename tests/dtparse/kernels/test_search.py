@@ -72,6 +72,7 @@ TINY = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edge_punctuation", [True, False])
 @pytest.mark.parametrize("strategy", FIRST_STRATEGY)
 def test_a_large_budget_finds_the_cheapest_of_all_derivations(strategy, edge_punctuation):
@@ -112,7 +113,7 @@ def test_the_search_takes_the_steps_of_the_plain_agenda(strategy, edge_punctuati
             found = agenda(made.rules, tags, made.scorer(words, tags), budget)
             parser = parser_of(made, budget)
             result = parser.parse(words, tags)
-            counts = parser._search(made.model.lexicon.encode(words, tags), budget)[3]
+            counts = parser.searcher.search(made.model.lexicon.encode(words, tags), budget)[3]
             assert result.cost == found.cost
             assert result.status == found.status
             assert (result.n_states, result.n_scored) == (found.expanded, found.scored)
@@ -143,7 +144,7 @@ def test_a_batch_has_the_parses_of_its_sentences(strategy):
     assert parser.parse_batch(work) == wanted == parser.parse_batch(work[::-1])[::-1]
     if not SLOW:
         assert {"greedy"} < {result.status for result in wanted}
-        agenda_sizes = [len(room.agenda.states) for room in parser._local.workspaces.values()]
+        agenda_sizes = [len(room.agenda.states) for room in parser.searcher.local.workspaces.values()]
         assert max(agenda_sizes) > 4096, "arrays were lengthened on the way"
 
 
@@ -170,6 +171,7 @@ def test_shipped_tables(strategy, name):
     assert result.tree.spans() == spans(found.state)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_cached_scores_are_those_of_their_windows(strategy):
     """With templates that use a few items around a window, most windows of a search were scored in another state."""
@@ -180,15 +182,16 @@ def test_cached_scores_are_those_of_their_windows(strategy):
         found = agenda(made.rules, tags, made.scorer(words, tags), budget)
         parser = DtreeParser(made.model).with_settings(budget=budget)
         for turn in range(2):  # and none is left from the sentence before
-            before = int(parser._local.scratch.features.mark[0]) if turn else 0
+            before = int(parser.searcher.local.scratch.features.mark[0]) if turn else 0
             result = parser.parse(words, tags)
             assert (result.cost, result.status, result.n_scored) == (found.cost, found.status, found.scored)
             assert result.tree.spans() == spans(found.state)
-            cache = parser._local.workspaces[True].cache
+            cache = parser.searcher.local.workspaces[True].cache
             used = int(cache.used[0])
             rows = cache.entries["row"][cache.entries["key"] != 0]
             assert sorted(rows.tolist()) == [*range(used)] and 0 < used < result.n_scored
-            assert parser._local.scratch.features.mark[0] - before == used, "each window's features are read once"
+            mark = parser.searcher.local.scratch.features.mark
+            assert mark[0] - before == used, "each window's features are read once"
 
 
 def test_bottom_up_meets_a_state_once():
@@ -201,7 +204,7 @@ def test_bottom_up_meets_a_state_once():
         merged = agenda(made.rules, tags, score, ENOUGH)
         apart = agenda(made.rules, tags, score, ENOUGH, merge=False)
         parser = parser_of(made, ENOUGH)
-        counts = parser._search(made.model.lexicon.encode(words, tags), ENOUGH)[3]
+        counts = parser.searcher.search(made.model.lexicon.encode(words, tags), ENOUGH)[3]
         assert int(counts[3]) == merged.queued <= apart.queued
         assert merged.cost == pytest.approx(apart.cost, rel=1e-12)
         less += apart.queued - merged.queued
@@ -276,6 +279,7 @@ def test_an_untrained_model_prices_everything_at_one_half():
         assert result.cost >= math.log(2) * len(result.tree) - 1e-9
 
 
+@pytest.mark.slow
 def test_the_state_table_and_the_heap_grow():
     """Thousands of queued states: more than the arrays initially hold, the same as the plain agenda."""
     if SLOW:
@@ -284,7 +288,7 @@ def test_the_state_table_and_the_heap_grow():
         made = hand_made(strategy, ("NP", "VP", "TOP"), 2)
         words, tags = sentence(random.Random(3), 9)
         parser = parser_of(made, 8_000)
-        counts = parser._search(made.model.lexicon.encode(words, tags), 8_000)[3]
+        counts = parser.searcher.search(made.model.lexicon.encode(words, tags), 8_000)[3]
         assert int(counts[3]) > 4096
         found = agenda(made.rules, tags, made.scorer(words, tags), 8_000)
         result = parser.parse(words, tags)
@@ -299,16 +303,16 @@ def test_a_second_sentence_of_the_same_size_needs_no_more_workspace():
         tokens = made.model.lexicon.encode(words, tags)
         for budget in (0, 2_000):
             parser = DtreeParser(made.model)
-            first = parser._search(tokens, budget)
-            before = parser._local.workspaces[budget > 0]
-            again = parser._search(tokens, budget)
-            after = parser._local.workspaces[budget > 0]
+            first = parser.searcher.search(tokens, budget)
+            before = parser.searcher.local.workspaces[budget > 0]
+            again = parser.searcher.search(tokens, budget)
+            after = parser.searcher.local.workspaces[budget > 0]
             assert first[1:3] == again[1:3] and np.array_equal(first[0], again[0])
             assert list(map(id, _arrays(before))) == list(map(id, _arrays(after)))
             agenda_arrays = (after.agenda.states, after.agenda.heap, after.agenda.path, after.agenda.ends)
             for array in (*agenda_arrays, after.nodes.item, after.node_costs):  # nothing that is left in them is read
                 array.view(np.uint8)[:] = 0x5A
-            third = parser._search(tokens, budget)
+            third = parser.searcher.search(tokens, budget)
             assert first[1:3] == third[1:3] and np.array_equal(first[0], third[0])
 
 
@@ -321,17 +325,17 @@ def test_arrays_that_are_too_short_for_anything_grow(strategy, table):
     tokens = made.model.lexicon.encode(words, tags)
     for budget in (0, 40 if SLOW else 500):
         parser = DtreeParser(made.model)
-        first, keep = parser._search(tokens, budget), budget > 0
-        room = parser._local.workspaces[keep]
+        first, keep = parser.searcher.search(tokens, budget), budget > 0
+        room = parser.searcher.local.workspaces[keep]
         agenda, cache = room.agenda, room.cache
         agenda = agenda._replace(states=agenda.states[:1].copy(), heap=agenda.heap[: 1 + keep].copy())
         agenda = agenda._replace(visited=np.zeros(2, agenda.visited.dtype))
         if len(cache.entries) > 2:
             cache = make_cache(4, cache.scores.shape[1])
-        parser._local.workspaces[keep] = room._replace(agenda=agenda, cache=cache)
-        again = parser._search(tokens, budget)
+        parser.searcher.local.workspaces[keep] = room._replace(agenda=agenda, cache=cache)
+        again = parser.searcher.search(tokens, budget)
         assert first[1:3] == again[1:3] and np.array_equal(first[0], again[0]) and np.array_equal(first[3], again[3])
-        assert len(parser._local.workspaces[keep].agenda.states) > 1
+        assert len(parser.searcher.local.workspaces[keep].agenda.states) > 1
 
 
 def _arrays(part) -> list[np.ndarray]:

@@ -12,7 +12,8 @@ import pytest
 from spacy_dtparse.dtparse.kernels import spines as kernels
 from spacy_dtparse.dtparse.kernels.spines import CHAIN, MAX_SPINES, SupertagArrays, no_supertags
 from spacy_dtparse.dtparse.kernels.state import make_windows
-from spacy_dtparse.dtparse.parser import DtreeParser, SpinePruner
+from spacy_dtparse.dtparse.parser import DtreeParser
+from spacy_dtparse.dtparse.pruner import SpinePruner
 from spacy_dtparse.jit.decorator import callable_from_python
 from spacy_dtparse.trees import COLLINS, Tree, directional_spines
 from tests.jit.harness import (
@@ -150,7 +151,8 @@ def searched(made, rules: PrunedRules, words, budget: int, tags):
     if not hasattr(made, "parser"):
         made.parser = DtreeParser(made.model)
     found = pruning(rules)[0]
-    items, cost, status, counts = made.parser._search(made.model.lexicon.encode(words, tags), budget, pruning=found)
+    tokens = made.model.lexicon.encode(words, tags)
+    items, cost, status, counts = made.parser.searcher.search(tokens, budget, pruning=found)
     names = made.model.lexicon.labels
     return [(s, e, names[label]) for s, e, label in items.tolist()], cost, status, counts.tolist()
 
@@ -189,6 +191,7 @@ def states_without_pruning(strategy, seed):
     return exhaustive(made.rules, tags, made.scorer(words, tags)).n_states
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["plain", "sided"])
 @pytest.mark.parametrize("strategy", FIRST_STRATEGY)
 def test_a_large_budget_finds_the_cheapest_of_the_remaining_trees(strategy, kind):
@@ -233,6 +236,6 @@ def test_a_token_can_have_as_many_supertags_as_a_number_has_bits():
         found = pruner.pruning([categories], 0.0)
         assert found.n_spines == MAX_SPINES
         parser = DtreeParser(made.model)
-        items, _, status, _ = parser._search(made.model.lexicon.encode(["cat"], ["NN"]), 0, pruning=found)
+        items, _, status, _ = parser.searcher.search(made.model.lexicon.encode(["cat"], ["NN"]), 0, pruning=found)
         assert (status != "fallback") == left
         assert (items[:, 2].tolist() == [2, 0]) == left

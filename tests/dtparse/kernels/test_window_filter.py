@@ -77,6 +77,7 @@ def test_keys_are_those_of_the_reference(strategy):
     assert len(seen) > 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_filtered_search_takes_the_steps_of_the_plain_agenda_over_the_windows_that_pass(strategy):
     fewer = statuses = 0

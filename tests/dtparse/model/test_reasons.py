@@ -7,6 +7,7 @@ import random
 import pytest
 
 from spacy_dtparse.core.settings import SearchSettings
+from spacy_dtparse.core.time_limit import TimeLimit
 from spacy_dtparse.dtparse.features.fact_clauses import fact_clause, negative_clause, topic_of
 from spacy_dtparse.dtparse.features.wording import (
     ALWAYS,
@@ -34,7 +35,7 @@ def test_groups_add_up_to_the_score_and_the_margin(strategy):
     for n in (1, 3 if SLOW else 7):
         words, tags = sentence(random.Random(n), n)
         result = parser.parse(words, tags)
-        found = reasons(parser, words, tags)
+        found = reasons(parser, parser.encode_sentence(words, tags))
         assert set(found) == set(result.tree.spans())
         for number, key in enumerate(result.tree.spans()):
             own = found[key]
@@ -54,8 +55,16 @@ def test_groups_add_up_to_the_score_and_the_margin(strategy):
                 chain = {span[2] for span in list(result.tree.spans())[number:] if span[:2] == key[:2]}
                 allowed = {"NP", "VP"} - chain
                 assert own.scores[own.runner_up] == max(own.scores[label] for label in allowed & set(own.scores))
-            assert reasons(parser, words, tags, only=key)[key].groups == own.groups
+            assert reasons(parser, parser.encode_sentence(words, tags), only=key)[key].groups == own.groups
     assert seen > 10
+
+
+def test_the_limit_ends_reasons():
+    parser = DtreeParser(hand_made(STRATEGIES[0], ("NP", "VP", "TOP"), 1, n_trees=10).model, SearchSettings(budget=0))
+    words, tags = sentence(random.Random(3), 3)
+    assert reasons(parser, parser.encode_sentence(words, tags), limit=TimeLimit(0)) == {}
+    decision = parser.explain(words, tags, limit=TimeLimit(0)).decision(0)
+    assert decision.reasons is None and decision.text == "The deadline left no time for the reasons of this decision."
 
 
 def test_a_model_caches_its_rule_book():

@@ -14,7 +14,8 @@ from spacy_dtparse.pcfgla.chart import EVERYTHING, NO_GROUPS, Buffers
 from spacy_dtparse.pcfgla.decoders import Candidate, TreeScorer, distinct, rerank, viterbi
 from spacy_dtparse.pcfgla.kbest import chart_trees
 from spacy_dtparse.pcfgla.kernels.cky import LEXICAL, STEP
-from spacy_dtparse.pcfgla.kernels.latent import BEST, UNARY, WORD, latent_inside, viterbi_tree
+from spacy_dtparse.pcfgla.kernels.latent import BEST, UNARY, WORD, latent_inside
+from spacy_dtparse.pcfgla.kernels.latent_trees import viterbi_tree
 from spacy_dtparse.pcfgla.latent import allocate_chart, expansion_probs, leaves_of, posteriors, spans_of_cells
 from spacy_dtparse.pcfgla.model.latent_part import Emissions, LatentPart
 from spacy_dtparse.pcfgla.model.model import PART, PHRASE, TAG, PcfgGrammar

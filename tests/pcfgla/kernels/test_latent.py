@@ -10,7 +10,8 @@ import pytest
 
 from spacy_dtparse.dtypes import OFFSET
 from spacy_dtparse.errors import ModelFormatError
-from spacy_dtparse.pcfgla.kernels.latent import ANCHOR, UNARY, WORD, max_rule_tree, read_tree
+from spacy_dtparse.pcfgla.kernels.latent import ANCHOR, UNARY, WORD
+from spacy_dtparse.pcfgla.kernels.latent_trees import max_rule_tree, read_tree
 from spacy_dtparse.pcfgla.latent import (
     MIN_POSTERIOR,
     Leaves,

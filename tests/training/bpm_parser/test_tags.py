@@ -69,6 +69,7 @@ def test_tags_are_of_taggers_that_have_not_seen_the_sentence(tmp_path: Path) -> 
     assert retag_sentences(tagger, dev) == retag_sentences(all_of_them, dev)
 
 
+@pytest.mark.slow
 def test_the_command_learns_from_predicted_tags(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     train, dev = f"{SAMPLE / 'train.mrg'},limit=120", f"{SAMPLE / 'dev.mrg'},limit=30"
     out = tmp_path / "a.model"

@@ -16,8 +16,11 @@ from spacy_dtparse.dtparse.features.marginals import with_marginals
 from spacy_dtparse.dtparse.model.rule_sums import Rule, by_source, describe_marginals, explain
 from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.errors import DtparseError, ModelFormatError, TrainingDataError
+from spacy_dtparse.models import embedded_model
+from spacy_dtparse.span_parser.pretrained_parser import PretrainedSpanParser
 from spacy_dtparse.trees.unattached import unattached_tokens
 from tests.jit.harness import SLOW
+from tests.span_models import random_pretrained_model
 from training.__main__ import main
 from training.data.evaluate import parse_sentences, score_trees
 from training.data.marginals import read_marginals, save_marginals
@@ -67,6 +70,7 @@ def test_a_span_model_improves_accuracy(parser: DtreeParser, tmp_path: Path) -> 
     assert ours > words + 0.03 and ours > 0.92
 
 
+@pytest.mark.slow
 def test_batches_copies_and_files_give_the_same_parses(parser: DtreeParser, tmp_path: Path) -> None:
     dev = [(s.tree.words, s.tags) for s in TreebankFile.parse(DEV).read()]
     wanted = [parser.parse(*sentence) for sentence in dev]
@@ -78,13 +82,14 @@ def test_batches_copies_and_files_give_the_same_parses(parser: DtreeParser, tmp_
     greedy = parser.with_settings(budget=0)
     assert greedy.span_parser is parser.span_parser
     assert {greedy.parse(*one).status for one in dev} <= {"greedy", "fallback"}
-    words, tags = next(iter(self_test_sentences(*parser._vocabulary())))
+    words, tags = next(iter(self_test_sentences(*parser.vocabulary)))
     assert parser.parse(words, tags).tree.words == tuple(words)
     long = "cat " * 450
     found = parser.parse(long.split(), ["NN"] * 450)
     assert found.tree.n_tokens == 450 and found.status in ("greedy", "fallback")
 
 
+@pytest.mark.slow
 def test_the_fallback_is_the_span_parsers_tree(parser: DtreeParser) -> None:
     words, tags = "The old cat sat on the mat .".split(), "DT JJ NN VBD IN DT NN .".split()
     nothing = replace(parser.model, max_arity=2, labels=np.zeros_like(parser.model.labels))
@@ -101,8 +106,9 @@ def test_a_model_and_its_span_model_belong_together(parser: DtreeParser) -> None
     data[len(data) // 2] ^= 255
     with pytest.raises(ModelFormatError):
         DtreeParser.from_bytes(bytes(data))
+    assert load_span_parser(save(parser)).model.fingerprint() == parser.span_parser.model.fingerprint()
     with pytest.raises(ModelFormatError, match="the span model must be of kind 'span'"):
-        load_span_parser(save(parser))
+        load_span_parser(embedded_model("en_trees"))
 
 
 def save(parser: DtreeParser) -> Path:
@@ -112,6 +118,22 @@ def save(parser: DtreeParser) -> Path:
     path = Path(tempfile.mkdtemp()) / "model"
     parser.to_disk(path)
     return path
+
+
+@pytest.mark.slow
+def test_trees_over_a_pretrained_encoder(tmp_path: Path) -> None:
+    model = replace(random_pretrained_model(), meta={"name": "random", "lang": "en", "treebanks": []})
+    PretrainedSpanParser(model).to_disk(tmp_path / "span")
+    files = [TreebankFile.parse(f"{SAMPLE / part}") for part in ("train.mrg,limit=60", "dev.mrg,limit=9")]
+    recipe = FitRecipe.from_dict({**RECIPE, "path": {**RECIPE["path"], "lambda_floor": 10.0}})
+    resources = Resources(load_span_parser(tmp_path / "span"))
+    train_boosted_parser(recipe, files[:1], files[1:], tmp_path / "fit", tmp_path / "model", resources=resources)
+    parser = load_parser(tmp_path / "model")
+    assert parser.span_parser.name == "pretrained" == load_span_parser(tmp_path / "model").name
+    dev = [(s.tree.words, s.tags) for s in files[1].read()]
+    found = parser.parse_batch(dev)
+    assert found == [parser.parse(*sentence) for sentence in dev]
+    assert len(parser.parse_k_best(*dev[0], 2)) == 2 and parser.span_posteriors(*dev[0])
 
 
 def test_templates_must_fit_the_span_model(span_parser, tmp_path: Path) -> None:
@@ -156,30 +178,35 @@ def test_the_span_parser_attaches_unattached_tokens(parser: DtreeParser, span_pa
     words, tags = "The dog barks .".split(), "DT NN VBZ .".split()
     label_id = span_parser.labels.index
     items = np.array([[0, 4, label_id("S")], [2, 3, label_id("VP")]], dtype=np.int32)
-    found = span_parser.attach(words, tags, items, np.zeros(2))
+    encoded = span_parser.encode([(words[:2], tags[:2]), (words, tags)])
+
+    def attach(items: np.ndarray) -> tuple[list[list[int]], list[float]] | None:
+        return span_parser.attach(tags, items, np.zeros(len(items)), encoded, 1)
+
+    found = attach(items)
     assert found is not None and found[0] == [[0, 4, label_id("S")], [0, 2, label_id("NP")], [2, 3, label_id("VP")]]
     assert found[1][0] == found[1][2] == 0 and 0 < found[1][1] < 0.1
-    assert span_parser.attach(words, tags, np.array(found[0], dtype=np.int32), np.zeros(3)) is None
+    assert attach(np.array(found[0], dtype=np.int32)) is None
     items = np.array([[0, 4, label_id("NP")]], dtype=np.int32)  # words with no VP or S next to them are not unattached
-    assert span_parser.attach(words, tags, items, np.zeros(1)) is None
+    assert attach(items) is None
     for sentence in TreebankFile.parse(DEV).read():
-        for attach in (False, True):
-            tree = parser.with_settings(attach_unattached=attach).parse(sentence.tree.words, sentence.tags).tree
-            assert tree.n_tokens == len(sentence.tags) and (not attach or not unattached_tokens(tree))
+        for attached in (False, True):
+            tree = parser.with_settings(attach_unattached=attached).parse(sentence.tree.words, sentence.tags).tree
+            assert tree.n_tokens == len(sentence.tags) and (not attached or not unattached_tokens(tree))
 
 
 def test_repeated_labels_of_a_span_come_from_the_span_model(parser: DtreeParser) -> None:
     names = parser.model.lexicon.labels
     top, s, np_, vp = (names.id_of(label) for label in ("TOP", "S", "NP", "VP"))
-    other = DtreeParser(parser.model, parser.settings, span_parser=parser.span_parser)
-    other._repeated_chains = {1: [np_, np_], 2: [s, vp, s]}
+    repairs = DtreeParser(parser.model, parser.settings, span_parser=parser.span_parser).repairs
+    repairs._repeated_chains = {1: [np_, np_], 2: [s, vp, s]}
     columns = parser.model.lexicon.encode("The dog barks .".split(), "DT NN VBZ .".split())
     items = np.array([[0, 4, top], [0, 4, s], [0, 2, np_], [2, 3, vp]], dtype=np.int32)
     costs = np.array([0.0, 0.1, 0.2, 0.3])
 
     def found(chain: int, prob: float, span: tuple[int, int] = (0, 2)) -> tuple[list, list]:
         row = np.array([span], np.int32), np.array([0.99]), np.array([[chain, -1]], np.int32), np.array([[prob, 0.0]])
-        more = other._add_repeated_unaries(with_marginals(columns, SpanMarginals(*row)), items, costs)
+        more = repairs._add_repeated_unaries(with_marginals(columns, SpanMarginals(*row)), items, costs)
         return more[0].tolist(), more[1].tolist()
 
     same = items.tolist(), costs.tolist()

@@ -144,6 +144,7 @@ def test_a_changed_weight_is_noticed():
     refuses(DtreeParser.from_bytes, data, changes, "self-test . of the model scores")
 
 
+@pytest.mark.slow
 @compiled
 def test_the_commands(tmp_path, capsys):
     """train-boosted trains a window filter unless the recipe has none; train-window-filter replaces that of a model."""

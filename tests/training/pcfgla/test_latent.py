@@ -289,6 +289,7 @@ def test_a_latent_model_parses_better_than_its_treebank_grammar(latent_model):
     assert PcfgParser(latent_model)._uses_given_tags is False
 
 
+@pytest.mark.slow
 @compiled
 def test_a_file_holds_the_latent_grammars(latent_model, tmp_path):
     from spacy_dtparse.core import load_parser
@@ -304,6 +305,7 @@ def test_a_file_holds_the_latent_grammars(latent_model, tmp_path):
     assert again.with_settings(tags="given").parse(words, tags).tree.tags == tuple(tags)
 
 
+@pytest.mark.slow
 @compiled
 def test_odd_sentences_are_parsed_all_the_same(latent_model):
     from spacy_dtparse.pcfgla.parser import PcfgParser
@@ -317,6 +319,7 @@ def test_odd_sentences_are_parsed_all_the_same(latent_model):
     assert result.tree.labels[:2] == ("TOP", "S")
 
 
+@pytest.mark.slow
 @compiled
 def test_training_resumes_with_the_same_result(tmp_path):
     logged: list[dict] = []

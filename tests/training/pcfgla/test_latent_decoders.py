@@ -40,6 +40,7 @@ def shape(result):
     return tuple(zip(result.tree.starts, result.tree.ends, result.tree.labels, strict=True))
 
 
+@pytest.mark.slow
 @compiled
 @pytest.mark.parametrize("decoder", DECODERS)
 def test_every_sentence_gets_a_tree(single, decoder):
@@ -97,6 +98,7 @@ def test_decoders_that_need_another_model(model, single):
     assert len(PcfgParser(single, PcfgSettings(decoder="viterbi")).parse_k_best(["a"], ["DT"], 1)) == 1
 
 
+@pytest.mark.slow
 @compiled
 def test_files_with_and_without_candidates(model):
     data = write_model(model)

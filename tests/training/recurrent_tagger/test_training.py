@@ -160,6 +160,7 @@ def test_no_tagger_saw_the_sentences_it_tags(
     assert len(tagged) == len(set(tagged)) == 100
 
 
+@pytest.mark.slow
 def test_jackknifed_files_and_resuming(
     treebanks: list[Treebank], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,6 +202,7 @@ def test_jackknifed_files_and_resuming(
     assert len(calls) == 7
 
 
+@pytest.mark.slow
 def test_spacy_loads_the_final_pipeline(treebanks: list[Treebank], tmp_path: Path) -> None:
     augment = AugmentConfig(split_hyphens=0.3, drop_final=0.2, newline=0.2, wrapped=0.1)
     config = replace(SMALL, augment=augment, fit=replace(SMALL.fit, epochs=25))
@@ -245,6 +247,7 @@ def test_training_continues_from_a_pipeline(treebanks: list[Treebank], tmp_path:
         train_final(fewer, tmp_path / "other", tmp_path / "out", config, start=tmp_path / "first")
 
 
+@pytest.mark.slow
 def test_command_line(treebanks: list[Treebank], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     small = ["network.width=16", "network.layers=1", "fit.epochs=0.5"]
     settings = [part for setting in small for part in ("--set", setting)]

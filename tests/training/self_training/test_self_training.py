@@ -268,6 +268,7 @@ def test_bad_teachers(nlp, text, tmp_path):
         parse_text(tmp_path / "none.model", nlp, text, tmp_path / "work", 0)
 
 
+@pytest.mark.slow
 @compiled
 def test_a_teacher_without_confidence(teacher, nlp, text, tmp_path):
     """A grammar without latent annotations can parse text if no confidence is needed."""

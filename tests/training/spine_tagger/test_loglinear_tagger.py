@@ -85,6 +85,7 @@ def baseline(train: tuple[LabelledSentence, ...], test: tuple[LabelledSentence, 
     return right / len(pairs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_every_estimator_beats_the_baseline(tmp_path, estimator: str) -> None:
     train, dev = sample("train"), sample("dev")

@@ -114,6 +114,7 @@ def test_betas_are_chosen_by_speed_among_those_that_lose_nothing(monkeypatch, ro
     assert asked == [("parser", "sentences", "labels", variants)]
 
 
+@pytest.mark.slow
 def test_garbage_is_collected_before_and_after():
     assert gc.isenabled()
     with pytest.raises(KeyError), gc_disabled():

@@ -20,6 +20,7 @@ from spacy_dtparse.spine_tagger.tagger import SequenceTagger
 from spacy_dtparse.trees import COLLINS, Recipe, directional_spines, format_directional, parse_tree, write_tree
 from spacy_dtparse.trees.directional import category_writer
 from tests.jit.harness import SLOW, hand_made
+from tests.packages import write_package
 from tests.span_models import random_model
 from tests.tagger_models import random_tagger
 from training.cli import main
@@ -166,6 +167,7 @@ def with_parser(nlp, folder, model, factory="dtparse", **config):
     return folder / "pipeline"
 
 
+@pytest.mark.slow
 def test_pipelines_that_cannot_be_adapted(nlp, tmp_path):
     untouched = str(saved(nlp, tmp_path))
     with pytest.raises(ConfigError, match="has no constituency parser, only sentencizer, attribute_ruler; add one"):
@@ -186,6 +188,7 @@ def test_pipelines_that_cannot_be_adapted(nlp, tmp_path):
         open_pipeline(spans, model, (2.0,))
 
 
+@pytest.mark.slow
 def test_grammars_replace_the_parser_of_a_pipeline(nlp, grammar, tmp_path, monkeypatch):
     """In a pcfgla, instead of a dtparse, in a new component; the English grammar has a name."""
     trees = tmp_path / "random.model"
@@ -201,15 +204,17 @@ def test_grammars_replace_the_parser_of_a_pipeline(nlp, grammar, tmp_path, monke
         opened = open_pipeline(str(source), given)
         assert opened.pipe_names[-1] == factory and len(opened.pipe_names) == 3
         assert (get_component(opened).parser.to_bytes() == data) == (given != trees)
-    monkeypatch.setattr(models, "HERE", tmp_path)
-    with pytest.raises(ModelFormatError, match="no English model"):
-        open_pipeline(str(tmp_path / "b" / "pipeline"), Path("embedded-pcfgla"))
-    (tmp_path / "en_pcfgla").mkdir()
-    (tmp_path / "en_pcfgla" / "model").write_bytes(data)
+    with monkeypatch.context() as patch:
+        patch.setattr(models, "find_spec", lambda module: None)
+        with pytest.raises(ModelFormatError, match=r"pip install \./packages/en_pcfgla"):
+            open_pipeline(str(tmp_path / "b" / "pipeline"), Path("embedded-pcfgla"))
+    write_package(tmp_path, "en_pcfgla", "pcfgla", data)
+    monkeypatch.syspath_prepend(tmp_path)
     opened = open_pipeline(str(tmp_path / "b" / "pipeline"), Path("embedded-pcfgla"))
     assert opened.pipe_names[-1] == "pcfgla" and get_component(opened).parser.to_bytes() == data
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*of the same pipeline writes")
 def test_of_two_parsers_the_first_gets_the_tagger(nlp, grammar, tmp_path):
     trees, spines = tmp_path / "random.model", tmp_path / "spines.model"
@@ -231,6 +236,7 @@ def test_of_two_parsers_the_first_gets_the_tagger(nlp, grammar, tmp_path):
     assert (other["n_searches"], other["ambiguity"]) == (1, None)
 
 
+@pytest.mark.slow
 def test_a_pipeline_gets_its_tagger_before_its_parser(nlp, tmp_path):
     model, spines = tmp_path / "random.model", tmp_path / "spines.model"
     parser = DtreeParser(hand_made("shift_reduce", ("NP", "VP", "S", "PP", "TOP"), seed=1).model)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from spacy_dtparse.core import ConstituentParser
+from spacy_dtparse.core import Parser
 from spacy_dtparse.dtparse.model.ensemble import LabelEnsemble
 from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.dtypes import CONFIDENCE_GRID, OFFSET
@@ -36,9 +36,7 @@ OTHER_DRAWS = LabelProgress(draws=1_000_000)  # sample draws that training does 
 MAX_RELAXED, RELAX = 40, 0.9  # if the root cannot be split, lower λ by this factor, at most so many times
 
 
-def evaluate_with_search(
-    parser: ConstituentParser, sentences: Sequence[Sentence], budget: int | None
-) -> dict[str, Any]:
+def evaluate_with_search(parser: Parser, sentences: Sequence[Sentence], budget: int | None) -> dict[str, Any]:
     """`evaluate.score_parser` with the sentences' tags, and `optimal`, `cut_short`: fractions of the sentences whose
     search ended with a proof of optimality, or because the budget was used up. All shifts are scored. `budget` None:
     the parser's default settings."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from spacy_dtparse import __version__
-from spacy_dtparse.core import ConstituentParser, load_parser
+from spacy_dtparse.core import Parser, load_parser
 from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.pcfgla.parser import PcfgParser
@@ -228,7 +228,7 @@ def _pcfg(run: StudyRun, job: TrainingJob, recipe: FitRecipe, conditions: dict[s
     return {**found, "train_seconds": round(time.perf_counter() - started, 1), **_evaluate_parts(parser, job, None)}
 
 
-def _evaluate_parts(parser: ConstituentParser, job: TrainingJob, budget: int | None) -> dict[str, Any]:
+def _evaluate_parts(parser: Parser, job: TrainingJob, budget: int | None) -> dict[str, Any]:
     """Score a parser on dev, and on test if there is any."""
     parts = {part: job.short_sentences(part) for part in ("dev", "test")}
     return {

@@ -80,6 +80,7 @@ def test_threads_give_the_serial_result(serial, store_folder, tmp_path, lookahea
     assert digests(result) == digests(serial)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", sorted({"fork", "spawn"} & {*multiprocessing.get_all_start_methods()}))
 def test_processes_give_the_serial_result(serial, store_folder, tmp_path, method):
     context = multiprocessing.get_context(method)
