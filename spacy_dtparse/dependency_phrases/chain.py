@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 
+from .clauses import find_correlate, has_conjunction, has_unmarked_frame, heads_clause, is_infinite, is_inverted
 from .sentence import ADJECTIVE, ADVERB, AUXILIARIES, INTERJECTION, NOUN, SUBJECTS, VERB, Sentence
 
 # Ranks. BASE to CASE_CONJUNCT: in the phrase of a noun, adjective or adverb. The others: in a clause. Dependents after
@@ -12,6 +13,7 @@ from .sentence import ADJECTIVE, ADVERB, AUXILIARIES, INTERJECTION, NOUN, SUBJEC
 BASE, MODIFIER, CONJUNCT, CASE, CASE_CONJUNCT = 0, 10, 14, 20, 30
 VERB_PHRASE, VERB_CONJUNCT, AUXILIARY, PREDICATE_CONJUNCT = 40, 42, 50, 92
 CLAUSE, CLAUSE_CONJUNCT, MARKER, MARKER_CONJUNCT, OUTER_VERB, OUTER_CLAUSE = 100, 102, 110, 130, 140, 150
+CORRELATE, CORRELATE_CASE = 160, 170
 _CONJUNCTS = frozenset((CONJUNCT, CASE_CONJUNCT, VERB_CONJUNCT, PREDICATE_CONJUNCT, CLAUSE_CONJUNCT, MARKER_CONJUNCT))
 _MAX_AUXILIARIES = 15
 _BASE = frozenset(("det", "amod", "nummod", "compound", "flat", "fixed", "goeswith", "clf"))
@@ -32,7 +34,10 @@ def after_conjunct(rank: int) -> int:
 class Chain:
     """The chain of phrases of token `h`."""
 
-    __slots__ = ("_conjuncts", "base", "frame", "h", "in_clause", "is_clause", "is_verb", "n_aux", "s", "verb_phrase")
+    __slots__ = (
+        "_conjuncts", "base", "correlate", "frame", "h", "in_clause", "is_clause", "is_verb", "n_aux", "s",
+        "verb_phrase",
+    )  # fmt: skip
 
     def __init__(self, s: Sentence, h: int):
         self.s, self.h = s, h
@@ -42,6 +47,7 @@ class Chain:
         self.n_aux = 0
         self._conjuncts: list[int] | None = None  # after the head, once they are needed
         self.frame = "SBAR"
+        self.correlate = find_correlate(s, h) if self.is_clause and s.before[h] else -1
         self.base = self._base_label(kind, role)
         if self.is_verb:
             self.verb_phrase = VERB_PHRASE
@@ -94,7 +100,9 @@ class Chain:
                 return ""
             if relation.endswith((":npmod", ":unmarked")) and s.kinds[s.heads[h]] in (ADJECTIVE, ADVERB):
                 return ""
-            is_word = relation == "expl:pv" or (relation == "nmod:poss" and h < s.heads[h])
+            is_word = relation == "expl:pv" or (
+                relation == "nmod:poss" and h < s.heads[h] and not s.profile.possessive_phrases
+            )
             if is_word and kind == NOUN and s.pos[h] in ("PRON", "DET"):
                 return ""
         if s.pos[h] == "NUM" and role in ("nummod", "amod", "advmod", "dep"):
@@ -103,6 +111,8 @@ class Chain:
         if not label:
             if (is_single and s.pos[h] == "PART") or s.pos[h] in ("CCONJ", "CONJ"):
                 return ""
+            if heads_clause(s, h):
+                return "SBAR"
             label = "ADVP" if role in ("advmod", "advcl") else "PP" if s.pos[h] == "ADP" else "X"
         if not s.is_wh[h] or kind == INTERJECTION or (s.profile.plain_subjects and s.relations[h] == "nsubj"):
             return label
@@ -126,7 +136,7 @@ class Chain:
                 farthest_aux = d
             elif relation == "mark" or s.is_wh[d]:
                 farthest_marker = d
-        is_finite = self.is_verb and self.is_clause and farthest_marker == h and not self._is_infinite()
+        is_finite = self.is_verb and self.is_clause and farthest_marker == h and not is_infinite(s, h)
         has_outer = any(s.full_relations[d].endswith(":outer") for d in dependents)
         inner = True
         for d in dependents:
@@ -134,6 +144,10 @@ class Chain:
             inner = inner and relation not in SUBJECTS and relation != "mark"
             if relation in _BESIDE_CLAUSE:
                 yield self._rank_of_partner(d), d
+            elif d == self.correlate:
+                yield CORRELATE, d
+            elif relation == "case" and d < self.correlate:
+                yield CORRELATE_CASE, d
             elif has_outer and relation in SUBJECTS and s.full_relations[d].endswith(":outer"):
                 yield OUTER_CLAUSE, d
             elif has_outer and relation in AUXILIARIES and not inner:
@@ -218,12 +232,17 @@ class Chain:
                 yield MODIFIER, d
             elif s.profile.flat_complements and s.full_relations[d] == "acl" and s.is_clause[d]:
                 yield BASE, d
-            elif relation in _IN_NOUN_PHRASE or not (self.is_clause or s.has_aux[h]):
+            elif relation in _IN_NOUN_PHRASE or not (self.is_clause or s.has_aux[h]) or self._is_noun_oblique(d):
                 yield (MODIFIER if is_noun else BASE), d
             elif not is_noun and relation in ("obl", "xcomp", "ccomp", "advcl", "advmod", "obj"):
                 yield BASE, d
             else:
                 yield self.verb_phrase, d
+
+    def _is_noun_oblique(self, d: int) -> bool:
+        """Whether a dependent of a predicate noun modifies the noun, where its relation does not say so."""
+        s = self.s
+        return s.profile.noun_obliques and s.kinds[self.h] == NOUN and s.relations[d] == "obl"
 
     def _next_aux(self) -> int:
         rank = AUXILIARY + 2 * self.n_aux
@@ -253,14 +272,6 @@ class Chain:
     def _is_degree(self, d: int) -> bool:
         s = self.s
         return d == s.heads[d] - 1 and not self._is_negative(d) and s.lower[d] not in s.profile.sentence_adverbs
-
-    def _is_infinite(self) -> bool:
-        """Whether the head is an infinitive, gerund or converb without subject and auxiliary: nothing is fronted, so
-        all that is before it is in its VP."""
-        s, h = self.s, self.h
-        if s.has_subject[h] or s.has_aux[h]:
-            return False
-        return any(f"VerbForm={form}" in s.features[h] for form in ("Inf", "Ger", "Conv"))
 
     def _is_negative(self, d: int) -> bool:
         return "Polarity=Neg" in self.s.features[d] or self.s.pos[d] == "PART"
@@ -314,20 +325,10 @@ class Chain:
         if self.is_verb:
             base = (VERB_PHRASE,) if self.base else ()
         elif self.base and (s.roles[h] not in s.profile.small_relations or not (s.before[h] or s.after[h])):
-            base = (BASE,)
+            base = (BASE, MODIFIER) if self.base == "SBAR" else (BASE,)
         if not self.is_clause:
             return base
-        return (*base, CLAUSE) if not self._has_unmarked_frame() else (*base, CLAUSE, MARKER)
-
-    def _has_unmarked_frame(self) -> bool:
-        s, h = self.s, self.h
-        if not s.profile.unmarked_clauses or not s.has_subject[h] or s.relations[h] == "conj":
-            return False
-        if "relcl" in s.full_relations[h] and s.is_free[s.heads[h]]:
-            return False
-        if "relcl" in s.full_relations[h]:
-            return True
-        return s.relations[h] == "ccomp" and (s.has_aux[h] or "VerbForm=Fin" in s.features[h])
+        return (*base, CLAUSE) if not has_unmarked_frame(s, h) else (*base, CLAUSE, MARKER)
 
     def label(self, rank: int) -> str:
         """The label of a level, "" for no phrase."""
@@ -335,6 +336,8 @@ class Chain:
         if rank < CASE:
             if s.is_free[h] and rank >= MODIFIER:
                 return "SBAR"
+            if self.base == "SBAR" and rank >= MODIFIER:
+                return "NP"
             return "" if self.is_verb else self.base
         if rank < VERB_PHRASE:
             return "WHPP" if s.is_wh[h] and not s.is_free[h] else "PP"
@@ -344,6 +347,8 @@ class Chain:
             if self.is_clause or any(s.relations[k] == "parataxis" and s.is_clause[k] for k in s.after[h]):
                 return self._clause_label()
             return "VP" if self.is_verb else "FRAG"
+        if rank >= CORRELATE:
+            return "NP" if rank < CORRELATE_CASE else "PP"
         if rank >= MARKER_CONJUNCT:
             return "SBAR" if rank < OUTER_VERB else "VP" if rank < OUTER_CLAUSE else "S"
         return self._frame_label()
@@ -356,24 +361,15 @@ class Chain:
         s, h = self.s, self.h
         if not self._is_root() or not s.is_question:
             return "S"
-        if s.has_marker[h] and not self._has_conjunction():
+        if s.has_marker[h] and not has_conjunction(s, h):
             return "SQ"
-        return "SQ" if s.profile.question_marks or self._is_inverted() else "S"
-
-    def _is_inverted(self) -> bool:
-        s, h = self.s, self.h
-        subject = next((k for k in (*s.before[h], *s.after[h]) if s.relations[k] in SUBJECTS), -1)
-        return any(s.relations[k] in AUXILIARIES and k < subject for k in s.before[h])
+        return "SQ" if s.profile.question_marks or is_inverted(s, h) else "S"
 
     def _frame_label(self) -> str:
         if self.frame != "SBAR":
             return self.frame
         is_question = self._is_root() and self.s.is_question
-        return "SBARQ" if is_question and not self._has_conjunction() else "SBAR"
-
-    def _has_conjunction(self) -> bool:
-        s = self.s
-        return any(s.relations[k] == "mark" and not s.is_infinitive_marker(k) for k in s.before[self.h])
+        return "SBARQ" if is_question and not has_conjunction(self.s, self.h) else "SBAR"
 
     def add_predicate_question(self, spans: list[tuple[int, int, int, str]], start: int, end: int) -> bool:
         """Add the phrases of a clause whose predicate is its question word (*who he is*), if `h` is one: the phrase of

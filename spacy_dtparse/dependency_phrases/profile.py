@@ -35,6 +35,9 @@ class Profile:
     `chained_conjuncts`: a conjunct of a conjunct belongs to the first one. `flat_complements`: a clause that completes
     a noun (*the wish to go*) is in its innermost phrase. `plain_subjects`: a question word that is the subject is an
     NP. `clitic_pronouns`: an object pronoun before a finite verb is in its VP, as in *je le vois*, and not fronted.
+    `noun_obliques`: an oblique after a predicate noun is in its NP (*is [a company in the city]*), for treebanks that
+    have `obl` in place of `nmod` for prepositional phrases. `possessive_phrases`: a possessive pronoun before its noun
+    is an NP, where it is the genitive of a personal pronoun.
     """
 
     name: str = UNIVERSAL
@@ -59,6 +62,8 @@ class Profile:
     flat_complements: bool = False
     plain_subjects: bool = False
     clitic_pronouns: bool = True
+    noun_obliques: bool = False
+    possessive_phrases: bool = False
 
 
 PROFILES = (UNIVERSAL, "penn", "gum")

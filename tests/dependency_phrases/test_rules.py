@@ -29,8 +29,12 @@ def test_there_are_thirty_sentences_of_each_language():
 
 
 def english(line: str, profile: str = "penn") -> str:
+    return phrases(line, "en", profile)
+
+
+def phrases(line: str, lang: str, profile: str = "universal") -> str:
     words, pos, heads, relations, features = parse_tokens(line)
-    return brackets(words, find_phrases(words, pos, features, heads, relations, load_profile(profile, "en")).spans)
+    return brackets(words, find_phrases(words, pos, features, heads, relations, load_profile(profile, lang)).spans)
 
 
 @pytest.mark.parametrize(
@@ -93,6 +97,34 @@ def test_an_adverb_with_modifiers_of_nouns_is_one():
         ("last/ADV/5/advmod", "ADVP"),
     ):
         assert f"[PP in [{found} " in english(line.replace("last/ADJ/5/amod", words), "universal")
+
+
+@pytest.mark.parametrize("lang", ["is", "fr"])
+def test_a_clause_with_a_correlate_or_a_conjunction_as_nominal_is_a_noun_phrase(lang: str):
+    """Icelandic *Hún byrjar á því að lesa* (she begins by reading); *Hún bendir á að hún fari* (she says that she
+    goes), where the conjunction is the head in UD."""
+    line = (
+        "Hún/PRON/2/nsubj byrjar/VERB/0/root/VerbForm=Fin á/ADP/6/case því/PRON/6/nmod að/PART/6/mark "
+        "lesa/VERB/2/obl/VerbForm=Inf"
+    )
+    assert phrases(line, lang) == "[S [NP Hún] [VP byrjar [PP á [NP [NP því] [S [VP að [VP lesa]]]]]]]"
+    assert phrases(line.replace("því/PRON/6/nmod", "því/ADV/6/advmod"), lang).count("NP") == 1
+    assert phrases(line.replace("2/obl", "2/advcl"), lang).count("[NP [NP") == 0
+    line = (
+        "Hún/PRON/2/nsubj bendir/VERB/0/root/VerbForm=Fin á/ADP/4/case að/SCONJ/2/obl hún/PRON/6/nsubj "
+        "fari/VERB/4/ccomp/VerbForm=Fin"
+    )
+    assert phrases(line, lang) == "[S [NP Hún] [VP bendir [PP á [NP [SBAR að [S [NP hún] [VP fari]]]]]]]"
+
+
+def test_icelandic_has_obliques_of_nouns_and_genitive_pronouns():
+    """*Þetta er félag í heimi* (this is a company in the world), *okkar störf* (the work of us)."""
+    line = "Þetta/PRON/3/nsubj er/AUX/3/cop félag/NOUN/0/root í/ADP/5/case heimi/NOUN/3/obl"
+    assert phrases(line, "is") == "[S [NP Þetta] [VP er [NP [NP félag] [PP í [NP heimi]]]]]"
+    assert phrases(line, "de") == "[S [NP Þetta] [VP er [NP félag] [PP í [NP heimi]]]]"
+    line = "okkar/PRON/2/nmod:poss/Case=Gen störf/NOUN/3/nsubj sjást/VERB/0/root/VerbForm=Fin"
+    assert phrases(line, "is") == "[S [NP [NP okkar] störf] [VP sjást]]"
+    assert phrases(line, "de") == "[S [NP okkar störf] [VP sjást]]"
 
 
 def test_gum_profile_calls_relative_subjects_noun_phrases():
