@@ -101,6 +101,29 @@ def test_sizes_grow():
         assert (ROOT / "training" / "recipes" / f"{sizes.recipe}.json").is_file()
 
 
+@pytest.mark.parametrize(
+    ("file", "parser", "words", "seeds"),
+    [
+        ("train.conllu", "span", 30_000, ["0", "1", "2"]),
+        ("train.conllu", "span", 50_000, ["0"]),
+        ("train.conllu", "combined", 30_000, ["0"]),
+        ("train.mrg", "span", 30_000, ["0"]),
+    ],
+)
+def test_small_treebanks_of_dependencies_get_three_networks(tmp_path, file, parser, words, seeds):
+    (tmp_path / "corpus" / "x").mkdir(parents=True)
+    (tmp_path / "corpus" / "x" / file).touch()
+
+    def seeds_of(*more: str) -> list[str]:
+        given = ["pipeline", "x", "--parser", parser, "--out", "y", *more]
+        steps = training_steps(build_parser().parse_args(given), tmp_path, "x", words, None)
+        arguments = next(step.arguments for step in steps if step.name == "train-span")
+        return list(arguments[arguments.index("--seeds") + 1 : arguments.index("--workers")])
+
+    assert seeds_of() == seeds
+    assert seeds_of("--seeds", "7") == ["7"]
+
+
 def test_trees_to_train_on_first_are_given_to_the_span_parser():
     first = ["--pretrain-trees", "a.mrg", "--pretrain-trees", "b.mrg"]
     given = ["pipeline", "x", "--parser", "span", "--out", "y", *first]

@@ -6,32 +6,42 @@ from typing import NamedTuple
 
 _SHAPE = "shape.width=96 shape.units=96 shape.layers=2 shape.projection=96"
 _MANY_PASSES = f"{_SHAPE} epochs=60 batch_tokens=300 warmup_steps=50 ema_decay=0.99 eval_every=30"
+_FEWER_PASSES = f"{_SHAPE} epochs=16 batch_tokens=500 ema_decay=0.995 eval_every=8"
 _MIDDLE_TAGGER = "fit.epochs=16 fit.batch_tokens=400 fit.ema_decay=0.995 network.min_count=2"
 
 
 class Sizes(NamedTuple):
     """Defaults for treebanks of at most `words` tokens: settings of `train-tagger` and `jackknife-tags`, settings of
-    `train-span` and `jackknife-marginals`, and the recipe of `train-boosted`."""
+    `train-span` and `jackknife-marginals`, the recipe of `train-boosted`, and the number of networks of a span parser,
+    which counts for phrases that were made of dependencies."""
 
     words: float
     tagger: tuple[str, ...]
     span: tuple[str, ...]
     recipe: str
+    networks: int
 
 
 SIZES = tuple(
-    Sizes(words, tuple(tagger.split()), tuple(span.split()), recipe)
-    for words, tagger, span, recipe in (
+    Sizes(words, tuple(tagger.split()), tuple(span.split()), recipe, networks)
+    for words, tagger, span, recipe, networks in (
         (
             20_000,
             "fit.epochs=25 fit.batch_tokens=150 fit.ema_decay=0.99 fit.start_weight=2 "
             "network.units=48 network.min_count=2",
             _MANY_PASSES,
             "sample_read",
+            3,
         ),
-        (40_000, _MIDDLE_TAGGER, _MANY_PASSES, "sample_read"),
-        (300_000, _MIDDLE_TAGGER, f"{_SHAPE} epochs=16 batch_tokens=500 ema_decay=0.995 eval_every=8", "sample_read"),
-        (float("inf"), "fit.epochs=4", f"{_SHAPE} epochs=12 batch_tokens=800 eval_every=6", "english_read"),
+        (40_000, _MIDDLE_TAGGER, _MANY_PASSES, "sample_read", 3),
+        (
+            300_000,
+            _MIDDLE_TAGGER,
+            f"{_SHAPE} epochs=16 batch_tokens=500 ema_decay=0.995 eval_every=8",
+            "sample_read",
+            1,
+        ),
+        (float("inf"), "fit.epochs=4", f"{_SHAPE} epochs=12 batch_tokens=800 eval_every=6", "english_read", 1),
     )
 )
 """From the smallest to the largest; each was tested on treebanks of its size (docs/tutorial.md, chapters 14 and 15;
