@@ -49,7 +49,9 @@ def to_records(
     `head`, `head_text`: the head token; `probability`: None unless the parser's setting `probabilities` is on.
     In rows of clauses `kind`, `subject_start`, `subject_end`, `subject_text` and `verb`, `verb_text` (the token and its
     text) are what `clause_kind`, `subject` and `verb` find: None if there is none, or if the Doc is not English.
-    Constituents are in pre-order; white space is no token.
+    Constituents are in pre-order; white space is no token. `text` is a slice of the Doc's text, so time and memory are
+    linear in the rows and the characters in them, whose number is quadratic if all constituents are nested in one
+    another.
 
     Raises NotParsedError for a Doc without constituents, ConfigError for another kind of rows.
     """
@@ -160,7 +162,7 @@ def _clause_rows(where: Doc | Span, key: str | None) -> Iterator[dict[str, Any]]
                 "label": span.label_, "kind": kind, **_place(span, text), **heads[k],
                 "subject_start": None if subject is None else subject.start,
                 "subject_end": None if subject is None else subject.end,
-                "subject_text": None if subject is None else subject.text,
+                "subject_text": None if subject is None else text[subject.start_char : subject.end_char],
                 "verb": None if verb is None else verb.i, "verb_text": None if verb is None else verb.text,
             }  # fmt: skip
         open_clauses.append((number, span.end))
