@@ -156,16 +156,28 @@ async function showTools() {
 
 const extent = () => ({ start: selection.start, end: selection.end });
 
-async function showPicks() {
+let picksShown = Promise.resolve(); // fulfilled when the alternatives of the selection are shown
+const showPicks = () => { picksShown = findPicks(); };
+
+/** Pick an alternative, also if its key is pressed before it is shown. */
+async function pick(number) {
+  const wanted = picksNumber;
+  await picksShown;
+  if (wanted === picksNumber && number <= $("picks").children.length) act("pick", { number });
+}
+
+async function findPicks() {
   const number = ++picksNumber;
   $("picks").replaceChildren();
   $("picks-title").hidden = true;
-  if (!state.has_alternatives || (selection && selection.constituent === undefined)) return;
+  if (!state.has_alternatives) return;
   await busy;
   await new Promise((resolve) => setTimeout(resolve, 60)); // while keys come fast, none is asked for
   if (number !== picksNumber || state.sentence === null) return;
   const body = { action: "alternatives", theme: systemTheme() };
-  if (selection) body.constituent = selection.constituent;
+  const isConstituent = selection && selection.constituent !== undefined;
+  if (isConstituent) body.constituent = selection.constituent;
+  else if (selection) Object.assign(body, extent());
   const answer = await lookUp(body);
   if (!answer || number !== picksNumber) return;
   $("picks").replaceChildren(...answer.picks.map((pick, index) => {
@@ -173,12 +185,13 @@ async function showPicks() {
     small.innerHTML = pick.drawing; // generated and escaped by the server
     const svg = small.querySelector("svg");
     if (svg && !svg.getAttribute("viewBox")) svg.setAttribute("viewBox", `0 0 ${svg.width.baseVal.value} ${svg.height.baseVal.value}`);
-    const made = button("", `Key ${index + 1}`, () => act("pick", { number: index + 1 }));
+    const made = button("", `Key ${index + 1}`, () => pick(index + 1));
     const changes = pick.changes.map((text) => make("span", text.startsWith("+") ? "plus" : "minus", `${text} `));
     made.append(make("span", "change", make("kbd", "", `${index + 1}`), " ", ...changes), small);
     return made;
   }));
-  $("picks-title").textContent = selection ? `Alternatives within ${state.constituents[selection.constituent].label}` : "Other trees";
+  const within = isConstituent ? state.constituents[selection.constituent] : selection && findConstituent(selection);
+  $("picks-title").textContent = within ? `Alternatives within ${within.label}` : selection ? `Trees with the constituent “${shorten(wordsOf(state, selection))}”` : "Other trees";
   $("picks-title").hidden = !answer.picks.length;
 }
 

@@ -11,7 +11,7 @@ const KEYS = [
   ["m, arrows, Enter", "move it to another parent"],
   ["l", "type a label; the beginning is enough"], ["i", "type a label of a constituent above the selected one"],
   ["Enter", "words selected: make them a constituent, the parser labels it; else accept the tree"],
-  ["Delete", "remove the constituent"], ["1 … 9", "pick another tree; within the selected constituent if there is one"],
+  ["Delete", "remove the constituent"], ["1 … 9", "pick another tree; within the selected constituent, or with the selected words as a constituent"],
   ["k", "keep: take back what the parser changed besides"], ["t", "type the tag of the word"],
   ["/ and +", "split the word (type it with a blank), join it with the next one"],
   [".", "the sentence ends after the selected words; the rest is a sentence"], [",", "join the sentence with the next one"],
@@ -121,7 +121,7 @@ function handleKey(event) {
   if (!state || (state.sentence === null && !["z", "y", "PageUp"].includes(event.key))) return;
   if (event.ctrlKey && !["z", "y"].includes(event.key)) return;
   let action = (state.pair?.length && PAIR_ACTIONS[event.key]) || ACTIONS[event.key];
-  if (!action && /^[1-9]$/.test(event.key)) action = () => Number(event.key) <= $("picks").children.length && act("pick", { number: Number(event.key) });
+  if (!action && /^[1-9]$/.test(event.key)) action = () => pick(Number(event.key));
   const label = about.keys[event.key];
   if (!action && label) action = () => setLabel(label);
   if (!action && /^[A-Z]$/.test(event.key) && selection) action = () => openEntry("label", event.key);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -16,12 +17,12 @@ from ..trees.labels import EMPTY_TAG
 from ..trees.tree import Tree
 from ..viz import draw
 from ..web.turns import Turns
+from .alternatives import K_BEST, MAX_PICKS, pointed_alternatives
 from .corrector import Corrector
 from .edits import (
     add_constraints,
     insert_constituent,
     is_crossing,
-    local_alternatives,
     lower_extent,
     move_extent,
     raise_extent,
@@ -34,9 +35,6 @@ from .request_values import constituent, extent, integer, string, theme, width
 from .scheme import MAX_LABEL, Scheme, is_writable, letter_keys
 from .sentence import Sentence
 from .session import Session
-
-MAX_PICKS = 9
-_K_BEST = 100
 
 
 class AnnotationAnswers:
@@ -314,16 +312,17 @@ class AnnotationAnswers:
         return step.before
 
     def _alternatives(self, sentence: Sentence, request: Mapping[str, Any]) -> dict[str, Any]:
-        """List the trees to pick from: for the whole sentence, or within a constituent."""
-        trees = self.corrector.parse(sentence.words, sentence.tags, sentence.constraints, _K_BEST)
-        others = [tree for tree in trees if tree != sentence.tree]
-        if request.get("constituent") is None:
-            self._picks = others[:MAX_PICKS]
+        """List the trees to pick from: for the whole sentence, within a constituent, or with words as a constituent."""
+        words, tree, stated = sentence.words, sentence.tree, sentence.constraints
+        parse = partial(self.corrector.parse, words, sentence.tags)
+        others = [one for one in parse(stated, K_BEST) if one != tree]
+        if request.get("constituent") is not None:
+            span = tree.spans()[constituent(request, "constituent", tree)]
+            self._picks = pointed_alternatives(parse, tree, others, stated, span[:2])
+        elif request.get("start") is not None:
+            self._picks = pointed_alternatives(parse, tree, others, stated, extent(request, len(words)))
         else:
-            span = sentence.tree.spans()[constituent(request, "constituent", sentence.tree)]
-            listed = local_alternatives(sentence.tree, others, MAX_PICKS)
-            inside = [one for (a, b), found in listed.items() if span[0] <= a and b <= span[1] for one in found]
-            self._picks = inside[:MAX_PICKS]
+            self._picks = others[:MAX_PICKS]
         options = {"theme": theme(request), "layout": "down"}
         return {
             "picks": [

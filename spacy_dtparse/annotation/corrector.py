@@ -49,10 +49,17 @@ class Corrector:
         self.scheme, self.reparses = scheme, True
         self.labels = tuple(dict.fromkeys((*self.parser.labels, *labels)))
         self._calibrator: ResultCalibrator | None = None
-        if Capability.POSTERIORS in self.parser.capabilities and self.parser.calibration is not None:
-            self._calibrator = ResultCalibrator(self.parser)
+        self.use_parser(self.parser)
         self._skipped = [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in _UNUSED]
         self._lock = Lock()  # spaCy's vocabulary is not thread-safe
+
+    def use_parser(self, parser: Any, reparses: bool = True) -> None:
+        """Parse with a parser from now on, and take probabilities from it if it is calibrated; else they stay those of
+        the parser before. `reparses`: see the class."""
+        self.parser, self.reparses = parser, reparses
+        self.labels = tuple(dict.fromkeys((*self.labels, *parser.labels)))
+        if Capability.POSTERIORS in parser.capabilities and parser.calibration is not None:
+            self._calibrator = ResultCalibrator(parser)
 
     @property
     def has_probabilities(self) -> bool:
@@ -133,7 +140,7 @@ class Corrector:
         """Return the calibrated probability of each constituent of a tree, None for each without calibration."""
         if self._calibrator is None:
             return (None,) * len(tree)
-        known = set(self.parser.labels)
+        known = set(self._calibrator.parser.labels)
         bases = [
             label if label in known or base_label(label) not in known else base_label(label) for label in tree.labels
         ]
@@ -144,7 +151,9 @@ class Corrector:
         without calibration."""
         if self._calibrator is None:
             return None
-        posteriors = {span: p for span, p in self.parser.span_posteriors(words, tags).items() if span[2] != TOP}
+        posteriors = {
+            span: p for span, p in self._calibrator.parser.span_posteriors(words, tags).items() if span[2] != TOP
+        }
         spans = [span for span in tree.spans() if span[2] != TOP]
         known = self._calibrator.calibration.calibrate_constituents(
             np.array([posteriors.get(span, 0.0) for span in spans] + [0.0])

@@ -11,7 +11,7 @@
   const WINDOW = 20; // sentences of a running mean
 
   function learningText(found) {
-    const parts = found.history.map((one) => `${one.trees} trees: ${one.f1.toFixed(1)} F1 on ${one.dev} dev trees${one.better ? one.reparses !== false ? "" : ", a statement changes only what it names" : ", not better"}`);
+    const parts = found.history.map((one) => `${one.trees} trees${one.kind === "network" ? " (network)" : ""}: ${one.f1.toFixed(1)} F1 on ${one.dev} dev trees${one.better ? one.reparses !== false ? "" : ", a statement changes only what it names" : ", not better"}`);
     const last = parts.length ? `Models: ${parts.slice(-3).join("; ")}. ` : "";
     if (found.message) return `${last}${found.message}`;
     if (found.running) return `${last}Learning from ${found.running} trees …`;

@@ -36,8 +36,11 @@ _ENDING = 10.0
 """Seconds that a process has for ending before it is killed."""
 
 
-def training_command(pipeline: str | None = None) -> list[str]:
-    """Return the command that learns, without the arguments of a run. Raises ConfigError if it is not installed."""
+def training_command(pipeline: str | None = None, network_from: int | None = None) -> list[str]:
+    """Return the command that learns, without the arguments of a run. Raises ConfigError if it is not installed.
+
+    `network_from`: number of trees from which the network is trained, too; None: never.
+    """
     try:
         found = importlib.util.find_spec("training.cli")
     except ImportError:
@@ -47,7 +50,9 @@ def training_command(pipeline: str | None = None) -> list[str]:
             "learning beside annotation needs the trainers, the folder `training` of the repository, and Python does "
             "not find them; start in the folder of the repository, or annotate without --learn-every and train later"
         )
-    return [sys.executable, "-m", "training", "learn-annotated", *(["--pipeline", pipeline] if pipeline else [])]
+    options = [] if pipeline is None else ["--pipeline", pipeline]
+    options += [] if network_from is None else ["--network-from", str(network_from)]
+    return [sys.executable, "-m", "training", "learn-annotated", *options]
 
 
 class Learner:
@@ -64,7 +69,7 @@ class Learner:
         self.session, self.every, self.command, self._install = session, every, tuple(command), install
         self.folder = session.out.with_name(f"{session.out.name}.models")
         self.history: list[dict[str, Any]] = []
-        """The reports of all trainings: `trees`, `dev`, `f1`, `before`, `better`, `reparses`, in order."""
+        """The reports of all trainings: `trees`, `dev`, `f1`, `before`, `better`, `reparses`, `kind`, in order."""
         self.message = ""
         """The reason why the last training failed; "" if it did not."""
         self._process: subprocess.Popen[bytes] | None = None
@@ -188,8 +193,7 @@ class LearningAnswers(AnnotationAnswers):
     def install(self, parser: Parser, reparses: bool) -> None:
         """Take over a parser; sentences that were opened keep their trees."""
         with self._lock:
-            self.corrector.parser, self.corrector.reparses = parser, reparses
-            self.corrector.labels = tuple(dict.fromkeys((*self.corrector.labels, *parser.labels)))
+            self.corrector.use_parser(parser, reparses)
             self.session.forget_estimates()
 
     def _state(self, index: int | None, request: Mapping[str, Any]) -> dict[str, Any]:

@@ -72,6 +72,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="train a model on every N accepted trees in the background, and go on with it if it is better",
     )
+    parser.add_argument(
+        "--learn-network",
+        type=natural_number,
+        metavar="N",
+        help="with --learn-every: from N trees on, train the network, too, and take the better of the two models",
+    )
     parser.add_argument("--seed", type=natural_number, default=0, metavar="N", help="seed of chance (default: 0)")
     parser.add_argument("--encoding", default="utf-8", help="of the texts (default: utf-8)")
     add_errors_argument(parser, "line or tree")
@@ -99,6 +105,8 @@ def _check(options: argparse.Namespace, out: Path) -> None:
         raise ConfigError(
             "--learn-every needs the dev part, which --review and --adjudicate do not have; leave one of them out"
         )
+    if options.learn_network is not None and options.learn_every is None:
+        raise ConfigError("--learn-network says from when on the network is trained, too; give --learn-every as well")
     if options.learn_every is not None and options.model is not None:
         raise ConfigError("--learn-every learns over the span model of a pipeline; give --pipeline, not --model")
     if out.exists() and not out.with_name(f"{out.name}.journal.jsonl").exists():
@@ -125,7 +133,7 @@ def _annotate(options: argparse.Namespace, out: Path) -> int:
     else:
         from ..annotation.learning import annotate_and_learn, training_command
 
-        command = training_command(options.pipeline)
+        command = training_command(options.pipeline, options.learn_network)
         annotate_and_learn(sentences, out, _load(options), learn_every=options.learn_every, command=command, **chosen)
     return code
 

@@ -168,6 +168,21 @@ def test_alternatives_are_picked(answers):
 
 
 @pytest.mark.embedded
+def test_alternatives_where_the_annotator_points(answers):
+    before = spans(act(answers, "show"))
+    assert act(answers, "alternatives", start=3, end=7)["picks"]
+    after = spans(act(answers, "pick", number=1))
+    assert "man with the telescope" in {words for _, words in after} and ("NP", "I") in after
+    state = act(answers, "undo")
+    assert spans(state) == before
+    verbal = next(k for k, one in enumerate(state["constituents"]) if one["label"] == "VP")
+    assert act(answers, "alternatives", constituent=verbal)["picks"]
+    after = spans(act(answers, "pick", number=1))
+    verb_phrase = next(words for label, words in before if label == "VP")
+    assert after != before and all(words in verb_phrase for _, words in after ^ before)
+
+
+@pytest.mark.embedded
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
@@ -180,6 +195,7 @@ def test_alternatives_are_picked(answers):
         ({"action": "move", "start": 0, "end": 1, "target": 99}, "no constituent 99"),
         ({"action": "alternatives", "constituent": 99}, "no constituent 99"),
         ({"action": "alternatives", "constituent": -1}, "no constituent -1"),
+        ({"action": "alternatives", "start": 2, "end": 99}, "not in the sentence"),
         ({"action": "pick", "number": 99}, "no alternative 99"),
         ({"action": "tag", "token": 0, "tag": "A B"}, "without blanks"),
         ({"action": "split", "token": 0, "at": 1}, "cannot be split"),

@@ -83,6 +83,13 @@ def test_a_walk_through_the_page(tmp_path, shots):
         assert not window.has("ADVP", "yesterday")
         window.press("z", "Escape")
 
+        # a tree with the selected words as a constituent, picked before it is shown
+        window.drag(window.word(4), window.word(7))
+        window.press("1")
+        window.wait("state.statements.length")
+        assert window.run("return state.constituents.some(c => c.start === 4 && c.end === 8)")
+        window.press("z", "Escape")
+
         # a conflict is reported in place and changes nothing
         window.drag(window.word(11), window.word(12))
         window.press("n")

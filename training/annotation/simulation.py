@@ -3,7 +3,8 @@
 In each turn the annotator sees the parser's tree and makes one statement. Its direct effect must be right throughout.
 The parser then parses again under all statements. `largest`: state the largest missing constituent, or else forbid the
 largest superfluous one. `best`: of the statements that the page offers (see `statements`), make the one that corrects
-most brackets directly; of equal ones, that about the most tokens.
+most brackets directly; of equal ones, that about the most tokens. One statement is also the choice of one of nine trees
+after pointing at a constituent, or at words that are one in the gold tree (see `annotation.alternatives`).
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
+from spacy_dtparse.annotation.alternatives import K_BEST, MAX_PICKS, Parse, pointed_alternatives
 from spacy_dtparse.annotation.edits import (
     add_constraints,
     insert_constituent,
-    local_alternatives,
     move_extent,
     relabel_constituent,
     remove_constituent,
@@ -30,10 +32,6 @@ from spacy_dtparse.errors import ConstraintError, EditError
 from spacy_dtparse.trees.tree import TOP, Tree
 
 MAX_STATEMENTS = 100
-K_BEST = 100
-"""Number of trees that alternatives come from."""
-MAX_PICKS = 9
-"""Alternatives to pick from, for the whole sentence and for each constituent, as on the page."""
 
 
 @dataclass
@@ -51,7 +49,7 @@ class Simulation:
 
 Statement = tuple[str, list[Constraint], Tree | None]
 """The kind of a statement, its constraints, and the tree that is then shown; None: that of the parser."""
-Strategy = Callable[[Tree, Tree, Sequence[Tree]], Statement | None]
+Strategy = Callable[[Tree, Tree, Sequence[Tree], Sequence[Tree]], Statement | None]
 """Given the tree, the gold tree and the other trees to pick from: the next statement; None if there is none."""
 
 
@@ -64,8 +62,10 @@ def simulate(parser: Parser, gold: Sequence[Tree], tags: Sequence[Sequence[str]]
         tree, others = results[0].tree, [one.tree for one in results[1:]]
         found.errors.append(count_errors(tree, goal))
         constraints, count = Constraints(), 0
+        parse = partial(_parse, parser, goal.words, row)
         while unary_chains(tree) != unary_chains(goal):
-            statement = choose(tree, goal, others) if count < MAX_STATEMENTS else None
+            pointed = _list_pointed(parse, tree, goal, others, constraints) if k > 1 else ()
+            statement = choose(tree, goal, others, pointed) if count < MAX_STATEMENTS else None
             if statement is None:
                 found.failed.append(index)
                 break
@@ -88,13 +88,28 @@ def simulate(parser: Parser, gold: Sequence[Tree], tags: Sequence[Sequence[str]]
     return found
 
 
+def _parse(parser: Parser, words: Sequence[str], tags: Sequence[str], constraints: Constraints, k: int) -> list[Tree]:
+    return [one.tree for one in parser.parse_k_best_constrained(words, tags, constraints, k)]
+
+
+def _list_pointed(parse: Parse, tree: Tree, gold: Tree, others: Sequence[Tree], constraints: Constraints) -> list[Tree]:
+    """Return the trees to pick from after pointing at a constituent, or at words that are one in the gold tree only."""
+    ours, theirs = unary_chains(tree), unary_chains(gold)
+    wrong = [extent for extent in {**ours, **theirs} if ours.get(extent) != theirs.get(extent)]
+    found: dict[Tree, None] = {}
+    for start, end in {**ours, **theirs, (0, tree.n_tokens): ()}:
+        if any(start <= a and b <= end for a, b in wrong):
+            found.update(dict.fromkeys(pointed_alternatives(parse, tree, others, constraints, (start, end))))
+    return list(found)
+
+
 def count_errors(tree: Tree, gold: Tree) -> int:
     """Return the number of missing and superfluous brackets."""
     ours, theirs = Counter(tree.spans()), Counter(gold.spans())
     return sum((ours - theirs).values()) + sum((theirs - ours).values())
 
 
-def choose_largest(tree: Tree, gold: Tree, others: Sequence[Tree]) -> Statement | None:
+def choose_largest(tree: Tree, gold: Tree, others: Sequence[Tree], pointed: Sequence[Tree] = ()) -> Statement | None:
     """Return the largest missing constituent, else the prohibition of the largest superfluous one, else a chain."""
     ours, theirs = unary_chains(tree), unary_chains(gold)
     for start, end in sorted(theirs, key=lambda extent: extent[0] - extent[1]):
@@ -109,9 +124,9 @@ def choose_largest(tree: Tree, gold: Tree, others: Sequence[Tree]) -> Statement 
     return next((("chain", edit, None) for edit in edits if edit), None)
 
 
-def choose_best(tree: Tree, gold: Tree, others: Sequence[Tree]) -> Statement | None:
+def choose_best(tree: Tree, gold: Tree, others: Sequence[Tree], pointed: Sequence[Tree] = ()) -> Statement | None:
     """Return the statement that corrects most brackets directly, of those whose direct effects are all right."""
-    rated = ((corrected, size, statement) for statement, corrected, size in statements(tree, gold, others))
+    rated = ((corrected, size, statement) for statement, corrected, size in statements(tree, gold, others, pointed))
     found = max(rated, key=lambda one: one[:2], default=None)
     return None if found is None else found[2]
 
@@ -119,14 +134,14 @@ def choose_best(tree: Tree, gold: Tree, others: Sequence[Tree]) -> Statement | N
 STRATEGIES: dict[str, Strategy] = {"best": choose_best, "largest": choose_largest}
 
 
-def statements(tree: Tree, gold: Tree, others: Sequence[Tree]) -> Iterator[tuple[Statement, int, int]]:
+def statements(
+    tree: Tree, gold: Tree, others: Sequence[Tree], pointed: Sequence[Tree] = ()
+) -> Iterator[tuple[Statement, int, int]]:
     """Yield the right statements about a tree, each with the number of brackets that it corrects and its size in
     tokens: pick another tree; move a constituent or a token to another parent; insert, relabel or remove a constituent;
     fix a unary chain."""
     ours, theirs = unary_chains(tree), unary_chains(gold)
-    wrong = count_errors(tree, gold)
-    local = local_alternatives(tree, others, MAX_PICKS).values()
-    for other in (*others[:MAX_PICKS], *(one for listed in local for one in listed)):
+    for other in dict.fromkeys((*others[:MAX_PICKS], *pointed)):
         if corrected := _count_corrected(tree, other, theirs):
             yield ("pick", tree_difference(tree, other), other), corrected, 0
     for (start, end), target in _moves(tree, gold):
@@ -154,7 +169,7 @@ def statements(tree: Tree, gold: Tree, others: Sequence[Tree]) -> Iterator[tuple
         for right in chain:
             if right not in ours[start, end]:
                 yield ("relabel", relabel_constituent(tree, k, right), None), 2, end - start
-    assert wrong or ours != theirs
+    assert count_errors(tree, gold) or ours != theirs
 
 
 def _moves(tree: Tree, gold: Tree) -> Iterable[tuple[tuple[int, int], int]]:

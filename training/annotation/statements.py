@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from spacy_dtparse.annotation.alternatives import MAX_PICKS
 from spacy_dtparse.annotation.corrector import Corrector
-from spacy_dtparse.annotation.edits import add_constraints, unary_chains
+from spacy_dtparse.annotation.edits import add_constraints, local_alternatives, unary_chains
 from spacy_dtparse.core.constraints import Constraints
 from spacy_dtparse.core.parser import Capability, ParseResult
 from spacy_dtparse.errors import ConstraintError
@@ -62,7 +63,9 @@ def count_statements(corrector: Corrector, sentence: Sentence) -> int:
     for count in range(MAX_STATEMENTS):
         if unary_chains(tree) == unary_chains(goal):
             return count
-        statement = choose_best(tree, goal, [one for one in trees if one != tree])
+        others = [one for one in trees if one != tree]
+        parts = local_alternatives(tree, others, MAX_PICKS).values()
+        statement = choose_best(tree, goal, others, [one for listed in parts for one in listed])
         if statement is None:
             return count + count_errors(tree, goal)
         _, edit, picked = statement

@@ -73,6 +73,7 @@ def simulate_annotation(options: argparse.Namespace) -> None:
     ),
     arg.number("--min-words", 3, "leave out sentences of fewer words", minimum=1),
     arg.number("--max-words", 40, "leave out sentences of more words", minimum=1),
+    arg.option("--network-from N", "from N trees on, train the network, too, and take the better model", type=int),
     arg.number("--pool", 600, "number of sentences, drawn by chance, to annotate some of", minimum=1),
     arg.number("--seed", 0, "seed of chance"),
     arg.path("--json FILE", "also write the records to this file, after each"),
@@ -96,11 +97,12 @@ def simulate_learning(options: argparse.Namespace) -> None:
     if max(options.learn_at) > len(pool):
         raise ConfigError(f"--learn-at {max(options.learn_at)}: there are only {len(pool)} sentences; give less")
     orders = options.orders or ["random", *([] if options.from_nothing else ["chosen"])]
+    when = options.learn_at, options.seed, options.network_from
     if options.from_nothing:
         if "chosen" in orders:
             raise ConfigError("--orders chosen needs a parser with probabilities, which --from-nothing does not have")
         pooled, scored = (annotated_sentences(trees, [tree.tags for tree in trees]) for trees in (pool, dev))
-        task = Task(pooled, scored, None, None, options.learn_at, options.seed)
+        task = Task(pooled, scored, None, None, *when)
         by_order = {"random": list(range(len(pool)))}
     else:
         corrector = Corrector(load_named(options.pipeline))
@@ -108,7 +110,7 @@ def simulate_learning(options: argparse.Namespace) -> None:
         pooled, scored = (
             annotated_sentences(trees, tag_lists(nlp, (one.words for one in trees))) for trees in (pool, dev)
         )
-        task = Task(pooled, scored, parser, frozen_span_model(parser), options.learn_at, options.seed)
+        task = Task(pooled, scored, parser, frozen_span_model(parser), *when)
         by_order = {"random": list(range(len(pool)))}
         if "chosen" in orders:
             errors = []

@@ -24,19 +24,21 @@ command = partial(arg.declare, "Parsers")
     arg.path("--current", "model file of the parser used so far (default: that of the pipeline)"),
     arg.path("--workdir", "folder for examples and checkpoints, so that a run can be resumed", required=True),
     arg.path("--out", "model file, which is written if it is better than the parser used so far", required=True),
+    arg.option("--network-from N", "from N trees on, train the network, too, and take the better model", type=int),
     arg.path("--report FILE", "also write the scores to this JSON file"),
     arg.flag("--stop-at-eof", "end at once when standard input ends, as it does with the process that started this"),
 )
 def learn_annotated(options: argparse.Namespace) -> None:
     """Train boosted trees over a pipeline's frozen span model on annotated trees, and score them on the dev part.
 
-    Repeat the command to resume a run.
+    With --network-from also the network. The model's probabilities are calibrated on the dev part. Repeat the command
+    to resume a run.
     """
     from spacy_dtparse.cli.pipelines import get_component
     from spacy_dtparse.core import load_parser
     from spacy_dtparse.files import write_atomically
     from spacy_dtparse.pipeline.embedded import load_named
-    from training.annotation.learning import annotated_sentences, frozen_span_model, learn
+    from training.annotation.learning import Start, annotated_sentences, frozen_span_model, learn
     from training.data.corpus import Sentence
     from training.data.evaluate import tag_lists
     from training.data.treebanks import TreebankFile
@@ -54,7 +56,8 @@ def learn_annotated(options: argparse.Namespace) -> None:
         return annotated_sentences(trees, tag_lists(nlp, (tree.words for tree in trees)))
 
     current = parser if options.current is None else load_parser(options.current)
-    found = learn(read(file), read(dev), options.workdir, current, frozen_span_model(parser), (), nlp.lang or "en")
+    start = Start(frozen_span_model(parser), (), nlp.lang or "en", options.network_from)
+    found = learn(read(file), read(dev), options.workdir, current, start)
     if found.better:
         write_atomically(options.out, found.parser.to_bytes())
     report = found.to_dict()

@@ -67,15 +67,16 @@ def collect_probabilities(parser: Any, sentences: Sequence[Sentence], tags: Sequ
     )
 
 
-def fit_calibration(data: Sequence[CalibrationData]) -> Calibration:
+def fit_calibration(data: Sequence[CalibrationData], min_count: int = _MIN_COUNT) -> Calibration:
     """Fit the calibration map by maximum likelihood; a treebank's weight is the square root of its size. Raises
-    TrainingDataError if there are too few trees, or the parser is almost always right or almost always wrong."""
+    TrainingDataError with less than `min_count` right or wrong constituents, or trees: if there are too few trees, or
+    the parser is almost always right or almost always wrong."""
     rights, wholes = [one.right for one in data], [one.right_trees for one in data]
     for what, found in (("constituents", np.concatenate(rights)), ("trees", np.concatenate(wholes))):
-        if min(np.count_nonzero(found), np.count_nonzero(~found)) < _MIN_COUNT:
+        if min(np.count_nonzero(found), np.count_nonzero(~found)) < min_count:
             raise TrainingDataError(
                 f"{np.count_nonzero(found)} right and {np.count_nonzero(~found)} wrong {what} are too few to calibrate "
-                f"on; give development trees with at least {_MIN_COUNT} of each"
+                f"on; give development trees with at least {min_count} of each"
             )
     constituent = _likeliest([constituent_terms(one.probs) for one in data], rights, (1, 1, 0))
     tree = _likeliest([tree_terms(one.errors) for one in data], wholes, (-1, 0))

@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 
 from spacy_dtparse.core import load_parser
+from spacy_dtparse.core.calibration import Calibration
 from spacy_dtparse.errors import TrainingDataError
+from spacy_dtparse.span_parser.parser import SpanParser
 from spacy_dtparse.trees import parse_tree
-from training.annotation.learning import Learned, annotated_sentences, learn
+from training.annotation.learning import Learned, Start, annotated_sentences, learn
 from training.annotation.loop import Task, loop_table, simulate_loop
+from training.annotation.recalibrating import log_loss, recalibrate
 from training.annotation.statements import FlatParser, ParserCorrector, choose_way, count_statements
 from training.cli import main
 from training.data.corpus import read_treebank
@@ -74,6 +77,55 @@ def test_statements_differ_once_a_model_is_taken_over():
     assert (second["with"] == second["without"]) != first["taken over"] and first["first"] is None
     lines = loop_table([{"treebank": "sample", "order": "random", **one} for one in records]).splitlines()
     assert len(lines) == 3 and lines[1].split()[:4] == ["sample", "random", "15", str(first["without"])]
+
+
+@pytest.mark.slow
+@pytest.mark.embedded
+def test_from_some_number_of_trees_the_network_is_trained_too(tmp_path, monkeypatch):
+    import spacy_dtparse
+    from spacy_dtparse.annotation.corrector import Corrector
+    from training.annotation import learning
+
+    train, dev = (read_treebank(SAMPLE / f"{part}.mrg") for part in ("train", "dev"))
+    train, dev = train[:20], dev[:8]
+    corrector = Corrector(spacy_dtparse.load())
+    start = Start(learning.frozen_span_model(corrector.parser), network_from=20)
+    monkeypatch.setattr(learning, "FINE_TUNING", replace(learning.FINE_TUNING, epochs=1))
+    counts = {"SpanParser": 0, "DtreeParser": 2}
+
+    def choose_way(corrector, sentences):
+        return (counts.get(type(corrector.parser).__name__, 1),) * len(sentences)
+
+    monkeypatch.setattr(learning, "choose_way", choose_way)  # the network needs fewer statements
+    found = learn(train, dev, tmp_path / "first", corrector.parser, start)
+    assert found.kind == "network" and isinstance(found.parser, SpanParser) and found.f1 > 70
+    assert found.parser.model.fingerprint() != start.span_model.model.fingerprint()
+    assert (tmp_path / "first" / "network0.npz").is_file() and found.to_dict()["kind"] == "network"
+    corrector.use_parser(found.parser, found.reparses)
+    words = list(dev[0].tree.words)
+    assert corrector.has_probabilities and corrector.expected_errors(words, dev[0].tags, dev[0].tree) >= 0
+    fewer = learn(train[:19], dev, tmp_path / "second", corrector.parser, start)
+    assert fewer.kind == "trees" and not (tmp_path / "second" / "network0.npz").exists()
+
+
+@pytest.mark.embedded
+def test_probabilities_are_calibrated_on_the_dev_part():
+    import spacy_dtparse
+    from spacy_dtparse.cli.pipelines import get_component
+    from training.data.calibrating import collect_probabilities
+
+    parser = get_component(spacy_dtparse.load()).configured_parser.inner_parser
+    dev = read_treebank(SAMPLE / "dev.mrg")
+    wrong = Calibration((0.1, 0.1, -2.0), (-1.0, 0.0))  # says that most constituents are wrong
+    found, calibrated = recalibrate(parser, dev, wrong)
+    data = [collect_probabilities(parser, dev, [one.tags for one in dev])]
+    assert calibrated and log_loss([found.calibration], data) < log_loss([wrong], data)
+    kept, calibrated = recalibrate(parser, dev[:3], wrong)  # too few trees
+    assert not calibrated and kept.calibration == wrong
+    assert recalibrate(parser, dev[:3], None) == (parser, False)
+    assert recalibrate(parser, dev, found.calibration)[0].calibration == found.calibration
+    flat = FlatParser()
+    assert recalibrate(flat, dev, wrong) == (flat, False)
 
 
 @pytest.mark.slow
