@@ -20,6 +20,7 @@ PARSERS = {
     "en_dtparse": "dtparse",
     "en_trees": "dtparse",
     "en_pcfgla": "pcfgla",
+    "en_dtparse_lg": "dtparse",
     "en_bpm": "bpm_parser",
 }
 """The English parsers: name -> factory of the component."""

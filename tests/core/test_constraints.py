@@ -25,7 +25,7 @@ from tests.reference.states import STRATEGIES
 from tests.span_models import SENTENCES, random_model
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
-NAMES = ("en_dtparse", "en_span", "en_trees", "en_pcfgla")
+NAMES = ("en_dtparse", "en_span", "en_trees", "en_pcfgla", "en_dtparse_lg")
 
 
 def some(*texts: str) -> Constraints:

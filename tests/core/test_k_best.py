@@ -156,7 +156,7 @@ def test_bad_sentences_are_refused():
 
 @pytest.mark.embedded
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["en_dtparse", "en_span", "en_trees", "en_pcfgla"])
+@pytest.mark.parametrize("name", ["en_dtparse", "en_span", "en_trees", "en_pcfgla", "en_dtparse_lg"])
 def test_lists_of_everyday_sentences(name):
     nlp = spacy_dtparse.load(name)
     parser = get_component(nlp).configured_parser

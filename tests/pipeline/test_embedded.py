@@ -144,7 +144,7 @@ def test_the_english_parsers_by_name():
     assert [token.dep_ for token in nlp(text)] == ["det", "amod", "nsubj", "ROOT", "punct"]
     trees = spacy_dtparse.load("en_dtparse", config={"components.dtparse.budget": 0}, exclude=["tagger"])
     assert trees.get_pipe("dtparse").budget == 0 and "tagger" not in trees.pipe_names
-    names = "en_span, en_dtparse, en_trees, en_pcfgla, en_bpm"
+    names = "en_span, en_dtparse, en_trees, en_pcfgla, en_dtparse_lg, en_bpm"
     with pytest.raises(ConfigError, match=f"parser 'en_core'; there are {names}"):
         spacy_dtparse.load("en_core")
 

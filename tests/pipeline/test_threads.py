@@ -47,7 +47,7 @@ def all_bits(name: str) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["en_dtparse", "en_span", "en_trees", "en_pcfgla", "en_bpm"])
+@pytest.mark.parametrize("name", ["en_dtparse", "en_span", "en_trees", "en_pcfgla", "en_dtparse_lg", "en_bpm"])
 def test_threads_share_a_pipeline(name: str) -> None:
     expected = all_bits(name)
     assert len({*expected}) == len(TEXTS) // 4
