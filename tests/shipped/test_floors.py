@@ -58,7 +58,10 @@ def tagged(treebank: str) -> tuple[list, list]:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "treebank"),
-    [pytest.param(*key, marks=[pytest.mark.slow] if key[0] in ("en_pcfgla", "en_dtparse_lg") else []) for key in MIN_F1],
+    [
+        pytest.param(*key, marks=[pytest.mark.slow] if key[0] in ("en_pcfgla", "en_dtparse_lg") else [])
+        for key in MIN_F1
+    ],
 )
 def test_constituents(name: str, treebank: str) -> None:
     gold, tags = tagged(treebank)
