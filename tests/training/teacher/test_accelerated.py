@@ -274,6 +274,12 @@ def test_wrong_sources_and_missing_files_are_refused(encoders: dict[str, Path], 
         prepare_arrays(tmp_path, replace(preparation, source="wsj"))
     with pytest.raises(ConfigError, match="--source-of names other, but the texts are plain"):
         prepare_arrays(tmp_path, replace(preparation, source_of={"other": "sample"}))
+    config = {**json.loads((encoders["bert"] / "config.json").read_text()), "hidden_act": "relu"}
+    for file in ("tokenizer.json", "model.safetensors"):
+        (tmp_path / file).write_bytes((encoders["bert"] / file).read_bytes())
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ConfigError, match=r"cannot be used on the device: .* allowed are bert and mpnet with gelu"):
+        prepare_arrays(tmp_path, replace(preparation, student=str(tmp_path)))
     with pytest.raises(ConfigError, match="give --dev and --text"):
         prepare_arrays(tmp_path, replace(preparation, dev=()))
 

@@ -26,7 +26,7 @@ from ...runs.processes import optional_pool
 from ..annotating import PARAGRAPHS, new_sentences, split_sentences
 from ..encoder import WordPieces, safetensors
 from ..examples import partial_sentences
-from ..pretrained import WEIGHTS, encoder_folder
+from ..pretrained import KNOWN, WEIGHTS, encoder_folder
 from .arrays import DEV, GOLD, LISTS, PIECE_MAP, RAW, STUDENT, TEACHER
 from .weights import EncoderShape, piece_map, save_encoder
 
@@ -59,12 +59,17 @@ class Preparation:
 
 
 def prepare_arrays(folder: Path, preparation: Preparation) -> None:
-    """Write a folder of arrays. Raises ConfigError for an unknown source or text, TrainingDataError if a list is too
+    """Write a folder of arrays. Raises ConfigError for an unknown source or text or an encoder of
+    another kind, TrainingDataError if a list is too
     long for the arrays or no sentence is left."""
     if not preparation.dev or not preparation.texts:
         raise ConfigError("give --dev and --text: the losses on dev are logged, and students learn from raw text")
     folder.mkdir(parents=True, exist_ok=True)
     folders = {name: encoder_folder(getattr(preparation, name)) for name in (TEACHER, STUDENT)}
+    try:
+        shapes = {name: EncoderShape.from_folder(path) for name, path in folders.items()}
+    except (KeyError, ValueError) as error:
+        raise ConfigError(f"an encoder cannot be used on the device: {error}; use {', '.join(KNOWN)}") from error
     train = [sentence for file in preparation.train for sentence in file.read()]
     dev = [sentence for file in preparation.dev for sentence in file.read()]
     partial_trees = [s for file in preparation.dependencies for s in partial_sentences(file.path, file.name)]
@@ -86,7 +91,7 @@ def prepare_arrays(folder: Path, preparation: Preparation) -> None:
     write_json(folder / LISTS, lists.to_dict())
     np.save(folder / PIECE_MAP, piece_map(folders[STUDENT], folders[TEACHER]))
     for name, encoder in folders.items():
-        EncoderShape.from_folder(encoder).save(folder / f"{name}.json")
+        shapes[name].save(folder / f"{name}.json")
         tensors = safetensors.torch.load_file(encoder / WEIGHTS)
         save_encoder(folder / f"{name}.npz", {key: t.float().numpy() for key, t in tensors.items()}, preparation.int8)
 
