@@ -93,10 +93,11 @@ class Command:
                 subcommand.add_to(subcommands.add_parser(name, help=subcommand.about))
 
     def subcommand(self, *options: Option) -> Callable[[R], R]:
-        """Decorator: declare a function as a subcommand, named like the function; its docstring is the help text."""
+        """Decorator: declare a function as a subcommand, named like the function, with - for _; its docstring is the
+        help text."""
 
         def register(call: R) -> R:
-            self.subcommands[call.__name__] = Command(self.group, about(call), "", options, call)
+            self.subcommands[call.__name__.replace("_", "-")] = Command(self.group, about(call), "", options, call)
             return call
 
         return register

@@ -10,7 +10,7 @@ from typing import cast
 
 from spacy_dtparse.errors import ConfigError
 
-from ..teacher.pretrained import KNOWN, MINILM, PREPARED, TO_PREPARE, WEIGHTS, prepare_encoder
+from ..teacher.pretrained import KNOWN, MINILM, MPNET_BASE, PREPARED, TO_PREPARE, WEIGHTS, prepare_encoder
 from . import declaring as arg
 
 ABOUT = """Train a teacher, annotate raw text with it, score it.
@@ -287,3 +287,58 @@ def evaluate(options: argparse.Namespace) -> None:
     for file in map(TreebankFile.parse, options.dev):
         scores = evaluate_teacher(teacher, read_files([file]), options.source, interpolation)
         print("  ".join(f"{name} {value:.2f}" for name, value in scores.items()))
+
+
+@teacher.subcommand(
+    *arg.treebanks(dev="whose losses are logged", tags=False, weight=False),
+    arg.each("--dependencies PATH", "CoNLL-U file, for tags (XPOS) and as constraints; repeatable"),
+    arg.option(f"--text {arg.TEXT_SPEC} +", "UTF-8 text to annotate, one paragraph per line", required=True),
+    arg.option("--source", "treebank whose conventions the trees of texts follow (default: none)"),
+    arg.each("--source-of TEXT=SOURCE", "--source for one text, by the name of its file"),
+    arg.option("--teacher-encoder NAME|FOLDER", "encoder of teachers (default: %(default)s)", default=MPNET_BASE),
+    arg.option("--student-encoder NAME|FOLDER", "encoder of students (default: %(default)s)", default=MINILM),
+    arg.flag("--float-weights", "write the encoders in float32, not their matrices in int8"),
+    arg.number("--min-words", 2, "minimum words of a raw sentence"),
+    arg.number("--max-words", 60, "maximum words of a raw sentence"),
+    arg.number("--workers", 2, "processes"),
+    arg.path("--out", "folder for the arrays", required=True),
+)
+def arrays(options: argparse.Namespace) -> None:
+    """Write trees, text and encoders as arrays for python -m training.teacher.accelerated.
+
+    It trains on an accelerator with torch and numpy alone. Raw sentences that are also among the trees are left out."""
+    from training.data.text import text_files
+    from training.data.treebanks import TreebankFile
+    from training.teacher.accelerated.preparing import Preparation, prepare_arrays
+
+    train, dev = arg.parse_treebanks(options)
+    preparation = Preparation(
+        tuple(train),
+        tuple(dev),
+        tuple(map(TreebankFile.parse, options.dependencies)),
+        text_files(options.text),
+        options.source,
+        dict(text.rpartition("=")[::2] for text in options.source_of),
+        options.teacher_encoder,
+        options.student_encoder,
+        not options.float_weights,
+        options.min_words,
+        options.max_words,
+        options.workers,
+    )
+    prepare_arrays(options.out, preparation)
+    print("\n".join(map(arg.size, sorted(options.out.glob("*.npz")))))
+
+
+@teacher.subcommand(
+    arg.path("networks FILE +", "what python -m training.teacher.accelerated save wrote; their weights are averaged"),
+    arg.path("--arrays DIR", "folder of arrays from which they learned", required=True),
+    arg.option("--encoder NAME|FOLDER", "encoder of students (default: %(default)s)", default=MINILM),
+    arg.path("--out", "folder for the teacher", required=True),
+)
+def import_networks(options: argparse.Namespace) -> None:
+    """Write students that were trained on an accelerator as a teacher, for export."""
+    from training.teacher.accelerated.importing import import_networks
+
+    import_networks(options.arrays, options.networks, options.encoder, options.out)
+    print(f"{options.out}: teacher, mean of {len(options.networks)}")

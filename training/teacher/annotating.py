@@ -186,7 +186,7 @@ def _annotate(annotation: Annotation) -> None:
                 found = pool.map(
                     partial(split_sentences, min_words=annotation.min_words, max_words=annotation.max_words), parts
                 )
-                sentences = list(_new_sentences(chain.from_iterable(found), seen))
+                sentences = list(new_sentences(chain.from_iterable(found), seen))
                 save_checkpoint(sentences_file, {"sentences": sentences})
             counts[file.name] = {"sentences": len(sentences), "words": sum(map(len, sentences)), "source": source}
             logger.info(f"{file.name}: {len(sentences)} sentences, {counts[file.name]['words']} words")
@@ -226,7 +226,7 @@ def _stored_sentences(path: Path) -> list[tuple[str, ...]]:
     return [tuple(words) for words in (load_checkpoint(path) or {}).get("sentences", ())]
 
 
-def _new_sentences(sentences: Iterable[tuple[str, ...]], seen: set[str]) -> Iterator[tuple[str, ...]]:
+def new_sentences(sentences: Iterable[tuple[str, ...]], seen: set[str]) -> Iterator[tuple[str, ...]]:
     """Yield the sentences whose keys are not in `seen`, and add the keys."""
     for words in sentences:
         if (key := sentence_key(words)) not in seen:
