@@ -7,7 +7,7 @@ let moving = null; // the selection that is being moved
 let entryMode = "label"; // what the field is for: label, above, function, tag, split, find
 let picksNumber = 0; // number of the latest request for alternatives
 let busy = Promise.resolve(); // requests are sent one after the other
-let lookups = new AbortController(); // aborts questions about a tree that a step changes
+let lookups = new AbortController(); // aborts questions about a tree that a step changes, or about an earlier selection
 let pending = 0; // number of steps that are not answered, and of keys that wait for them
 
 const availableWidth = () => Math.max(1, $("drawing").clientWidth - 2);
@@ -39,6 +39,9 @@ async function lookUp(body) {
   if (lookups.signal.aborted) lookups = new AbortController();
   return request("parse", { sentence: state.sentence, ...body }, lookups.signal).catch(() => null);
 }
+
+/** Wait before a question about the selection: while keys come fast, or words are dragged over, none is asked. */
+const pause = () => new Promise((resolve) => setTimeout(resolve, 60));
 
 /** Wait for the answers to all steps, also to those that are made meanwhile. */
 async function settled() {
@@ -105,6 +108,7 @@ function findConstituent(one) {
 
 function select(one) {
   selection = one;
+  lookups.abort();
   for (const element of document.querySelectorAll(".chosen, .target")) element.classList.remove("chosen", "target");
   mark($("drawing"), one ? one.start : 0, one ? one.end : 0);
   if (one && one.constituent !== undefined) {
@@ -149,6 +153,8 @@ async function showTools() {
   }));
   for (const made of $("labels").children) made.disabled = !one || Boolean(moving);
   if (one && !isConstituent && !moving && one.end - one.start > 1) {
+    await pause();
+    if (selection !== one) return;
     const answer = await lookUp({ action: "label", ...extent() });
     if (answer && answer.label && selection === one) text.textContent = `Words: ${wordsOf(state, one)}. Enter makes them ${/^[AEFHIMNRSX]/.test(answer.label) ? "an" : "a"} ${answer.label}.`;
   }
@@ -172,7 +178,7 @@ async function findPicks() {
   $("picks-title").hidden = true;
   if (!state.has_alternatives) return;
   await busy;
-  await new Promise((resolve) => setTimeout(resolve, 60)); // while keys come fast, none is asked for
+  await pause();
   if (number !== picksNumber || state.sentence === null) return;
   const body = { action: "alternatives", theme: systemTheme() };
   const isConstituent = selection && selection.constituent !== undefined;

@@ -101,7 +101,7 @@ document.addEventListener("keydown", (event) => {
     if (later.target === $("entry") && key.length === 1) $("entry").value += key;
     else if (later.target === $("entry") && key === "Backspace") $("entry").value = $("entry").value.slice(0, -1);
     else handleKey(later);
-  });
+  }).catch((error) => showMessage(error.message)); // else no later key would be handled
 });
 
 function handleKey(event) {

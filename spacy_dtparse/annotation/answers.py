@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from itertools import islice
 from threading import Lock
 from typing import Any
 
@@ -35,6 +35,9 @@ from .request_values import constituent, extent, integer, string, theme, width
 from .scheme import MAX_LABEL, Scheme, is_writable, letter_keys
 from .sentence import Sentence
 from .session import Session
+
+_LOOK_UPS = ("alternatives", "label")
+"""Actions that change nothing: steps are carried out before them, and they end when the client leaves."""
 
 
 class AnnotationAnswers:
@@ -75,13 +78,14 @@ class AnnotationAnswers:
     def parse(self, request: Mapping[str, Any], check: Callable[[], None] = lambda: None) -> dict[str, Any]:
         """Carry out `request["action"]` and return the state of the current sentence.
 
-        `check`: raises if the client has left; then a request that waits is not carried out. Raises DtparseError, and
-        changes nothing, for an action that is not possible, and OverloadedError if too many requests wait.
+        `check`: raises if the client has left; then a request that waits is not carried out, and the search for
+        alternatives ends. Raises DtparseError, and changes nothing, for an action that is not possible, and
+        OverloadedError if too many requests wait.
         """
         action = request.get("action")
         if not isinstance(action, str):
             raise ConfigError(f"the action is {short_repr(action)}; it must be a string")
-        with self._turns.take(0, check), self._lock:
+        with self._turns.take(action in _LOOK_UPS, check) as check_now, self._lock:
             if action in ("next", "show") and (action == "next" or self.session.current is None):
                 return self._state(self.session.next_sentence(), request)
             if action == "undo":
@@ -107,7 +111,7 @@ class AnnotationAnswers:
                 self.session.flag(index)
                 return self._state(self.session.next_sentence(), request)
             if action == "alternatives":
-                return self._alternatives(sentence, request)
+                return self._alternatives(sentence, request, check_now)
             if action == "label":
                 start, end = extent(request, len(sentence.words))
                 label = self.corrector.best_label(sentence.words, sentence.tags, sentence.constraints, start, end)
@@ -311,18 +315,28 @@ class AnnotationAnswers:
             return None
         return step.before
 
-    def _alternatives(self, sentence: Sentence, request: Mapping[str, Any]) -> dict[str, Any]:
+    def _alternatives(
+        self, sentence: Sentence, request: Mapping[str, Any], check: Callable[[], None]
+    ) -> dict[str, Any]:
         """List the trees to pick from: for the whole sentence, within a constituent, or with words as a constituent."""
         words, tree, stated = sentence.words, sentence.tree, sentence.constraints
-        parse = partial(self.corrector.parse, words, sentence.tags)
-        others = [one for one in parse(stated, K_BEST) if one != tree]
+
+        def parse(constraints: Constraints, k: int) -> list[Tree]:
+            check()
+            return self.corrector.parse(words, sentence.tags, constraints, k)
+
+        def other_trees() -> Iterator[Tree]:  # parses only if they are needed
+            yield from (one for one in parse(stated, K_BEST) if one != tree)
+
+        others = other_trees()
         if request.get("constituent") is not None:
             span = tree.spans()[constituent(request, "constituent", tree)]
             self._picks = pointed_alternatives(parse, tree, others, stated, span[:2])
         elif request.get("start") is not None:
             self._picks = pointed_alternatives(parse, tree, others, stated, extent(request, len(words)))
         else:
-            self._picks = others[:MAX_PICKS]
+            self._picks = list(islice(others, MAX_PICKS))
+        check()
         options = {"theme": theme(request), "layout": "down"}
         return {
             "picks": [

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 import urllib.error
 import urllib.request
 
@@ -59,6 +61,57 @@ def test_statements_change_the_tree(answers):
     assert ("NP", "the man with the telescope") not in spans(state)
     state = act(answers, "reset")
     assert state["statements"] == []
+
+
+@pytest.fixture
+def parses(answers, monkeypatch):
+    """The constraints and k of each call of the parser."""
+    calls, parse = [], answers.corrector.parse
+
+    def count(words, tags, *arguments):
+        calls.append(arguments)
+        return parse(words, tags, *arguments)
+
+    monkeypatch.setattr(answers.corrector, "parse", count)
+    return calls
+
+
+@pytest.mark.embedded
+def test_a_search_for_alternatives_ends_when_the_client_leaves(answers, parses):
+    def check():
+        if parses:
+            raise ConnectionAbortedError
+
+    verb_phrase = next(k for k, one in enumerate(act(answers, "show")["constituents"]) if one["label"] == "VP")
+    with pytest.raises(ConnectionAbortedError):
+        answers.parse({"action": "alternatives", "constituent": verb_phrase}, check)
+    assert len(parses) == 1
+    assert act(answers, "alternatives", constituent=verb_phrase)["picks"] and len(parses) == 3
+
+
+@pytest.mark.embedded
+def test_words_that_are_no_constituent_are_parsed_once(answers, parses):
+    assert act(answers, "alternatives", start=1, end=4)["picks"] and len(parses) == 1
+
+
+@pytest.mark.embedded
+def test_a_step_does_not_wait_for_alternatives(answers):
+    done, threads = [], []
+
+    def carry_out(action, details):
+        act(answers, action, **details)
+        done.append(action)
+
+    with answers._turns.take(0):
+        for action in ("alternatives", "label", "alternatives", "insert"):
+            thread = threading.Thread(target=carry_out, args=(action, {"start": 2, "end": 7, "label": "NP"}))
+            thread.start()
+            threads.append(thread)
+            while len(answers._turns._waiting) < len(threads):
+                time.sleep(0.01)
+    for thread in threads:
+        thread.join(60)
+    assert len(done) == 4 and done[0] == "insert"
 
 
 @pytest.mark.embedded

@@ -143,6 +143,38 @@ def test_a_walk_through_the_page(tmp_path, shots):
     assert len(list(read_trees(out))) == 3
 
 
+def test_keys_after_one_that_fails_are_handled(tmp_path):
+    with annotating(SENTENCES[:1], tmp_path / "trees.mrg", spacy_dtparse.load()) as server, Window(1250, 950) as window:
+        window.open(server.url)
+        window.wait("state && state.words")
+        window.settle()
+        window.run(
+            "ACTIONS['~'] = () => { throw new Error('it failed'); }; act('show'); for (const key of ['~', 'Home']) "
+            "document.dispatchEvent(new KeyboardEvent('keydown', { key }))"
+        )
+        window.wait("selection && pending === 0")
+        assert window.text("#message") == "it failed" and window.run("return selection.end") == 1
+
+
+def test_a_drag_asks_about_the_words_at_its_end(tmp_path):
+    with (
+        annotating(SENTENCES[1:2], tmp_path / "trees.mrg", spacy_dtparse.load()) as server,
+        Window(1250, 950) as window,
+    ):
+        window.open(server.url)
+        window.wait("state && state.words")
+        window.wait("document.querySelectorAll('#picks button').length > 0")
+        window.run(
+            "window.asked = []; const send = window.fetch; window.fetch = (path, options) => { "
+            "window.asked.push(JSON.parse(options.body)); return send(path, options); }; "
+            "for (let word = 3; word < 9; word++) select({ start: 2, end: word, anchor: 2, focus: word - 1 })"
+        )
+        window.wait("document.querySelectorAll('#picks button').length > 0")
+        window.wait("document.querySelector('#selected').textContent.includes('Enter makes them')")
+        asked = window.run("return window.asked.map((one) => [one.action, one.start, one.end])")
+        assert sorted(asked) == [["alternatives", 2, 8], ["label", 2, 8]]
+
+
 def test_the_page_is_dark_if_the_system_is(tmp_path, shots):
     with annotating(SENTENCES[1:], tmp_path / "trees.mrg", spacy_dtparse.load(), order="given") as server:
         with Window(1250, 950, dark=True) as window:
