@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +70,12 @@ class EncoderShape:
 
     def save(self, path: Path) -> None:
         """Write a JSON file."""
-        path.write_text(json.dumps(asdict(self)), encoding="utf8")
+        fields = {
+            "kind": self.kind, "width": self.width, "inner_width": self.inner_width, "heads": self.heads,
+            "layers": self.layers, "vocabulary": self.vocabulary, "positions": self.positions,
+            "epsilon": self.epsilon, "begin": self.begin, "end": self.end, "pad": self.pad,
+        }  # fmt: skip
+        path.write_text(json.dumps(fields), encoding="utf8")
 
 
 def piece_ids(folder: Path) -> dict[str, int]:
