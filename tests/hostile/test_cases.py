@@ -18,6 +18,8 @@ from . import kinds
 from .cases import Case, refused, try_case
 
 ROOT = Path(__file__).parents[2]
+BY_COMMAND = {"warmup"}
+"""Kinds that only `python -m tests.hostile` tries: they compile for minutes, on a quiet machine."""
 
 
 def _busy() -> None:
@@ -75,7 +77,7 @@ def test_refused_wants_one_class_and_a_short_message() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [module.name for module in pkgutil.iter_modules(kinds.__path__)])
+@pytest.mark.parametrize("kind", sorted({module.name for module in pkgutil.iter_modules(kinds.__path__)} - BY_COMMAND))
 def test_all_cases_hold(kind: str) -> None:
     """In a process of its own, whose memory other tests have not filled."""
     command = [sys.executable, "-m", "tests.hostile", "--only", kind, "--verbose"]
