@@ -127,6 +127,7 @@ def test_one_command_makes_a_pipeline_with_tags_constituents_and_dependencies(tm
     (folder / "dev.conllu").write_text("".join(sentences), encoding="utf-8")
     small = ["--span-set", "epochs=2", "--span-set", "shape.width=16", "--span-set", "shape.units=16"]
     arguments = ["--lang", "fr", "--parser", "span", "--folds", "2", "--workers", "1", "--tagger-set", "fit.epochs=4"]
+    arguments += ["--seeds", "0"]
     out = tmp_path / "out"
     assert not main(["pipeline", str(folder), *arguments, *small, "--dependencies", "--out", str(out)])
     nlp = spacy.load(out / "pipeline")
