@@ -16,6 +16,7 @@ from typing import NamedTuple, overload
 import numpy as np
 
 from spacy_dtparse.dtypes import INDEX, REAL, STORED_REAL
+from spacy_dtparse.span_parser.encoder import NetworkOutput
 from spacy_dtparse.span_parser.features import WordParts
 from spacy_dtparse.span_parser.kernels.network import label_spans, score_spans
 from spacy_dtparse.span_parser.model import Chain
@@ -24,6 +25,7 @@ from spacy_dtparse.text import normal_word
 
 from ..data.corpus import Sentence
 from ..data.fitted import SCORE, fit_span_scores, fitted_posteriors
+from ..data.network_outputs import network_outputs
 from ..data.shards import LEVELS, read_shard
 from ..data.spans import SpanExample, bracket_gradients, chain_id, crossing_spans, label_chains, make_example
 
@@ -160,31 +162,37 @@ def soft_target_examples(
 ) -> Iterator[SpanExample]:
     """Build an example for each sentence, in order. An `executor` does this in its processes, with the same result."""
     if executor is None:
-        return (soft_target_example(targets, sentence) for sentence in sentences)
+        return _make_examples(targets, sentences)
     packed = pickle.dumps(targets)
     parts = [sentences[at : at + SENTENCES_PER_TASK] for at in range(0, len(sentences), SENTENCES_PER_TASK)]
-    return chain.from_iterable(executor.map(partial(_make_examples, packed), parts))
+    return chain.from_iterable(executor.map(partial(_unpack_and_make_examples, packed), parts))
 
 
-def _make_examples(packed: bytes, sentences: Sequence[Sentence]) -> list[SpanExample]:
-    targets = _load_targets(packed)
-    return [soft_target_example(targets, sentence) for sentence in sentences]
+def _unpack_and_make_examples(packed: bytes, sentences: Sequence[Sentence]) -> list[SpanExample]:
+    return list(_make_examples(_load_targets(packed), sentences))
+
+
+def _make_examples(targets: SoftTargets, sentences: Sequence[Sentence]) -> Iterator[SpanExample]:
+    outputs = network_outputs(targets.teacher, [(sentence.tree.words, sentence.tags) for sentence in sentences])
+    for sentence, output in zip(sentences, outputs, strict=True):
+        yield soft_target_example(targets, sentence, output)
 
 
 _load_targets = lru_cache(maxsize=1)(pickle.loads)
 """Unpickled once per process, not once per task, because a teacher takes long to load."""
 
 
-def soft_target_example(targets: SoftTargets, sentence: Sentence) -> SpanExample:
+def soft_target_example(targets: SoftTargets, sentence: Sentence, output: NetworkOutput) -> SpanExample:
     """Build an example that mixes the teacher's marginals, with weight `weight`, and the sentence's tree, with the
-    remaining weight. The teacher fills in the missing brackets of the tree."""
+    remaining weight. The teacher fills in the missing brackets of the tree. `output`: that of the teacher's networks
+    for the sentence."""
     teacher, weight, words, chains, counts, word_dropout = targets
     chain_ids = np.array([chain_id(labels, chains) for labels in teacher.model.chains], dtype=INDEX)
     example = make_example(sentence, words, chains, counts, word_dropout)
     tree = sentence.tree
     n = tree.n_tokens
     tree_chains = {span: chain_id(labels, chains) for span, labels in label_chains(tree).items()}
-    gaps, span_weights, layer = teacher.run_networks(tree.words, sentence.tags)
+    gaps, span_weights, layer = output
     scores = np.empty((n + 1, n + 1), dtype=REAL)
     score_spans(gaps, span_weights, 0, n, scores)
     posteriors, in_tree = np.zeros((2, n + 1, n + 1), dtype=REAL)

@@ -14,6 +14,7 @@ from spacy_dtparse.span_parser.kernels.network import span_probabilities
 from spacy_dtparse.span_parser.parser import SpanParser
 
 from ..data.evaluate import tag_lists
+from ..data.network_outputs import network_outputs
 from ..data.reading import load_tagger
 from ..data.shards import MIN_PROB, NO_SOURCE, LabelSets, SpanDistribution
 
@@ -43,9 +44,10 @@ class SpanTeacher:
         """Yield the span marginals of each sentence; a span parser has no `source`."""
         self.lists.source(source)
         tag_ids = {tag: i for i, tag in enumerate(self.lists.tags)}
-        for words, tags in zip(sentences, tag_lists(self.tagger, sentences), strict=True):
+        tagged = list(zip(sentences, tag_lists(self.tagger, sentences), strict=True))
+        for (words, tags), output in zip(tagged, network_outputs(self.parser, tagged), strict=True):
             n = len(words)
-            spans, posteriors, logs = span_probabilities(*self.parser.run_networks(words, tags), 0, n, MIN_PROB / 2)
+            spans, posteriors, logs = span_probabilities(*output, 0, n, MIN_PROB / 2)
             probs = np.exp(logs) * posteriors[:, None]
             rows, labels = np.nonzero(probs >= MIN_PROB)
             ids = np.array([tag_ids[tag] for tag in tags], dtype=INDEX)

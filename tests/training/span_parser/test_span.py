@@ -334,6 +334,7 @@ def test_a_teachers_marginals_are_interpolated_with_the_trees(share: float) -> N
     example = soft_target_example(
         SoftTargets(teacher, share, teacher.model.words, chains, Counter(words), 0.5),
         Sentence(tree, tree.tags, "x", 0.7),
+        teacher.run_networks(words, tags),
     )
     assert example.crossing is None and example.marginals is not None and example.weight == 0.7
     several = np.triu(example.marginals, 2).astype(float)
