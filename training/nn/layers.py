@@ -32,6 +32,25 @@ def init_layers(size: int, width: int, units: int, layers: int, rng: np.random.G
     return values
 
 
+_CLOSED_BIAS = REAL(-2.5)
+"""Bias of the reset gates of an added layer: 8 % of its output is new, the rest is its input."""
+
+
+def add_layers(values: Arrays, layers: int, rng: np.random.Generator) -> Arrays:
+    """Put layers on top of a network's last one until there are `layers`. The added ones almost copy their input, so
+    that training goes on from what the network has learnt. Returns all values; none is changed in place."""
+    found = dict(values)
+    d = values["recurrent"].shape[3]
+    for layer in range(len(values["recurrent"]), layers):
+        found[f"weights{layer}"] = random_matrix(2 * d, 6 * d, rng)
+        bias = np.zeros((1, 2, 2, d), dtype=REAL)
+        bias[:, :, 1] = _CLOSED_BIAS
+        recurrent = rng.uniform(-0.5, 0.5, (1, 2, 2, d)).astype(REAL)
+        found["recurrent"] = np.concatenate([found["recurrent"], recurrent])
+        found["bias"] = np.concatenate([found["bias"], bias])
+    return found
+
+
 def random_matrix(rows: int, columns: int, rng: np.random.Generator, scale: float = 1.0) -> np.ndarray:
     """Draw a random matrix of variance `scale` squared divided by the number of rows."""
     return (rng.standard_normal((rows, columns)) * scale / math.sqrt(rows)).astype(REAL)

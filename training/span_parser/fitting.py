@@ -28,7 +28,7 @@ from ..data.corpus import Sentence
 from ..data.evaluate import parse_sentences, score_trees
 from ..data.spans import SpanExample, chain_ids, count_chains, make_example
 from ..data.word_vectors import WordVectors
-from ..nn.layers import as_network, values_of
+from ..nn.layers import add_layers, as_network, values_of
 from ..runs.metrics_log import MetricsLogger
 from ..runs.resuming import array_to_data, as_array, check_conditions, open_arrays, save_arrays
 from .distillation import (
@@ -222,6 +222,7 @@ def train_network(
             init_from_vectors(values["table"], training_data.words, training_data.vectors, rng)
     else:
         values = values_of(training_data.start.networks[options.seeds.index(seed)])
+        values = add_layers(values, options.shape.layers, rng)
     trainer = SpanTrainer(values, options.dropout, options.ema_decay)
     phases = [Phase(training_data.train, options.epochs, options.learning_rate)]
     if training_data.pretrain:

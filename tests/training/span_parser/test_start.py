@@ -9,6 +9,7 @@ import pytest
 
 from spacy_dtparse.core import load_parser
 from spacy_dtparse.errors import ConfigError
+from spacy_dtparse.span_parser.parser import SpanParser
 from training.data.treebanks import TreebankFile
 from training.span_parser.running import SpanSources, parse_settings, train_span_parser
 
@@ -36,6 +37,21 @@ def test_networks_start_from_those_of_the_model(tmp_path: Path) -> None:
     assert not np.allclose(still.networks[0].labels, still.networks[1].labels, atol=2e-2), "each its own"
     moved = trained(tmp_path / "moved", ["epochs=2", "learning_rate=1e-2"], tmp_path / "first")
     assert not np.allclose(first.networks[0].labels, moved.networks[0].labels, atol=1e-2)
+
+
+def test_a_network_gets_more_layers(tmp_path: Path) -> None:
+    first = trained(tmp_path / "first", ["epochs=3", "learning_rate=1e-2"], seeds=(0,))
+    deeper = trained(
+        tmp_path / "deeper", ["epochs=0.1", "learning_rate=1e-9", "shape.layers=4"], tmp_path / "first", seeds=(0,)
+    )
+    (before,), (after,) = first.networks, deeper.networks
+    assert len(before.weights) == 2 and len(after.weights) == 4
+    assert after.recurrent.shape[0] == after.bias.shape[0] == 4
+    assert all(np.allclose(b, a, atol=2e-3) for b, a in zip(before.weights, after.weights[:2], strict=True))
+    words, tags = ["It", "rains", "."], ["PRP", "VBZ", "."]
+    gaps = [SpanParser(model).run_networks(words, tags)[0] for model in (first, deeper)]
+    assert np.corrcoef(*(part.ravel() for part in gaps))[0, 1] > 0.98, "the added layers almost copy their input"
+    assert not np.allclose(*gaps, atol=1e-4)
 
 
 def test_as_many_seeds_as_networks(tmp_path: Path) -> None:
