@@ -57,7 +57,7 @@ class StoredParser(ABC):
             model, golden_parses = cls.FORMAT[0](data)
             parser = cls(model, settings, bytes(data))
             if self_test:
-                run_self_test(golden_parses, parser._with_test_settings().golden_outputs, cls.TOLERANCE)
+                run_self_test(golden_parses, parser._with_test_settings().golden_outputs, parser.tolerance)
         return parser
 
     def with_settings(self: P, **changes: Any) -> P:
@@ -68,6 +68,11 @@ class StoredParser(ABC):
     def _with(self: P, settings: Any) -> P:
         """Return a parser with the same model and these settings."""
         return type(self)(self.model, settings, self._data)
+
+    @property
+    def tolerance(self) -> float:
+        """The `TOLERANCE` of this parser's model."""
+        return self.TOLERANCE
 
     @property
     @abstractmethod

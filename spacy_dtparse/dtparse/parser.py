@@ -144,6 +144,11 @@ class DtreeParser(RecipeParser, Parser):
             self.span_parser.replace_data(part)
             self.model = replace(self.model, span_model=part)
 
+    @property
+    def tolerance(self) -> float:
+        """Return the span model's tolerance, if there is one: costs depend on its marginals."""
+        return self.TOLERANCE if self.span_parser is None else float(self.span_parser.tolerance)
+
     def golden_outputs(self, words: list[str], tags: list[str]) -> GoldenParse:
         """Return the constituents and the cost of the greedy parse."""
         tokens = self.encode(words, tags, self.SELF_TEST_SETTINGS)

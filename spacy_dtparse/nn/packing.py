@@ -13,6 +13,7 @@ from ..dtypes import REAL, STORED_REAL, STORED_TABLE
 from ..errors import ModelFormatError
 from ..model_io.schema import Array
 from ..stored_names import stored_fields, to_stored
+from .kernels.products import round_matrix
 
 N = TypeVar("N", bound=Any)
 _ADVICE = "fetch or write the model again"
@@ -41,6 +42,12 @@ def _with_prefix(prefix: str, shape: tuple[int | str | None, ...]) -> tuple[int 
 def table_of(network: Any) -> np.ndarray:
     """Return the table of a network, each row times its factor, as a new array float32 (V, e)."""
     return network.table.astype(REAL) * network.factor[:, None]
+
+
+def round_layers(network: N, *names: str) -> N:
+    """Return a network with `weights`, and the matrices of these names, as RoundedMatrix, as kernels multiply them."""
+    weights = tuple(map(round_matrix, network.weights))
+    return network._replace(weights=weights, **{name: round_matrix(getattr(network, name)) for name in names})  # type: ignore[no-any-return]
 
 
 def pack(network: Any) -> dict[str, np.ndarray]:

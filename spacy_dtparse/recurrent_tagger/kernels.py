@@ -6,7 +6,8 @@ import numpy as np
 
 from ..dtypes import REAL
 from ..jit.decorator import kernel
-from ..nn.kernels.units import encode_rows, multiply
+from ..nn.kernels.products import multiply
+from ..nn.kernels.units import encode_rows
 from ..stored_names import stored_as
 
 
@@ -15,7 +16,8 @@ class TaggingNetwork(NamedTuple):
     """Weights: float32 arrays, except for an int8 table. e: width of the table, d: units per direction, T: tags.
 
     `table` (V, e), `factor` (V,), `weights`, `recurrent`, `bias`: as in `kernels.network.SpanNetwork`. `outputs`
-    (2 d, T + 1) with `output_bias` (T + 1,): a column for each tag, and one for the start of a sentence.
+    (2 d, T + 1) with `output_bias` (T + 1,): a column for each tag, and one for the start of a sentence. Kernels take
+    `weights` rounded (`nn.packing.round_layers`).
     """
 
     table: np.ndarray

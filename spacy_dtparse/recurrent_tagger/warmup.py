@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import INDEX, REAL, STORED_TABLE
+from ..nn.packing import round_layers
 from .kernels import TaggingNetwork, score_tags
 
 
@@ -17,7 +18,7 @@ def kernel_arguments() -> dict[Any, tuple[Any, ...]]:
     table, layers = np.zeros((1, 1), dtype=STORED_TABLE), (zeros(1, 8), zeros(2, 6))
     network = TaggingNetwork(table, zeros(1), layers, zeros(2, 2, 2, 1), zeros(2, 2, 2, 1), zeros(2, 2), zeros(2))
     token_ids, offsets = np.zeros((3, 5), dtype=INDEX), np.array([0, 3], dtype=INDEX)
-    return {score_tags: (network, token_ids, offsets, 400, np.zeros(3, dtype=INDEX), zeros(3))}
+    return {score_tags: (round_layers(network), token_ids, offsets, 400, np.zeros(3, dtype=INDEX), zeros(3))}
 
 
 TAGGER = (score_tags,)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..core.parser import TaggedWords
 from ..dtypes import INDEX, REAL
+from ..nn.packing import round_layers
 from .kernels.batch import Encoded
 from .kernels.network import LabelLayer, encode_gaps
 from .model import SpanModel
@@ -25,10 +26,15 @@ class SentenceEncoder:
 
     def __init__(self, model: SpanModel, n_networks: int, chain_ids: np.ndarray):
         self.words: Any = model.words
-        self.networks = model.networks[:n_networks]
+        self.networks = tuple(map(self.prepare, model.networks[:n_networks]))
         weights = [network.labels[:, chain_ids] for network in self.networks]
         self._weights = np.ascontiguousarray(np.stack(weights))  # a choice of columns is in Fortran's order
         self._bias = np.stack([network.label_bias[chain_ids] for network in self.networks])
+
+    @staticmethod
+    def prepare(network: Any) -> Any:
+        """Return a network of a model in the form that the kernels take."""
+        return round_layers(network, "edges")
 
     def encode(self, sentences: Sequence[TaggedWords], n_networks: int | None = None) -> Encoded:
         """Return the output of the first `n_networks` networks (None: all) for sentences (words, tags)."""

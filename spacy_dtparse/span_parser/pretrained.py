@@ -13,6 +13,7 @@ from ..dtypes import REAL, STORED_REAL, STORED_TABLE
 from ..errors import ModelFormatError
 from ..model_io.model_format import FETCH, ModelFormat, part_of
 from ..model_io.schema import LABEL, TAG, WORD, Array, Schema, a, finite, list_of, record, table, text, texts
+from ..nn.kernels.products import RoundedMatrix, integer_matrix
 from ..stored_names import to_stored
 from .kernels.pretrained import PretrainedNetwork
 from .model import MAX_ALIASES, MAX_CHAIN_LENGTH, MAX_CHAINS, AttachTables, SpanModel
@@ -80,24 +81,23 @@ class PackedEncoder:
 
     def unpack(self, size: int, n_labels: int) -> PretrainedNetwork:
         """Unpack the network for `size` pieces and for `n_labels` label chains."""
-        wide = {name: np.ascontiguousarray(self.arrays[name], dtype=REAL) for name in _REAL}
+        wide: dict[str, Any] = {name: np.ascontiguousarray(self.arrays[name], dtype=REAL) for name in _REAL}
         for name in _QUANTIZED:
             values, factor = self.arrays[name], self.arrays[_factor_name(name)]
-            wide[name] = values if name == "table" else values.astype(REAL) * factor[..., None, :]
-        if not all(np.isfinite(array).all() for array in wide.values() if array.dtype == REAL):
+            wide[name] = values if name == "table" else integer_matrix(values, factor)
+        arrays = [array for part in wide.values() for array in (part if isinstance(part, RoundedMatrix) else [part])]
+        if not all(np.isfinite(array).all() for array in arrays if array.dtype == REAL):
             raise ModelFormatError(f"a network has numbers that are not finite; {FETCH}")
         d, m = wide["table"].shape[1], len(wide["bilinear"])
         needed = {
             "table": (size, d),
-            "attention": (len(wide["inner"]), d, 3 * d),
+            "attention": (len(wide["norms"]), d, 3 * d),
             "edges": (2 * d, 4 * m),
             "labels": (m, n_labels),
         }
         for name, shape in needed.items():
-            if wide[name].shape != shape:
-                raise ModelFormatError(
-                    f"an array of a network has the shape {wide[name].shape}, where {shape} is needed; {FETCH}"
-                )
+            if (seen := self.arrays[name].shape) != shape:
+                raise ModelFormatError(f"an array of a network has the shape {seen}, where {shape} is needed; {FETCH}")
         if d % self.n_heads or len(wide["positions"]) < _MIN_PIECES:
             raise ModelFormatError(
                 f"a network has {self.n_heads} heads for a width of {d} and {len(wide['positions'])} positions; {FETCH}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,11 @@ from .word_pieces import CONTINUED
 class PretrainedEncoder(SentenceEncoder):
     """Runs the network of a model. A sentence with more word pieces than the network has positions is read in
     overlapping windows."""
+
+    @staticmethod
+    def prepare(network: Any) -> Any:
+        """Return the network, whose large matrices are rounded already."""
+        return network
 
     def encode(self, sentences: Sequence[TaggedWords], n_networks: int | None = None) -> Encoded:
         """Return the output of the network for sentences (words, tags)."""
@@ -62,13 +68,11 @@ class PretrainedSpanParser(SpanParser):
     name = KIND
     FORMAT = read_pretrained, write_pretrained
     ENCODER = PretrainedEncoder
-    TOLERANCE = 1e-3
-    """Sums of float32 through many layers."""
 
     def network_sizes(self, n_parameters: int) -> dict[str, int]:
         """Return sizes of the model's network, by their names for people."""
         network = self.model.networks[0]
-        sizes = {"layers": len(network.inner), "units": network.table.shape[1], "attention heads": network.n_heads}
+        sizes = {"layers": len(network.norms), "units": network.table.shape[1], "attention heads": network.n_heads}
         return {**sizes, "parameters": n_parameters, "word pieces": self.model.words.size}
 
     @cached_property

@@ -6,6 +6,8 @@ import numpy as np
 
 from ..core.marginals import SpanMarginals
 from ..dtypes import INDEX, OFFSET, REAL, SCORE, STORED_TABLE
+from ..nn.kernels.products import round_matrix
+from ..nn.packing import round_layers
 from .kernels.attach import find_unattached
 from .kernels.batch import ChainListing, ChartArrays, Encoded, Trees, marginals_from, parse_from
 from .kernels.network import LabelLayer, SpanNetwork, encode_gaps
@@ -38,16 +40,16 @@ def kernel_arguments() -> dict[Any, tuple[Any, ...]]:
         shapes=zeros(1, 1),
         positions=zeros(1, 1),
         first_norm=zeros(2, 1),
-        attention=zeros(1, 1, 3),
+        attention=round_matrix(zeros(1, 1, 3)),
         attention_bias=zeros(1, 3),
-        attended=zeros(1, 1, 1),
+        attended=round_matrix(zeros(1, 1, 1)),
         attended_bias=zeros(1, 1),
-        inner=zeros(1, 1, 1),
+        inner=round_matrix(zeros(1, 1, 1)),
         inner_bias=zeros(1, 1),
-        outer=zeros(1, 1, 1),
+        outer=round_matrix(zeros(1, 1, 1)),
         outer_bias=zeros(1, 1),
         norms=zeros(1, 2, 2, 1),
-        edges=zeros(2, 4),
+        edges=round_matrix(zeros(2, 4)),
         edge_bias=zeros(4),
         bilinear=zeros(1, 1),
         from_left=zeros(1),
@@ -69,7 +71,7 @@ def kernel_arguments() -> dict[Any, tuple[Any, ...]]:
     return {
         encode_words: (pretrained, np.zeros((1, 2), dtype=INDEX), rows, rows, zeros(1, 1)),
         score_gaps: (pretrained, zeros(1, 1), rows, zeros(8), zeros(2)),
-        encode_gaps: (network, token_ids, rows, zeros(8), zeros(2)),
+        encode_gaps: (round_layers(network, "edges"), token_ids, rows, zeros(8), zeros(2)),
         parse_from: (encoded, trees, listing, 0, chart, never, False),
         marginals_from: (encoded, listing, 200, 0.1, 0, marginals, ends),
         find_unattached: (items, ends, tags, ends, never, tags, np.zeros(1, dtype=np.bool_)),

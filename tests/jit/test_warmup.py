@@ -18,7 +18,7 @@ from spacy_dtparse.core import load_parser, load_tagger
 from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.jit import cache_state, decorator, warmup
 from spacy_dtparse.models import embedded_model, embedded_tagger
-from spacy_dtparse.nn.kernels.units import multiply
+from spacy_dtparse.nn.kernels.products import multiply
 from spacy_dtparse.span_parser.parser import SpanParser
 from tests.jit.harness import KERNEL_MARKS, hand_made
 from tests.span_models import SENTENCES, random_model

@@ -5,8 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spacy_dtparse.nn.kernels.products import _COLUMNS, _ROWS, multiply
-from spacy_dtparse.nn.kernels.vectors import LANES
+from spacy_dtparse.nn.kernels.products import (
+    _COLUMNS,
+    _ROWS,
+    RoundedMatrix,
+    _plain_multiply_rounded,
+    integer_matrix,
+    multiply,
+    multiply_rounded,
+    round_matrix,
+)
+from spacy_dtparse.nn.kernels.vectors import INT_LANES, LANES
 from tests.jit.harness import KERNEL_MARKS
 
 pytestmark = KERNEL_MARKS
@@ -51,3 +60,63 @@ def test_a_result_has_the_same_bits_in_any_batch() -> None:
         for columns in (slice(0, 1), slice(5, 5 + LANES), slice(2, 2 + _COLUMNS), slice(7, None)):
             part = product(np.ascontiguousarray(left[rows]), np.ascontiguousarray(right[:, columns]))
             assert np.array_equal(part, whole[rows, columns])
+
+
+def rounded_product(left: np.ndarray, matrix: RoundedMatrix) -> np.ndarray:
+    around = np.full((len(left) + 2, len(matrix.factors)), 7, dtype=np.float32)
+    multiply_rounded(left, matrix, around[1:-1])
+    assert (around[[0, -1]] == 7).all(), "nothing is written beside the product"
+    return around[1:-1]
+
+
+INT_WIDTHS = sorted({1, 2, INT_LANES - 1, INT_LANES, INT_LANES + 1, 2 * INT_LANES, 2 * INT_LANES + 1, 5 * INT_LANES})
+
+
+@pytest.mark.parametrize("n", INT_WIDTHS)
+@pytest.mark.parametrize("m", HEIGHTS)
+def test_products_of_rounded_matrices(m: int, n: int) -> None:
+    for k in (1, 2, 9, 64):
+        left, right = numbers(m, k, m), numbers(k, n, n)
+        matrix = round_matrix(right)
+        found, plain = rounded_product(left, matrix), np.empty((m, n), dtype=np.float32)
+        _plain_multiply_rounded(left, matrix, plain)
+        assert np.array_equal(found, plain), "the sums are exact, so the bits are equal"
+        assert np.allclose(found, left.astype(float) @ right, atol=1e-3 * np.sqrt(k))
+
+
+def test_no_sum_overflows() -> None:
+    """All weights and all values of a row are as large as they can be."""
+    for k in (1, 2, 7, 300, 5000):
+        left, right = np.full((7, k), -3, dtype=np.float32), np.full((k, 3), 5, dtype=np.float32)
+        right[:, 1] *= -1
+        expected = -15.0 * k * np.array([1, -1, 1])
+        assert np.allclose(rounded_product(left, round_matrix(right)), expected, rtol=2e-3)
+        most = np.full((k, 3), 127, dtype=np.int8)
+        product_of_integers = rounded_product(left, integer_matrix(most, np.ones(3, dtype=np.float32)))
+        assert np.allclose(product_of_integers, -3.0 * 127 * k, rtol=2e-3)
+
+
+def test_integers_are_not_rounded() -> None:
+    values = np.random.default_rng(0).integers(-128, 128, (2, 9, 5)).astype(np.int8)
+    factors = np.random.default_rng(1).random((2, 5)).astype(np.float32)
+    matrix = integer_matrix(values, factors)
+    assert np.array_equal(matrix.factors, factors)
+    for layer in range(2):
+        unpacked = matrix.pairs[layer].transpose(0, 2, 1).reshape(-1, 5)
+        assert np.array_equal(unpacked[:9], values[layer]) and not unpacked[9].any()
+
+
+def test_rounded_rows_do_not_depend_on_others() -> None:
+    left, right = numbers(2 * _ROWS + 1, 57, 3), numbers(57, 2 * INT_LANES + 3, 4)
+    left[5] *= 1000
+    matrix = round_matrix(right)
+    whole = rounded_product(left, matrix)
+    for rows in (slice(0, 1), slice(3, 5), slice(1, 1 + _ROWS), slice(4, None)):
+        assert np.array_equal(rounded_product(np.ascontiguousarray(left[rows]), matrix), whole[rows])
+
+
+def test_zeros_and_empty_matrices() -> None:
+    matrix = round_matrix(np.zeros((4, 3), dtype=np.float32))
+    assert not rounded_product(numbers(2, 4, 0), matrix).any()
+    assert not rounded_product(np.zeros((2, 4), dtype=np.float32), round_matrix(numbers(4, 3, 0))).any()
+    assert rounded_product(numbers(0, 4, 0), matrix).shape == (0, 3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spacy_dtparse.nn.packing import table_of
+from spacy_dtparse.nn.packing import round_layers, table_of
 from spacy_dtparse.recurrent_tagger.kernels import score_tags
 from tests.jit.harness import KERNEL_MARKS
 from tests.recurrent_models import TAGS, TEXTS, random_model
@@ -17,7 +17,7 @@ pytestmark = KERNEL_MARKS
 def scored(network, encoded: list[np.ndarray], together: int = 400) -> tuple[np.ndarray, np.ndarray]:
     offsets = np.cumsum([0, *map(len, encoded)]).astype(np.int32)
     best, starts = np.full(offsets[-1], -7, np.int32), np.full(offsets[-1], np.nan, np.float32)
-    score_tags(network, np.concatenate(encoded), offsets, together, best, starts)
+    score_tags(round_layers(network), np.concatenate(encoded), offsets, together, best, starts)
     return best, starts
 
 

@@ -92,6 +92,6 @@ def test_a_file_that_means_something_else_here_is_refused() -> None:
     assert len(golden_parses) == 6 and all(
         len(golden_parse["tags"]) and golden_parse["starts"] for golden_parse in golden_parses
     )
-    golden_parses[2]["starts"][0] += 0.01
+    golden_parses[2]["starts"][0] += 1
     with pytest.raises(ModelFormatError, match="self-test 2 of the model scores"):
         RecurrentTagger.from_bytes(write_model(model, golden_parses))

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...dtypes import REAL
 from ...jit.decorator import kernel, noalloc_kernel, yield_cpu
-from .products import multiply
+from .products import RoundedMatrix, multiply, multiply_rounded
 
 GAIN, SHIFT = 0, 1
 """Rows of the weights of a normalisation."""
@@ -122,13 +122,19 @@ def attend(projected, first, last, n_heads, keys, weights, out):
         multiply(weights[:, :n], values, out[first:last, at : at + width])
 
 
+@kernel(no_cpython_wrapper=True)
+def _of_layer(matrices, layer):
+    """The matrix of a layer."""
+    return RoundedMatrix(matrices.pairs[layer], matrices.factors[layer])
+
+
 @kernel(fastmath=True, error_model="numpy", no_cpython_wrapper=True)
 def run_layers(network, x, offsets):
     """Run the layers of an encoder over texts, in place: `x` float32 (tokens, d), text s in the rows from offsets[s].
 
     `network`: `attention` (layers, d, 3 d) with `attention_bias`, `attended` (layers, d, d), `inner` (layers, d, f),
-    `outer` (layers, f, d), with biases (layers, …); `norms` (layers, 2, 2, d): after the attention and at the end;
-    `n_heads`.
+    `outer` (layers, f, d), RoundedMatrix, with biases (layers, …); `norms` (layers, 2, 2, d): after the attention and
+    at the end; `n_heads`.
     """
     tokens, d = x.shape
     longest = 0
@@ -137,9 +143,9 @@ def run_layers(network, x, offsets):
     room = (longest + _BLOCK - 1) // _BLOCK * _BLOCK
     keys, weights = np.zeros((d // network.n_heads, room), dtype=REAL), np.empty((longest, room), dtype=REAL)
     projected, attended = np.empty((tokens, 3 * d), dtype=REAL), np.empty((tokens, d), dtype=REAL)
-    update, inner = np.empty((tokens, d), dtype=REAL), np.empty((tokens, network.inner.shape[2]), dtype=REAL)
-    for layer in range(len(network.inner)):
-        multiply(x, network.attention[layer], projected)
+    update, inner = np.empty((tokens, d), dtype=REAL), np.empty((tokens, network.inner_bias.shape[1]), dtype=REAL)
+    for layer in range(len(network.norms)):
+        multiply_rounded(x, _of_layer(network.attention, layer), projected)
         bias = network.attention_bias[layer]
         for t in range(tokens):
             row = projected[t]
@@ -152,15 +158,15 @@ def run_layers(network, x, offsets):
             attend(
                 projected, first, last, network.n_heads, keys[:, :columns], weights[: last - first, :columns], attended
             )
-        multiply(attended, network.attended[layer], update)
+        multiply_rounded(attended, _of_layer(network.attended, layer), update)
         add_and_normalize(x, update, network.attended_bias[layer], network.norms[layer, 0])
         yield_cpu()
-        multiply(x, network.inner[layer], inner)
+        multiply_rounded(x, _of_layer(network.inner, layer), inner)
         bias = network.inner_bias[layer]
         for t in range(tokens):
             row = inner[t]
             for j in range(len(row)):
                 row[j] = gelu(row[j] + bias[j])
         yield_cpu()
-        multiply(inner, network.outer[layer], update)
+        multiply_rounded(inner, _of_layer(network.outer, layer), update)
         add_and_normalize(x, update, network.outer_bias[layer], network.norms[layer, 1])

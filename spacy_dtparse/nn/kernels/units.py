@@ -9,7 +9,7 @@ import numpy as np
 
 from ...dtypes import REAL
 from ...jit.decorator import kernel, noalloc_kernel, yield_cpu
-from .products import multiply
+from .products import multiply_rounded
 
 CANDIDATE, FORGET, RESET, HIGHWAY = 0, 1, 2, 3
 """Rows of a unit's values."""
@@ -91,7 +91,8 @@ def encode_rows(table, factor, layers, recurrent, bias, ids, offsets):
     """Encode the tokens of sentences: the outputs of the last layer, float32 (tokens, 2 d). The bits do not depend on
     the other sentences.
 
-    `table` (V, e) with `factor` as in `sum_rows`; `layers`: the weights of each layer; `recurrent` and `bias` float32
+    `table` (V, e) with `factor` as in `sum_rows`; `layers`: the weights of each layer, each a
+    `products.RoundedMatrix`; `recurrent` and `bias` float32
     (layers, 2, 2, d). `ids` int32 (tokens, k): ids of table rows; `offsets` int32 (sentences + 1,): offsets of the
     sentences, and the number of tokens.
     """
@@ -101,8 +102,8 @@ def encode_rows(table, factor, layers, recurrent, bias, ids, offsets):
     states = np.empty((tokens, 2 * d), dtype=REAL)
     for layer in range(len(layers)):
         weights = layers[layer]
-        products = np.empty((tokens, weights.shape[1]), dtype=REAL)
-        multiply(inputs, weights, products)
+        products = np.empty((tokens, len(weights.factors)), dtype=REAL)
+        multiply_rounded(inputs, weights, products)
         outputs = np.empty((tokens, 2 * d), dtype=REAL)
         for s in range(len(offsets) - 1):
             yield_cpu()

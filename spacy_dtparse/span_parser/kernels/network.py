@@ -13,8 +13,9 @@ import numpy as np
 
 from ...dtypes import INDEX, REAL
 from ...jit.decorator import kernel, noalloc_kernel
+from ...nn.kernels.products import multiply, multiply_rounded
 from ...nn.kernels.transformer import gelu, normalize_row
-from ...nn.kernels.units import LEAK, encode_rows, logistic, multiply
+from ...nn.kernels.units import LEAK, encode_rows, logistic
 from ...stored_names import stored_as
 from .chart import best_inside, best_spans, tree_posteriors
 
@@ -36,7 +37,8 @@ class SpanNetwork(NamedTuple):
     layer (its input, 2 · rows · d), rows 4 if the input is not 2 d wide (the fourth is the highway's input), else 3.
     `recurrent`, `bias` (layers, 2, 2, d). `edges` (2 d, 4 m) with `edge_bias` (4 m,): LEFT, RIGHT, LABEL_LEFT,
     LABEL_RIGHT side by side (the last two share the bias of the third). `bilinear` (m, m), `from_left`, `from_right`
-    (m,). `labels` (m, C) with `label_bias` (C,).
+    (m,). `labels` (m, C) with `label_bias` (C,). Kernels take `weights` and `edges` rounded
+    (`nn.packing.round_layers`).
     """
 
     table: np.ndarray
@@ -95,7 +97,7 @@ def encode_gaps(network, ids, offsets, gaps, left_scores):
                 encoded[gap, d + j] = inputs[t + 1, d + j]
             gap += 1
     projected = np.empty((size, 4 * m), dtype=REAL)
-    multiply(encoded, network.edges, projected)
+    multiply_rounded(encoded, network.edges, projected)
     left, formed = np.empty((size, m), dtype=REAL), np.empty((size, m), dtype=REAL)
     for t in range(size):
         row = projected[t]

@@ -5,13 +5,13 @@ The embeddings of a piece, its shape and its position are added; layers of a tra
 word is the mean of its pieces, a gap the vectors of the words at both sides.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...dtypes import REAL
 from ...jit.decorator import kernel
-from ...nn.kernels.products import multiply
+from ...nn.kernels.products import RoundedMatrix, multiply, multiply_rounded
 from ...nn.kernels.transformer import gelu, normalize_row, run_layers
 from ...stored_names import stored_as
 from .network import LABEL_LEFT, LABEL_RIGHT, LEFT, RIGHT, dot
@@ -23,7 +23,8 @@ from .network import LABEL_LEFT, LABEL_RIGHT, LEFT, RIGHT, dot
     "label_norm", "labels", "label_bias", "n_heads",
 )  # fmt: skip
 class PretrainedNetwork(NamedTuple):
-    """Weights: float32 arrays, except for the int8 table of pieces. d: width, f: width inside a layer, m: width of the
+    """Weights: float32 arrays, except for the int8 table of pieces; `attention`, `attended`, `inner`, `outer` and
+    `edges` are RoundedMatrix, in training float32 arrays. d: width, f: width inside a layer, m: width of the
     projections, C: label chains; gains and shifts of a normalisation are rows of a matrix (2, …).
 
     `table` (V, d) of pieces with a `factor` (V,) for each row, `shapes` (N_SHAPES, d), `positions` (p, d) with what is
@@ -42,16 +43,16 @@ class PretrainedNetwork(NamedTuple):
     shapes: np.ndarray
     positions: np.ndarray
     first_norm: np.ndarray
-    attention: np.ndarray
+    attention: Any
     attention_bias: np.ndarray
-    attended: np.ndarray
+    attended: Any
     attended_bias: np.ndarray
-    inner: np.ndarray
+    inner: Any
     inner_bias: np.ndarray
-    outer: np.ndarray
+    outer: Any
     outer_bias: np.ndarray
     norms: np.ndarray
-    edges: np.ndarray
+    edges: Any
     edge_bias: np.ndarray
     bilinear: np.ndarray
     from_left: np.ndarray
@@ -67,6 +68,13 @@ def _normalize(x: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + REAL(1e-12)) * weights[0] + weights[1]
 
 
+def _product(x: np.ndarray, matrices: RoundedMatrix, layer: int) -> np.ndarray:
+    """The product with the matrix of a layer, by the kernel or its plain twin."""
+    out = np.empty((len(x), matrices.factors.shape[1]), dtype=REAL)
+    multiply_rounded(np.ascontiguousarray(x, dtype=REAL), RoundedMatrix(*(part[layer] for part in matrices)), out)
+    return out
+
+
 def _plain_encode_words(
     network: PretrainedNetwork, pieces: np.ndarray, piece_offsets: np.ndarray, offsets: np.ndarray, out: np.ndarray
 ) -> None:
@@ -78,17 +86,17 @@ def _plain_encode_words(
         n = len(ids)
         x = network.table[ids] * network.factor[ids, None] + network.shapes[shapes] + network.positions[:n]
         x = _normalize(x, network.first_norm)
-        for layer in range(len(network.inner)):
-            projected = x @ network.attention[layer] + network.attention_bias[layer]
+        for layer in range(len(network.norms)):
+            projected = _product(x, network.attention, layer) + network.attention_bias[layer]
             query, key, value = projected.reshape(n, 3, heads, -1).transpose(1, 2, 0, 3)
             weights = query @ key.transpose(0, 2, 1)
             weights = np.exp(weights - weights.max(axis=-1, keepdims=True))
             weights /= weights.sum(axis=-1, keepdims=True)
             attended = (weights @ value).transpose(1, 0, 2).reshape(n, -1)
-            update = attended @ network.attended[layer] + network.attended_bias[layer]
+            update = _product(attended, network.attended, layer) + network.attended_bias[layer]
             x = _normalize(x + update, network.norms[layer, 0])
-            inner = gelu(x @ network.inner[layer] + network.inner_bias[layer])
-            update = inner @ network.outer[layer] + network.outer_bias[layer]
+            inner = gelu(_product(x, network.inner, layer) + network.inner_bias[layer])
+            update = _product(inner, network.outer, layer) + network.outer_bias[layer]
             x = _normalize(x + update, network.norms[layer, 1])
         sizes = np.diff(bounds)
         out[offsets[s] : offsets[s + 1]] = np.add.reduceat(x, bounds[:-1] - bounds[0]) / sizes[:, None]
@@ -133,7 +141,7 @@ def score_gaps(network, words, offsets, gaps, left_scores):
             encoded[gap, d:] = words[t + 1]
             gap += 1
     projected = np.empty((size, 4 * m), dtype=REAL)
-    multiply(encoded, network.edges, projected)
+    multiply_rounded(encoded, network.edges, projected)
     left, formed = np.empty((size, m), dtype=REAL), np.empty((size, m), dtype=REAL)
     for t in range(size):
         row = projected[t]

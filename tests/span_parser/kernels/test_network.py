@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from spacy_dtparse.span_parser.encoder import SentenceEncoder
 from spacy_dtparse.span_parser.kernels.chart import best_inside, log_posteriors, span_posteriors
 from spacy_dtparse.span_parser.kernels.network import (
     LEFT,
@@ -37,7 +38,9 @@ def read(model, sentence: int = 0):
     gaps = np.zeros((len(networks), 4, n + 1, len(networks[0].from_left)), dtype=np.float32)
     own = np.zeros((len(networks), n + 1), dtype=np.float32)
     for q, network in enumerate(networks):
-        encode_gaps(network, numbers, np.array([0, n + 2], dtype=np.int32), gaps[q].reshape(-1), own[q])
+        encode_gaps(
+            SentenceEncoder.prepare(network), numbers, np.array([0, n + 2], dtype=np.int32), gaps[q].reshape(-1), own[q]
+        )
     weights, bias = np.stack([x.labels for x in networks]), np.stack([x.label_bias for x in networks])
     parts = gaps, own, LabelLayer(weights, bias, np.empty((len(networks), 0, gaps.shape[3]), dtype=np.float32))
     return parts, [reference.read(network, numbers) for network in networks]
@@ -51,6 +54,7 @@ def test_sentences_are_encoded_alike_in_any_batch() -> None:
     offsets = np.cumsum([0, *map(len, encoded)]).astype(np.int32)
     size = offsets[-1] - len(encoded)
     gaps, own = np.zeros(4 * m * size, dtype=np.float32), np.zeros(size, dtype=np.float32)
+    network = SentenceEncoder.prepare(network)
     encode_gaps(network, np.concatenate(encoded), offsets, gaps, own)
     at = 0
     for numbers in encoded:
