@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from ..runs.metrics_log import log_metrics
 from ..runs.processes import map_tasks, optional_pool
 from ..runs.settings import apply_field_settings
 from .fitting import SpanOptions, SpanTrainingData, make_model, make_training_data, train_network
+from .network import Shape
 
 
 def parse_settings(settings: Sequence[str], seeds: tuple[int, ...] = (0, 1)) -> SpanOptions:
@@ -81,6 +82,12 @@ class SpanSources:
         return model
 
 
+def shape_of(packed: PackedNetwork) -> Shape:
+    """The sizes of a network; those of one that started from a model are the model's."""
+    layers, _, _, units = packed.arrays["recurrent"].shape
+    return Shape(packed.arrays["table"].shape[1], units, layers, len(packed.arrays["bilinear"]))
+
+
 @lock_dir("workdir")
 def train_span_parser(
     sources: SpanSources,
@@ -128,7 +135,7 @@ def train_span_parser(
         "sources": origin["sources"],
         "sentences": len(sentences),
         "taught_sentences": len(training_data.pretrain),
-        "options": to_stored(options),
+        "options": to_stored(replace(options, shape=shape_of(packed[0]))),
     }
     rules = sources.heads or rules_for(metadata.get("lang", "en"), [sentence.tree for sentence in sentences])
     if rules != head_rules(metadata.get("lang", "en")):

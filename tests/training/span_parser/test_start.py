@@ -45,6 +45,7 @@ def test_a_network_gets_more_layers(tmp_path: Path) -> None:
         tmp_path / "deeper", ["epochs=0.1", "learning_rate=1e-9", "shape.layers=4"], tmp_path / "first", seeds=(0,)
     )
     (before,), (after,) = first.networks, deeper.networks
+    assert deeper.meta["options"]["shape"] == {"width": 6, "units": 4, "layers": 4, "projection": 5}
     assert len(before.weights) == 2 and len(after.weights) == 4
     assert after.recurrent.shape[0] == after.bias.shape[0] == 4
     assert all(np.allclose(b, a, atol=2e-3) for b, a in zip(before.weights, after.weights[:2], strict=True))
