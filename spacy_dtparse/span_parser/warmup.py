@@ -15,7 +15,7 @@ from .kernels.pretrained import PretrainedNetwork, encode_words, score_gaps
 
 
 def kernel_arguments() -> dict[Any, tuple[Any, ...]]:
-    """Return arguments of the types that every model has, with the usual three layers, for each kernel to compile."""
+    """Return arguments of the types that every model has, with the five layers of English, for each kernel."""
 
     def zeros(*shape: int) -> np.ndarray:
         return np.zeros(shape, dtype=REAL)
@@ -23,9 +23,9 @@ def kernel_arguments() -> dict[Any, tuple[Any, ...]]:
     network = SpanNetwork(
         table=np.zeros((1, 1), dtype=STORED_TABLE),
         factor=zeros(1),
-        weights=(zeros(1, 8), zeros(2, 6), zeros(2, 6)),
-        recurrent=zeros(3, 2, 2, 1),
-        bias=zeros(3, 2, 2, 1),
+        weights=(zeros(1, 8), *[zeros(2, 6)] * 4),
+        recurrent=zeros(5, 2, 2, 1),
+        bias=zeros(5, 2, 2, 1),
         edges=zeros(2, 4),
         edge_bias=zeros(4),
         bilinear=zeros(1, 1),
