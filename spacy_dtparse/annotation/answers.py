@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
-from itertools import islice
 from typing import Any
 
 from ..checks import short_repr
@@ -17,7 +16,7 @@ from ..trees.labels import EMPTY_TAG
 from ..trees.tree import Tree
 from ..viz import draw
 from ..web.turns import Turns
-from .alternatives import K_BEST, MAX_PICKS, pointed_alternatives
+from .alternatives import K_BEST, choose_useful, pointed_alternatives
 from .corrector import Corrector
 from .edits import (
     add_constraints,
@@ -340,7 +339,7 @@ class AnnotationAnswers:
         elif request.get("start") is not None:
             self._picks = pointed_alternatives(parse, tree, others, stated, extent(request, len(words)))
         else:
-            self._picks = list(islice(others, MAX_PICKS))
+            self._picks = choose_useful(tree, list(others))
         check()
         options = {"theme": theme(request), "layout": "down"}
         return {
