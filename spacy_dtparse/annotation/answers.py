@@ -193,7 +193,8 @@ class AnnotationAnswers:
         picked = self._picks[number - 1]
         edit = tree_difference(sentence.tree, picked)
         constraints = add_constraints(sentence.constraints or self._differences(index, edit), edit, sentence.words)
-        changed = replace(sentence, tree=picked, constraints=constraints, accepted=False)  # what is shown, nothing else
+        tree = Tree(sentence.words, sentence.tags, picked.labels, picked.starts, picked.ends)  # as it was drawn
+        changed = replace(sentence, tree=tree, constraints=constraints, accepted=False)
         self.session.change(index, "pick", changed)
 
     def _tag(self, index: int, sentence: Sentence, request: Mapping[str, Any]) -> None:

@@ -74,6 +74,8 @@ def test_a_picked_tree_is_the_one_that_was_drawn(answers):
         assert set(differences) <= set(one["changes"]) and after["gone"] == []
         act(answers, "undo")
         act(answers, "alternatives")
+    act(answers, "tag", token=0, tag="NN")  # the trees that were listed have the former tag
+    assert act(answers, "pick", number=1)["tags"][0] == "NN"
 
 
 @pytest.mark.embedded
