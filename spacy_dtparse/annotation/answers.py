@@ -29,7 +29,7 @@ from .edits import (
     remove_constituent,
     tree_difference,
 )
-from .page_state import differing_part, removed_by, sentence_state, texts_around, tree_changes
+from .page_state import differing_part, find_removed, sentence_state, texts_around, tree_changes
 from .request_values import constituent, extent, height, integer, string, theme, width
 from .scheme import MAX_LABEL, Scheme, is_writable, letter_keys
 from .sentence import Sentence
@@ -295,10 +295,10 @@ class AnnotationAnswers:
             raise EditError("there is nothing to take back in this sentence")
         constraints = sentence.constraints
         step = self.session.last_step
-        removed = removed_by(before, sentence, step.kind if step is not None else "")
-        left_alone = {(one.start, one.end) for one in constraints} | {span[:2] for span in removed}
+        removed = find_removed(before, sentence, step.kind if step is not None else "")
+        excluded = {(one.start, one.end) for one in constraints} | {span[:2] for span in removed}
         for one in tree_difference(sentence.tree, before.tree):
-            if (one.start, one.end) not in left_alone:
+            if (one.start, one.end) not in excluded:
                 try:
                     constraints = add_constraints(constraints, [one], sentence.words)
                 except DtparseError:  # it crosses what was stated, so it had to change

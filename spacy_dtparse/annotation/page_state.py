@@ -42,7 +42,7 @@ def sentence_state(
     was = set(tree.spans() if before is None else before.tree.spans())
     gone = []
     if before is not None:
-        gone = tree_changes(before.tree, tree, "−", sentence.constraints, removed_by(before, sentence, kind))
+        gone = tree_changes(before.tree, tree, "−", sentence.constraints, find_removed(before, sentence, kind))
     return {
         "words": tree.words,
         "tags": tree.tags,
@@ -84,7 +84,7 @@ def drawing(tree: Tree, theme: str, space: tuple[int, int], scores: Sequence[flo
     return str(draw([tree], "tree", options=options, scores=[shown], numbered=True))
 
 
-def removed_by(before: Sentence, after: Sentence, kind: str) -> set[Span]:
+def find_removed(before: Sentence, after: Sentence, kind: str) -> set[Span]:
     """Return the constituents that a step removes by itself: what it names crosses them, or, after a move, extends
     them."""
     new = [one for one in after.constraints if one not in set(before.constraints)]
