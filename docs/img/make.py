@@ -1,6 +1,7 @@
 """Make the pictures of the documents anew: python docs/img/make.py (needs chromium and chromedriver).
 
-`reliability.svg` is drawn by benchmarks/bench_calibration.py, `imports.svg` by draw_imports.py.
+`reliability.svg` is drawn by benchmarks/bench_calibration.py, `imports.svg` by draw_imports.py, the folder `annotate`
+by draw_annotation.py.
 """
 
 from __future__ import annotations

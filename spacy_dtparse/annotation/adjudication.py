@@ -12,7 +12,7 @@ from ..trees.tree import Tree
 from .answers import AnnotationAnswers
 from .corrector import Corrector
 from .page_state import drawing
-from .request_values import integer, theme, width
+from .request_values import height, integer, theme, width
 from .scheme import Scheme
 from .sentence import NO_CONSTRAINTS, Sentence
 from .session import Session
@@ -80,7 +80,7 @@ class AdjudicationAnswers(AnnotationAnswers):
                 {
                     "name": name,
                     "number": 1 + self.names.index(name),
-                    "drawing": drawing(tree, theme(request), width(request) // 2 - 10),
+                    "drawing": drawing(tree, theme(request), (width(request) // 2 - 10, height(request))),
                     "differing": differing_constituents(tree, compared),
                     "tags": differing_tags(tree, compared),
                     "taken": tree == sentence.tree,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+import numpy as np
+
 from ..core.constraints import Constraint, Constraints
 from ..errors import ConstraintError
 from ..trees.tree import TOP, Tree
@@ -27,20 +29,55 @@ def pointed_alternatives(
 
     If the tokens `extent` are a constituent, the trees differ only in constituents over them or inside them: first the
     k best trees in which all other constituents stay, the most probable first, then the parts of `others`, which are
-    other trees of the sentence, that differ only there. Else the tokens are a constituent in each of the trees, and the
+    other trees of the sentence, that differ only there. For the whole sentence the order is the other way round, with
+    all of `others`. Else the tokens are a constituent in each of the trees, and the
     rest differs from `tree` only within the smallest constituent around them that both trees have. `constraints`: the
-    statements so far, which hold in all. Empty for tokens that cross a constituent stated before.
+    statements so far, which hold in all. Of more than 9 the most useful are listed, see `choose_useful`. Empty for
+    tokens that cross a constituent stated before.
     """
     ours, whole = unary_chains(tree), (0, tree.n_tokens)
     if extent in ours or extent == whole:
-        within = [] if extent == whole else _best_within(parse, tree, constraints, extent)
-        found = [*within, *local_alternatives(tree, others, MAX_PICKS).get(extent, [])]
+        others = list(others)
+        within = others if extent == whole else _best_within(parse, tree, constraints, extent)
+        local = local_alternatives(tree, others, MAX_PICKS).get(extent, [])
+        found = [*local, *within] if extent == whole else [*within, *local]
     else:
         found = [
             replace_within(tree, one, _common_extent(tree, one, extent))
             for one in _parse_with(parse, tree, constraints, [Constraint(*extent)])
         ]
-    return [one for one in dict.fromkeys(found) if one != tree][:MAX_PICKS]
+    return choose_useful(tree, [one for one in dict.fromkeys(found) if one != tree])
+
+
+def choose_useful(tree: Tree, ranked: Sequence[Tree], maximum: int = MAX_PICKS) -> list[Tree]:
+    """Return the other trees to list, the most probable first: those that are expected to correct most brackets.
+
+    `ranked`: trees over the same words, the most probable first. Each may be the right one, with a weight of
+    1 / (rank + 1). A listed tree corrects brackets of a right one if all its differences from `tree` are in that one,
+    too. In turn the tree is taken with which the best pick corrects most brackets on average. So what a listed tree
+    corrects does not count again, and a tree that is much like one of them is taken later.
+    """
+    if len(ranked) < 2:
+        return [*ranked]
+    ours, number = unary_chains(tree), dict[tuple[Extent, tuple[str, ...]], int]()
+    rows = []
+    for other in ranked:
+        theirs = unary_chains(other)
+        changed = [extent for extent in {**ours, **theirs} if ours.get(extent) != theirs.get(extent)]
+        rows.append([number.setdefault((one, theirs.get(one, ())), len(number)) for one in changed])
+    has = np.zeros((len(ranked), len(number)), np.float32)  # (trees, differences)
+    for row, listed in zip(has, rows, strict=True):
+        row[listed] = 1
+    brackets = np.array([len(chain) + len(ours.get(extent, ())) for extent, chain in number], np.float32)
+    corrected = np.where(has @ (1 - has.T) == 0, (has @ brackets)[:, None], 0)  # of each right tree, by each pick
+    weights = 1 / np.arange(2, len(ranked) + 2)
+    best, chosen = np.zeros(len(ranked)), list[int]()
+    while len(chosen) < min(maximum, len(ranked)):
+        gains = np.maximum(corrected - best, 0) @ weights
+        gains[chosen] = -1
+        chosen.append(int(np.argmax(gains)))  # the first of equal ones
+        best = np.maximum(best, corrected[chosen[-1]])
+    return [ranked[one] for one in sorted(chosen)]
 
 
 def _best_within(parse: Parse, tree: Tree, constraints: Constraints, extent: Extent) -> list[Tree]:

@@ -10,14 +10,20 @@ let busy = Promise.resolve(); // requests are sent one after the other
 let lookups = new AbortController(); // aborts questions about a tree that a step changes, or about an earlier selection
 let pending = 0; // number of steps that are not answered, and of keys that wait for them
 
+const SPACE = 0.65; // of the window's height: for the drawing, see annotate.css
+const SMALLEST = 0.72; // the scale down to which a drawing shrinks before it has to be scrolled
+
 const availableWidth = () => Math.max(1, $("drawing").clientWidth - 2);
+
+/** The height of a drawing that needs no scrolling at its smallest scale. */
+const availableHeight = () => Math.floor((SPACE * window.innerHeight) / SMALLEST);
 
 /** Carry out a step; steps wait for one another, so that none is lost if keys come fast. */
 function act(action, details = {}) {
   pending++;
   lookups.abort();
   busy = busy.then(async () => {
-    const body = { action, theme: systemTheme(), width: availableWidth(), ...details };
+    const body = { action, theme: systemTheme(), width: availableWidth(), height: availableHeight(), ...details };
     if (state && state.sentence !== null && action !== "open" && action !== "undo" && action !== "redo") body.sentence = state.sentence;
     if (action === "show" || action === "next") delete body.sentence;
     try {
@@ -68,6 +74,7 @@ function show(answer, action) {
   if (answer.sentence === null) {
     $("drawing").replaceChildren(make("p", "faint", "All sentences are accepted or put off."));
     for (const id of ["changes", "tools", "picks-title", "pair"]) $(id).hidden = true;
+    $("before").textContent = $("after").textContent = "";
     $("picks").replaceChildren();
     return;
   }
@@ -76,7 +83,10 @@ function show(answer, action) {
   $("number").max = figures.sentences;
   $("status").textContent = [answer.part === "dev" ? "dev part, drawn by chance" : "train part", answer.accepted ? "accepted" : ""].filter(Boolean).join("; ");
   showPair();
-  fillDrawing($("drawing"), answer, availableWidth(), () => {});
+  $("before").textContent = shorten(answer.around.before, 40);
+  $("after").textContent = shorten(answer.around.after, 40);
+  fillDrawing($("drawing"), answer, availableWidth(), () => {}, SPACE * window.innerHeight, SMALLEST);
+  if (!same) $("drawing").scrollTop = 0;
   for (const label of document.querySelectorAll("#drawing [data-constituent]")) {
     label.removeAttribute("tabindex"); // the arrow keys move between constituents
     const one = answer.constituents[Number(label.dataset.constituent)];
@@ -84,7 +94,7 @@ function show(answer, action) {
     label.classList.toggle("changed", one.changed);
   }
   const extra = answer.constituents.filter((one) => one.changed).map((one) => `+ ${one.label}: ${wordsOf(state, one)}`);
-  const all = [...extra, ...answer.gone].map(shorten);
+  const all = [...extra, ...answer.gone].map((text) => shorten(text));
   $("changes").replaceChildren(`The parser also changed: ${all.join("; ")}`, button("Take back (k)", "Keep these as they were", () => act("keep")));
   $("changes").hidden = !all.length || !["insert", "remove", "relabel", "move", "raise", "lower", "tag"].includes(action);
   // words that became a constituent are selected as this constituent, so that the next Enter accepts the tree
@@ -92,10 +102,10 @@ function show(answer, action) {
   select(isMade ? findConstituent(was) : was);
 }
 
-/** A change with the first and last words of its constituent. */
-function shorten(text) {
+/** The first and last words of a text of more than some words. */
+function shorten(text, most = 8) {
   const words = text.split(" ");
-  return words.length > 8 ? [...words.slice(0, 5), "…", ...words.slice(-2)].join(" ") : text;
+  return words.length > most ? [...words.slice(0, most - 3), "…", ...words.slice(-2)].join(" ") : text;
 }
 
 /** The constituent with the tokens, and if there is one the label, of one in an earlier tree, as a selection. */
@@ -166,7 +176,7 @@ let picksShown = Promise.resolve(); // fulfilled when the alternatives of the se
 const showPicks = () => { picksShown = findPicks(); };
 
 /** Pick an alternative, also if its key is pressed before it is shown. */
-async function pick(number) {
+async function choose(number) {
   const wanted = picksNumber;
   await picksShown;
   if (wanted === picksNumber && number <= $("picks").children.length) act("pick", { number });
@@ -191,8 +201,8 @@ async function findPicks() {
     small.innerHTML = pick.drawing; // generated and escaped by the server
     const svg = small.querySelector("svg");
     if (svg && !svg.getAttribute("viewBox")) svg.setAttribute("viewBox", `0 0 ${svg.width.baseVal.value} ${svg.height.baseVal.value}`);
-    const made = button("", `Key ${index + 1}`, () => pick(index + 1));
-    const changes = pick.changes.map((text) => make("span", text.startsWith("+") ? "plus" : "minus", `${text} `));
+    const made = button("", `Key ${index + 1}: ${pick.changes.join("; ")}`, () => choose(index + 1));
+    const changes = pick.changes.map((text) => make("span", text.startsWith("+") ? "plus" : "minus", `${shorten(text, 10)} `));
     made.append(make("span", "change", make("kbd", "", `${index + 1}`), " ", ...changes), small);
     return made;
   }));
@@ -247,14 +257,14 @@ function splitSentence() {
   else act("split sentence", { token: selection.end });
 }
 
-/** Select the next word that begins with a text. */
-function findWord(text) {
+/** Select the next word that begins with a text; with `extend`, all words up to it. */
+function findWord(text, extend) {
   const from = selection ? selection.end : 0;
   const starts = (word) => word.toLowerCase().startsWith(text.toLowerCase());
   let found = state.words.findIndex((word, index) => index >= from && starts(word));
   if (found < 0) found = state.words.findIndex(starts);
   if (found < 0) showMessage(`No word of the sentence begins with “${text}”.`);
-  else moveToWord(found, false);
+  else moveToWord(found, extend);
 }
 
 const ENTRIES = { find: "Find", label: "Label", above: "Label above", function: "Function", tag: "Tag", split: "Split" };
@@ -272,14 +282,14 @@ function openEntry(mode, text = "") {
   $("entry").focus();
 }
 
-function finishEntry() {
+function finishEntry(extend = false) {
   const text = $("entry").value.trim();
   $("entry").value = "";
   $("entry").blur();
   if (!text || (!selection && entryMode !== "find")) return resetEntry();
   const complete = (names) => names.find((name) => name === text.toUpperCase()) || names.find((name) => name === text) ||
     names.find((name) => name.toUpperCase().startsWith(text.toUpperCase())) || text;
-  if (entryMode === "find") findWord(text);
+  if (entryMode === "find") findWord(text, extend);
   else if (entryMode === "tag") act("tag", { token: selection.start, tag: complete(about.tags) });
   else if (entryMode === "function") setLabel(`${state.constituents[selection.constituent].label}-${complete(about.functions)}`);
   else if (entryMode === "above") insert(complete(about.labels), true);

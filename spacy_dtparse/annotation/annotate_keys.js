@@ -5,7 +5,7 @@
 const KEYS = [
   ["← →", "select a word, or the constituent before or after"], ["Shift+← →", "select more words or fewer"],
   ["Home End", "select the first, the last word; with Shift, all words up to it"],
-  ["'", "type the beginning of a word to select it; again for the next such word"],
+  ["'", "type the beginning of a word, Enter selects it, Shift+Enter all words up to it; again for the next such word"],
   ["↑ ↓", "the constituent around, or inside"], ["Shift+↑", "raise: take it out of its parent; the parser decides where it belongs"],
   ["Shift+↓", "lower: attach it to the smallest phrase before it, or else after it"],
   ["m, arrows, Enter", "move it to another parent"],
@@ -107,7 +107,7 @@ document.addEventListener("keydown", (event) => {
 function handleKey(event) {
   if (event.isComposing || event.altKey || event.metaKey) return;
   if (event.target === $("entry")) {
-    if (event.key === "Enter") finishEntry();
+    if (event.key === "Enter") finishEntry(event.shiftKey);
     else if (event.key === "Escape") resetEntry();
     else return;
     event.preventDefault();
@@ -121,7 +121,7 @@ function handleKey(event) {
   if (!state || (state.sentence === null && !["z", "y", "PageUp"].includes(event.key))) return;
   if (event.ctrlKey && !["z", "y"].includes(event.key)) return;
   let action = (state.pair?.length && PAIR_ACTIONS[event.key]) || ACTIONS[event.key];
-  if (!action && /^[1-9]$/.test(event.key)) action = () => pick(Number(event.key));
+  if (!action && /^[1-9]$/.test(event.key)) action = () => choose(Number(event.key));
   const label = about.keys[event.key];
   if (!action && label) action = () => setLabel(label);
   if (!action && /^[A-Z]$/.test(event.key) && selection) action = () => openEntry("label", event.key);
@@ -149,7 +149,10 @@ $("drawing").addEventListener("mousedown", (event) => {
   event.preventDefault();
   if (moving && constituent !== undefined) return finishMove(constituent);
   drag = { token, constituent };
-  if (token !== undefined) select({ start: token, end: token + 1, anchor: token, focus: token });
+  if (token !== undefined && event.shiftKey && selection) {
+    moveToWord(token, true);
+    drag.token = selection.anchor;
+  } else if (token !== undefined) select({ start: token, end: token + 1, anchor: token, focus: token });
   else select({ ...state.constituents[constituent], constituent });
 });
 document.addEventListener("mousemove", (event) => {

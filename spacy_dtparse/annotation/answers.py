@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 from threading import Lock
 from typing import Any
 
@@ -17,7 +16,7 @@ from ..trees.labels import EMPTY_TAG
 from ..trees.tree import Tree
 from ..viz import draw
 from ..web.turns import Turns
-from .alternatives import K_BEST, MAX_PICKS, pointed_alternatives
+from .alternatives import K_BEST, choose_useful, pointed_alternatives
 from .corrector import Corrector
 from .edits import (
     add_constraints,
@@ -30,8 +29,8 @@ from .edits import (
     remove_constituent,
     tree_difference,
 )
-from .page_state import differing_part, sentence_state, tree_changes
-from .request_values import constituent, extent, integer, string, theme, width
+from .page_state import differing_part, find_removed, sentence_state, texts_around, tree_changes
+from .request_values import constituent, extent, height, integer, string, theme, width
 from .scheme import MAX_LABEL, Scheme, is_writable, letter_keys
 from .sentence import Sentence
 from .session import Session
@@ -192,7 +191,11 @@ class AnnotationAnswers:
         if not 1 <= number <= len(self._picks) or self._picks[0].words != sentence.words:
             raise ConfigError(f"there is no alternative {number}; {len(self._picks)} are shown")
         picked = self._picks[number - 1]
-        self._step(index, "pick", sentence, tree_difference(sentence.tree, picked))
+        edit = tree_difference(sentence.tree, picked)
+        constraints = add_constraints(sentence.constraints or self._differences(index, edit), edit, sentence.words)
+        tree = Tree(sentence.words, sentence.tags, picked.labels, picked.starts, picked.ends)  # as it was drawn
+        changed = replace(sentence, tree=tree, constraints=constraints, accepted=False)
+        self.session.change(index, "pick", changed)
 
     def _tag(self, index: int, sentence: Sentence, request: Mapping[str, Any]) -> None:
         token, tag = integer(request, "token"), string(request, "tag")
@@ -291,9 +294,11 @@ class AnnotationAnswers:
         if before is None:
             raise EditError("there is nothing to take back in this sentence")
         constraints = sentence.constraints
-        stated = {(one.start, one.end) for one in constraints}
+        step = self.session.last_step
+        removed = find_removed(before, sentence, step.kind if step is not None else "")
+        excluded = {(one.start, one.end) for one in constraints} | {span[:2] for span in removed}
         for one in tree_difference(sentence.tree, before.tree):
-            if (one.start, one.end) not in stated:
+            if (one.start, one.end) not in excluded:
                 try:
                     constraints = add_constraints(constraints, [one], sentence.words)
                 except DtparseError:  # it crosses what was stated, so it had to change
@@ -335,7 +340,7 @@ class AnnotationAnswers:
         elif request.get("start") is not None:
             self._picks = pointed_alternatives(parse, tree, others, stated, extent(request, len(words)))
         else:
-            self._picks = list(islice(others, MAX_PICKS))
+            self._picks = choose_useful(tree, list(others))
         check()
         options = {"theme": theme(request), "layout": "down"}
         return {
@@ -354,10 +359,11 @@ class AnnotationAnswers:
         session.note = ""
         if index is None:
             return common
-        state = sentence_state(
-            session.sentences[index], self._before(index), self.corrector, theme(request), width(request)
-        )
-        return {**common, **state, "position": session.reading.index(index), "part": session.parts[index]}
+        before, kind = self._before(index), "" if session.last_step is None else session.last_step.kind
+        current, space = session.sentences[index], (width(request), height(request))
+        state = sentence_state(current, before, kind, self.corrector, theme(request), space)
+        place = {"position": session.reading.index(index), "part": session.parts[index]}
+        return {**common, **state, **place, "around": texts_around(session, index)}
 
 
 def _is_required(one: Constraint) -> bool:

@@ -13,6 +13,7 @@ from ..errors import ConstraintError, EditError
 from ..trees.tree import TOP, Tree
 
 Extent = tuple[int, int]
+Span = tuple[int, int, str]
 Chains = dict[Extent, tuple[str, ...]]
 """The labels of the constituents over each extent, from top to bottom."""
 
@@ -182,6 +183,23 @@ def add_constraints(constraints: Iterable[Constraint], edit: Sequence[Constraint
                     f"{_words(new, words)} crosses {_words(one, words)}, which you stated before; take that back first"
                 )
     return Constraints(dict.fromkeys((*left, *edit)))
+
+
+def consequences(before: Tree, edit: Iterable[Constraint], grows: bool) -> set[Span]:
+    """Return the constituents of a tree that had to go after an edit: those that cross a required one, and if `grows`,
+    the one that a required one of the same label extends at one edge."""
+    required, found = [one for one in edit if one.required], set()
+    for one in required:
+        found |= {span for span in before.spans() if is_crossing(Constraint(*span[:2]), one)}
+        smaller = [span for span in before.spans() if span[2] in one.labels and _extends(one, span[:2])]
+        if grows and smaller:
+            found.add(max(smaller, key=lambda span: span[1] - span[0]))
+    return found
+
+
+def _extends(one: Constraint, extent: Extent) -> bool:
+    start, end = extent
+    return one.start <= start and end <= one.end and (one.start == start) != (one.end == end)
 
 
 def _is_overruled(old: Constraint, new: Constraint) -> bool:

@@ -49,5 +49,13 @@ def theme(request: Mapping[str, Any]) -> str:
 
 def width(request: Mapping[str, Any]) -> int:
     """Return the width of the page in pixels, 1000 if there is none."""
-    value = request.get("width")
-    return value if isinstance(value, int) and 0 < value < 100_000 else 1000
+    return _pixels(request.get("width"), 1000)
+
+
+def height(request: Mapping[str, Any]) -> int:
+    """Return the height in pixels that a drawing may have, 1000 if there is none."""
+    return _pixels(request.get("height"), 1000)
+
+
+def _pixels(value: Any, default: int) -> int:
+    return value if isinstance(value, int) and 0 < value < 100_000 else default

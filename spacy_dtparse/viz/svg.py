@@ -146,6 +146,11 @@ def down_width(tree: Tree, scores: Scores) -> float:
     return _down(tree, Look(), scores).width
 
 
+def down_height(tree: Tree, scores: Scores) -> float:
+    """The height of a tree in the layout "down", in pixels."""
+    return _down(tree, Look(), scores).height
+
+
 def side_width(tree: Tree, scores: Scores) -> float:
     """The width of a tree in the layout "side", in pixels."""
     return _side(tree, Look(), scores).width

@@ -7,10 +7,10 @@ const ROW = 22; // height of a line of the layout "side"
 const MIN_ROWS = 12; // of a column, so that a short tree is not cut
 
 /** Put the drawing of a sentence into its element, for a window with space of this width: in columns if it is long and
- *  narrow, scrolled to its root if it is wide. */
-function fillDrawing(drawing, sentence, space, choose) {
+ *  narrow, scrolled to its root if it is wide. `height`, `smallest`: see splitIntoColumns. */
+function fillDrawing(drawing, sentence, space, choose, height = 0.6 * window.innerHeight, smallest = 1) {
   drawing.innerHTML = sentence.drawing; // generated and escaped by the server
-  splitIntoColumns(drawing, space);
+  splitIntoColumns(drawing, space, height, smallest);
   for (const label of drawing.querySelectorAll("[data-constituent]")) {
     const constituent = sentence.constituents[Number(label.dataset.constituent)];
     const meaning = sentence.names[constituent.label];
@@ -46,30 +46,68 @@ function addTooltip(element, text) {
   element.append(title);
 }
 
-/** Show a tree with a line for each word in as many columns as fit: each has the same drawing, with other lines in view. */
-function splitIntoColumns(drawing, space) {
+/** Show a tree with a line for each word in columns, no more than fit and as many as make it low enough: each has the same drawing, with
+ *  other lines in view, and is as wide as its lines. `height`: of the space, in pixels; `smallest`: the scale down to which the drawing may
+ *  shrink to fit into the space. */
+function splitIntoColumns(drawing, space, height, smallest) {
   const svg = drawing.querySelector("svg");
   const lines = svg ? [...svg.querySelectorAll(".side > text")] : [];
-  const [width, height] = svg ? [svg.width.baseVal.value, svg.height.baseVal.value] : [0, 0];
-  const fitting = Math.floor(space / (width + 1));
-  const columns = Math.min(fitting, Math.floor(lines.length / MIN_ROWS), Math.ceil(height / (0.6 * window.innerHeight)));
-  drawing.classList.toggle("columns", columns > 1);
-  if (!(columns > 1)) return;
-  const perColumn = Math.ceil(lines.length / columns), margin = height - lines.length * ROW;
-  const parts = [];
-  for (let first = 0; first < lines.length; first += perColumn) {
-    const last = Math.min(first + perColumn, lines.length);
+  drawing.classList.remove("columns");
+  if (!svg) return;
+  const [width, whole] = [svg.width.baseVal.value, svg.height.baseVal.value];
+  const margin = whole - lines.length * ROW;
+  const ends = lines.map((line) => endOf(line, width));
+  const most = Math.max(1, Math.floor(lines.length / MIN_ROWS));
+  let chosen = [{ first: 0, last: lines.length, width }], scale = 1;
+  for (; ; scale = Math.max(smallest, scale - 0.07)) {
+    for (let count = 2; count <= most && tallest(chosen) + margin > height / scale; count++) {
+      const columns = columnsOf(ends, count, width);
+      if (columns.reduce((sum, one) => sum + one.width + 1, 0) > space / scale) break;
+      chosen = columns;
+    }
+    const tall = lines.length ? tallest(chosen) + margin : whole;
+    if (tall <= height / scale || scale <= smallest) break;
+  }
+  if (chosen.length === 1) {
+    resize(svg, width, whole, 0, scale);
+    return;
+  }
+  drawing.classList.add("columns");
+  drawing.replaceChildren(...chosen.map(({ first, last, width: wide }) => {
     const part = svg.cloneNode(true);
-    const top = first ? margin / 2 + first * ROW : 0, bottom = last < lines.length ? margin / 2 + last * ROW : height;
+    const top = first ? margin / 2 + first * ROW : 0, bottom = last < lines.length ? margin / 2 + last * ROW : whole;
     [...part.querySelectorAll(".side > text")].forEach((line, row) => {
       if (row < first || row >= last) line.remove();
     });
-    part.setAttribute("viewBox", `0 ${top} ${width} ${bottom - top}`);
-    part.setAttribute("height", bottom - top);
-    part.querySelector("rect")?.setAttribute("height", height);
-    parts.push(part);
+    resize(part, wide, bottom - top, top, scale);
+    part.querySelector("rect")?.setAttribute("height", whole);
+    return part;
+  }));
+}
+
+/** The end of a line of a drawing, in its pixels; the drawing's width if the browser does not know it. */
+function endOf(line, width) {
+  const box = line.getBBox();
+  return box.width ? Math.min(width, Math.ceil(box.x + box.width) + 16) : width;
+}
+
+/** Lines of `ends` in a number of columns, each with its first and last line and its width. */
+function columnsOf(ends, count, width) {
+  const perColumn = Math.ceil(ends.length / count), columns = [];
+  for (let first = 0; first < ends.length; first += perColumn) {
+    const last = Math.min(first + perColumn, ends.length);
+    columns.push({ first, last, width: Math.min(width, Math.max(...ends.slice(first, last))) });
   }
-  drawing.replaceChildren(...parts);
+  return columns;
+}
+
+const tallest = (columns) => ROW * Math.max(...columns.map((one) => one.last - one.first));
+
+/** Show a part of a drawing, at a scale. */
+function resize(svg, width, height, top, scale) {
+  svg.setAttribute("viewBox", `0 ${top} ${width} ${height}`);
+  svg.setAttribute("width", width * scale);
+  svg.setAttribute("height", height * scale);
 }
 
 /** Scroll a wide drawing so that its root is in the middle. */

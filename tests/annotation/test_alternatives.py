@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spacy_dtparse.annotation.alternatives import MAX_PICKS, pointed_alternatives, replace_within
+from spacy_dtparse.annotation.alternatives import MAX_PICKS, choose_useful, pointed_alternatives, replace_within
 from spacy_dtparse.annotation.corrector import Corrector
 from spacy_dtparse.annotation.edits import unary_chains
 from spacy_dtparse.core.constraints import Constraint, Constraints
@@ -35,8 +35,9 @@ def test_the_rest_of_the_tree_stays():
     assert pointed_alternatives(parse, HIGH, (), Constraints(), (2, 6)) == [LOW]  # words that are no constituent
     assert asked[1] == [str(Constraint(2, 6))]
     assert pointed_alternatives(parse, LOW, [HIGH], Constraints(), (0, 1)) == []
-    (found,) = pointed_alternatives(parse, LOW, [OTHER], Constraints(), (0, 6))
+    found, whole = pointed_alternatives(parse, LOW, [OTHER], Constraints(), (0, 6))
     assert found.labels[2] == "X" and found.labels.count("NP") == 3  # one part of the other tree
+    assert whole == OTHER
 
 
 def test_words_that_cross_a_statement_have_no_alternatives():
@@ -68,3 +69,14 @@ def test_statements_hold_in_all_alternatives():
             assert all(extent in unary_chains(one) for one in found)
     assert pointed_alternatives(parse, tree, others, stated, (5, 9))
     assert not pointed_alternatives(parse, tree, others, stated, (11, 13))  # crosses the statement
+
+
+def test_trees_that_correct_most_brackets_are_listed():
+    shape = "(TOP (S (NP (PRP I)) (VP (VBD saw) (%s (DT the) (NN man)) (%s (IN in)))))"
+    labels = [("NP", "PP"), ("NX", "PP"), ("NX", "PRT"), ("X", "PP")]
+    tree, one, both, other = (parse_tree(shape % pair) for pair in labels)
+    assert choose_useful(tree, [one, other, both]) == [one, other, both]
+    assert choose_useful(tree, [one, other, both], 2) == [one, other]
+    assert choose_useful(tree, [both, one, other], 2) == [both, one]
+    assert choose_useful(tree, [other, one, both], 1) == [one]  # corrects what `both` corrects, too
+    assert choose_useful(tree, [one]) == [one] and choose_useful(tree, []) == []

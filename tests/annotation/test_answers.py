@@ -63,6 +63,36 @@ def test_statements_change_the_tree(answers):
     assert state["statements"] == []
 
 
+@pytest.mark.embedded
+def test_a_picked_tree_is_the_one_that_was_drawn(answers):
+    before = act(answers, "show")
+    picks = act(answers, "alternatives")["picks"]
+    for number, one in enumerate(picks, 1):
+        after = act(answers, "pick", number=number)
+        differences = [f"+ {label}: {text}" for label, text in spans(after) - spans(before)]
+        differences += [f"− {label}: {text}" for label, text in spans(before) - spans(after)]
+        assert set(differences) <= set(one["changes"]) and after["gone"] == []
+        act(answers, "undo")
+        act(answers, "alternatives")
+    act(answers, "tag", token=0, tag="NN")  # the trees that were listed have the former tag
+    assert act(answers, "pick", number=1)["tags"][0] == "NN"
+
+
+@pytest.mark.embedded
+def test_a_sentence_is_shown_with_those_around_it(answers):
+    assert act(answers, "show")["around"] == {"before": "", "after": "She sat ."}
+    assert act(answers, "open", position=1)["around"] == {"before": "I saw the man with the telescope .", "after": ""}
+
+
+@pytest.mark.embedded
+def test_a_parent_that_only_grew_is_no_further_change(answers):
+    target = next(
+        k for k, one in enumerate(act(answers, "show")["constituents"]) if (one["start"], one["end"]) == (2, 4)
+    )
+    state = act(answers, "move", start=4, end=7, target=target)
+    assert ("NP", "the man with the telescope") in spans(state) and state["gone"] == []
+
+
 @pytest.fixture
 def parses(answers, monkeypatch):
     """The constraints and k of each call of the parser."""

@@ -6,6 +6,7 @@ import pytest
 
 from spacy_dtparse.annotation.edits import (
     add_constraints,
+    consequences,
     insert_constituent,
     local_alternatives,
     lower_extent,
@@ -28,6 +29,14 @@ HIGH = parse_tree("(TOP (S (NP (PRP I)) (VP (VBD saw) (NP (DT the) (NN man)) (PP
 def index(tree, label, text):
     (found,) = (k for k, (a, b, name) in enumerate(tree.spans()) if name == label and " ".join(tree.words[a:b]) == text)
     return found
+
+
+def test_what_a_statement_removes_by_itself():
+    extended = [Constraint(2, 6, "NP")]
+    assert consequences(HIGH, extended, grows=True) == {(2, 4, "NP")}
+    assert consequences(HIGH, extended, grows=False) == set()
+    assert consequences(LOW, [Constraint(1, 4, "VP")], grows=False) == {(2, 6, "NP")}
+    assert consequences(LOW, [Constraint(1, 4, "VP", False)], grows=True) == set()
 
 
 def test_statements_about_one_constituent():

@@ -20,4 +20,6 @@ def test_the_part_of_a_tree_that_differs():
     assert differing_part(HIGH, LOW).words == ("saw", "the", "man", "with", "tea")
     assert differing_part(LOW, LOW) is LOW
     root = parse_tree(str(LOW).replace("(TOP (S", "(TOP (FRAG", 1))
-    assert differing_part(LOW, root) is root
+    assert str(differing_part(LOW, root)) == "(TOP (FRAG (NP (PRP I)) (VP (… know\u00a0…\u00a0tea))))"
+    short = parse_tree("(TOP (S (NP (PRP I)) (VP (VBP know))))")
+    assert differing_part(parse_tree("(TOP (FRAG (NP (PRP I)) (VP (VBP know))))"), short) is short

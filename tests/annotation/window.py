@@ -45,6 +45,17 @@ class Window(Browser):
         self._call("POST", "/actions", {"actions": [pointer]})
         self.settle()
 
+    def shift_click(self, selector: str) -> None:
+        """Click on the element of a CSS selector while Shift is held."""
+        x, y = self.centre(selector)
+        hold, wait = [[{"type": kind, "value": KEYS["Shift"]}] for kind in ("keyDown", "keyUp")], {"type": "pause"}
+        clicks = [{"type": "pointerMove", "x": x, "y": y}, {"type": "pointerDown", "button": 0}]
+        keys = {"type": "key", "id": "keys", "actions": [*hold[0], wait, wait, wait, *hold[1]]}
+        mouse: dict[str, Any] = {"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}}
+        mouse["actions"] = [wait, *clicks, {"type": "pointerUp", "button": 0}, wait]
+        self._call("POST", "/actions", {"actions": [keys, mouse]})
+        self.settle()
+
     def centre(self, selector: str) -> tuple[int, int]:
         """Return the centre of an element, in pixels of the window."""
         script = (

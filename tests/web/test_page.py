@@ -301,7 +301,7 @@ def test_long_trees_use_the_width(browser, shots, english, width):
                 "return [...document.querySelectorAll('.drawing > svg')].map(e => e.getBoundingClientRect())"
                 ".map(b => [b.left, b.right, b.top, b.bottom])"
             )
-            assert len(boxes) == (2 if width == 1400 else 3)
+            assert len(boxes) == (3 if width == 1400 else 4)
             assert sum(right - left for left, right, _, _ in boxes) > 0.75 * width
             words = browser.run("return [...document.querySelectorAll('[data-token]')].map(e => e.textContent)")
             assert words == [token.text for token in english(LONG)]

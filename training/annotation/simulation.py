@@ -1,10 +1,11 @@
 """A simulated annotator, who knows the gold tree: the number of statements until the parser's tree is the gold tree.
 
 In each turn the annotator sees the parser's tree and makes one statement. Its direct effect must be right throughout.
-The parser then parses again under all statements. `largest`: state the largest missing constituent, or else forbid the
-largest superfluous one. `best`: of the statements that the page offers (see `statements`), make the one that corrects
-most brackets directly; of equal ones, that about the most tokens. One statement is also the choice of one of nine trees
-after pointing at a constituent, or at words that are one in the gold tree (see `annotation.alternatives`).
+The parser then parses again under all statements; a picked tree stays as it was drawn. `largest`: state the largest
+missing constituent, or else forbid the largest superfluous one. `best`: of the statements that the page offers (see
+`statements`), make the one that corrects most brackets directly; of equal ones, that about the most tokens. One
+statement is also the choice of one of nine trees after pointing at a constituent, or at words that are one in the gold
+tree (see `annotation.alternatives`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from spacy_dtparse.annotation.alternatives import K_BEST, MAX_PICKS, Parse, pointed_alternatives
+from spacy_dtparse.annotation.alternatives import K_BEST, Parse, choose_useful, pointed_alternatives
 from spacy_dtparse.annotation.edits import (
     add_constraints,
     insert_constituent,
@@ -32,25 +33,31 @@ from spacy_dtparse.errors import ConstraintError, EditError
 from spacy_dtparse.trees.tree import TOP, Tree
 
 MAX_STATEMENTS = 100
+LONG = 25
+"""Tokens of a sentence whose listed trees are compared with each other."""
 
 
 @dataclass
 class Simulation:
     """The result for some sentences. `statements`: of each sentence; `errors`: missing and superfluous brackets of each
     sentence's first tree; `failed`: indices of sentences whose gold tree was not reached; `kinds`: number of statements
-    of each kind; `seconds`: (tokens, seconds) of each constrained parse."""
+    of each kind; `seconds`: (tokens, seconds) of each constrained parse; `nearest`: for each list of trees of a
+    sentence of 25 or more tokens, the brackets in which a listed tree differs from the nearest other one (the mean),
+    and the same for as many of the most probable trees."""
 
     statements: list[int] = field(default_factory=list)
     errors: list[int] = field(default_factory=list)
     failed: list[int] = field(default_factory=list)
     kinds: Counter[str] = field(default_factory=Counter)
     seconds: list[tuple[int, float]] = field(default_factory=list)
+    nearest: list[tuple[float, float]] = field(default_factory=list)
 
 
 Statement = tuple[str, list[Constraint], Tree | None]
 """The kind of a statement, its constraints, and the tree that is then shown; None: that of the parser."""
 Strategy = Callable[[Tree, Tree, Sequence[Tree], Sequence[Tree]], Statement | None]
-"""Given the tree, the gold tree and the other trees to pick from: the next statement; None if there is none."""
+"""Given the tree, the gold tree, the other trees that are listed, and those that are listed after pointing: the next
+statement; None if there is none."""
 
 
 def simulate(parser: Parser, gold: Sequence[Tree], tags: Sequence[Sequence[str]], strategy: str = "best") -> Simulation:
@@ -65,7 +72,10 @@ def simulate(parser: Parser, gold: Sequence[Tree], tags: Sequence[Sequence[str]]
         parse = partial(_parse, parser, goal.words, row)
         while unary_chains(tree) != unary_chains(goal):
             pointed = _list_pointed(parse, tree, goal, others, constraints) if k > 1 else ()
-            statement = choose(tree, goal, others, pointed) if count < MAX_STATEMENTS else None
+            listed = choose_useful(tree, others)
+            if goal.n_tokens >= LONG and len(listed) > 1:
+                found.nearest.append((nearest_distance(listed), nearest_distance(others[: len(listed)])))
+            statement = choose(tree, goal, listed, pointed) if count < MAX_STATEMENTS else None
             if statement is None:
                 found.failed.append(index)
                 break
@@ -77,13 +87,14 @@ def simulate(parser: Parser, gold: Sequence[Tree], tags: Sequence[Sequence[str]]
             try:
                 constraints = add_constraints(constraints, edit, goal.words)
                 began = time.perf_counter()
-                tree = parser.parse_constrained(goal.words, row, constraints).tree
+                parsed = parser.parse_constrained(goal.words, row, constraints).tree
                 found.seconds.append((len(row), time.perf_counter() - began))
                 results = parser.parse_k_best_constrained(goal.words, row, constraints, k) if k > 1 else []
             except ConstraintError:
                 found.failed.append(index)
                 break
-            others = [one.tree for one in results[1:]]
+            tree = parsed if picked is None else picked  # a picked tree is the one that was drawn
+            others = [one.tree for one in results if one.tree != tree]
         found.statements.append(count)
     return found
 
@@ -107,6 +118,11 @@ def count_errors(tree: Tree, gold: Tree) -> int:
     """Return the number of missing and superfluous brackets."""
     ours, theirs = Counter(tree.spans()), Counter(gold.spans())
     return sum((ours - theirs).values()) + sum((theirs - ours).values())
+
+
+def nearest_distance(trees: Sequence[Tree]) -> float:
+    """Return the number of brackets by which a tree differs from the nearest other one, the mean of two or more."""
+    return sum(min(count_errors(one, other) for other in trees if other is not one) for one in trees) / len(trees)
 
 
 def choose_largest(tree: Tree, gold: Tree, others: Sequence[Tree], pointed: Sequence[Tree] = ()) -> Statement | None:
@@ -141,7 +157,7 @@ def statements(
     tokens: pick another tree; move a constituent or a token to another parent; insert, relabel or remove a constituent;
     fix a unary chain."""
     ours, theirs = unary_chains(tree), unary_chains(gold)
-    for other in dict.fromkeys((*others[:MAX_PICKS], *pointed)):
+    for other in dict.fromkeys((*others, *pointed)):
         if corrected := _count_corrected(tree, other, theirs):
             yield ("pick", tree_difference(tree, other), other), corrected, 0
     for (start, end), target in _moves(tree, gold):
@@ -200,7 +216,8 @@ def _count_corrected(tree: Tree, other: Tree, theirs: dict[tuple[int, int], tupl
 
 def summarize(found: Simulation) -> dict[str, Any]:
     """Return the means per sentence of a simulation, as plain data; `milliseconds`: of a constrained parse of 36 to 40
-    tokens, the median, None if there was none."""
+    tokens, the median, None if there was none; `nearest listed`, `nearest probable`: the means of `nearest`, None if
+    there are none."""
     n = len(found.statements)
     long = sorted(seconds for tokens, seconds in found.seconds if 36 <= tokens <= 40)
     return {
@@ -210,6 +227,8 @@ def summarize(found: Simulation) -> dict[str, Any]:
         "right at once": sum(errors == 0 for errors in found.errors) / n,
         "gold reached": 1 - len(found.failed) / n,
         "milliseconds": 1000 * long[len(long) // 2] if long else None,
+        "nearest listed": sum(a for a, _ in found.nearest) / len(found.nearest) if found.nearest else None,
+        "nearest probable": sum(b for _, b in found.nearest) / len(found.nearest) if found.nearest else None,
         "kinds": dict(found.kinds.most_common()),
     }
 
@@ -218,13 +237,16 @@ def summary_table(records: Sequence[Mapping[str, Any]]) -> str:
     """Return the summaries as a text table."""
     lines = [
         f"{'treebank':12}{'strategy':10}{'sentences':>10}{'statements':>11}{'errors':>8}{'right at once':>14}"
-        f"{'gold reached':>13}{'ms at 40':>9}  kinds"
+        f"{'gold reached':>13}{'ms at 40':>9}{'nearest':>9}{'by rank':>9}  kinds"
     ]
     for one in records:
-        time_at_40 = "-" if one["milliseconds"] is None else f"{one['milliseconds']:.1f}"
+        names = {"milliseconds": 1, "nearest listed": 2, "nearest probable": 2}
+        optional = "".join(
+            f"{'-' if one[name] is None else f'{one[name]:.{digits}f}':>9}" for name, digits in names.items()
+        )
         kinds = ", ".join(f"{kind} {count}" for kind, count in one["kinds"].items())
         lines.append(
             f"{one['treebank']:12}{one['strategy']:10}{one['sentences']:10}{one['statements']:11.2f}{one['errors']:8.2f}"
-            f"{100 * one['right at once']:13.1f}%{100 * one['gold reached']:12.1f}%{time_at_40:>9}  {kinds}"
+            f"{100 * one['right at once']:13.1f}%{100 * one['gold reached']:12.1f}%{optional}  {kinds}"
         )
     return "\n".join(lines)

@@ -65,7 +65,7 @@ def count_statements(corrector: Corrector, sentence: Sentence) -> int:
             return count
         others = [one for one in trees if one != tree]
         parts = local_alternatives(tree, others, MAX_PICKS).values()
-        statement = choose_best(tree, goal, others, [one for listed in parts for one in listed])
+        statement = choose_best(tree, goal, others[:MAX_PICKS], [one for listed in parts for one in listed])
         if statement is None:
             return count + count_errors(tree, goal)
         _, edit, picked = statement

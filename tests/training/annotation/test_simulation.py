@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from spacy_dtparse.trees import parse_tree
-from training.annotation.simulation import choose_best, choose_largest, count_errors, summarize, summary_table
+from training.annotation.simulation import (
+    choose_best,
+    choose_largest,
+    count_errors,
+    nearest_distance,
+    summarize,
+    summary_table,
+)
 
 ASSETS = Path(__file__).resolve().parents[3] / "assets"
 LOW = parse_tree("(TOP (S (NP (PRP I)) (VP (VBD saw) (NP (NP (DT the) (NN man)) (PP (IN with) (NP (NN tea)))))))")
@@ -43,3 +50,8 @@ def test_the_gold_trees_are_reached():
     assert all(one["gold reached"] == 1.0 for one in records.values())
     assert records["best"]["statements"] <= records["largest"]["statements"] < records["largest"]["errors"]
     assert "best" in summary_table([{"treebank": "sample", "strategy": "best", **records["best"]}])
+
+
+def test_the_distance_to_the_nearest_tree():
+    assert nearest_distance([LOW, HIGH]) == 1
+    assert nearest_distance([LOW, HIGH, FLAT]) == (1 + 1 + count_errors(FLAT, HIGH)) / 3
