@@ -31,7 +31,8 @@ class SpanExample:
     int32 (c, 2) with `labels` int32 (c,), ids of label chains (0: none), and `span_weights` float32 (c,), their
     weights; for a gold tree these are its constituents and all tokens, with weight 1. `crossing` bool (n + 1, n + 1):
     spans that cross a constituent. For distillation there is `marginals` instead, float16 or float32 (n + 1, n + 1):
-    the teacher's span marginals. `weight`: of all terms of the sentence.
+    the teacher's span marginals. `weight`: of all terms of the sentence. `relations` int32 (n + 2,): indices of the
+    tokens' relations (see `data.relations`), -1: none; None: none at all.
     """
 
     rows: np.ndarray
@@ -42,6 +43,7 @@ class SpanExample:
     crossing: np.ndarray | None = None
     marginals: np.ndarray | None = None
     weight: float = 1.0
+    relations: np.ndarray | None = None
 
     @property
     def n_tokens(self) -> int:

@@ -41,7 +41,8 @@ T = TypeVar("T")
 @dataclass(frozen=True)
 class TreebankFile:
     """`PATH[,tags=PATH][,marginals=PATH][,weight=W][,block=K/N][,limit=N][,fraction=F]`: a file of trees, a tagger's
-    tags for them, their span marginals, the weight of their states.
+    tags for them, their span marginals, the weight of their states. `relations`: a file of their dependencies, in
+    CoNLL-U.
 
     `block`: see `blocks`; `limit`: only its first N trees; `fraction`: this fraction of them, evenly spaced, always the
     same trees.
@@ -54,6 +55,7 @@ class TreebankFile:
     fraction: float = 1.0
     block: str | None = None
     marginals: Path | None = None
+    relations: Path | None = None
 
     @classmethod
     def parse(cls, text: str) -> TreebankFile:
@@ -99,6 +101,10 @@ class TreebankFile:
         sentences = read_treebank(self.path, self.tags, self.weight, None if self.block else self.limit)
         if self.marginals is not None:
             sentences = _with_marginals(sentences, self.marginals)
+        if self.relations is not None:
+            from .relations import with_relations
+
+            sentences = with_relations(sentences, self.relations)
         if not sentences:
             raise TrainingDataError(f"{self.path}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))")
         chosen = sentences if self.block is None else blocks(sentences, self.block, str(self.path))[: self.limit]

@@ -26,6 +26,7 @@ from spacy_dtparse.trees import TOP
 from ..data.attach_tables import attach_tables, mark_never_unattached
 from ..data.corpus import Sentence
 from ..data.evaluate import parse_sentences, score_trees
+from ..data.relations import add_relations, list_relations
 from ..data.spans import SpanExample, chain_ids, count_chains, make_example
 from ..data.word_vectors import WordVectors
 from ..nn.layers import add_layers, as_network, values_of
@@ -39,7 +40,7 @@ from .distillation import (
     row_counts,
     soft_target_examples,
 )
-from .network import Dropout, Shape, SpanTrainer, init_span_values
+from .network import Dropout, Shape, SpanTrainer, init_relation_values, init_span_values
 
 _DROPOUT, _ORDER = 1, 2
 """Purposes of random numbers: the last part of their generators' keys."""
@@ -49,7 +50,8 @@ _SAVE_EVERY = 120.0
 
 @stored_as(
     "shape dropout seeds epochs more_epochs repeats batch rate fine_rate warm average least_word least_part "
-    "least_chain most_words hide max_words judge_every teacher_share taught_weight"
+    "least_chain most_words hide max_words judge_every teacher_share taught_weight "
+    "relation_weight"
 )
 @dataclass(frozen=True)
 class SpanOptions:
@@ -65,7 +67,9 @@ class SpanOptions:
     words, suffixes, prefixes (of each). `word_dropout`: see `data.spans.make_example`. `max_words`: longer sentences
     are excluded from training. `eval_every`: passes between two evaluations on the development trees.
     `soft_target_weight`: weight of a span parser's marginals as training targets, relative to the teacher's trees.
-    `distill_weight`: weight of sentences of shards.
+    `distill_weight`: weight of sentences of shards. `relation_weight`: weight of the loss of predicting each token's
+    relation, relative to those of brackets and labels; 0: relations are not predicted. The relations come from the
+    treebank's dependencies. What the network learns to predict them is not part of the model.
 
     Raises ConfigError for values out of range.
     """
@@ -90,6 +94,7 @@ class SpanOptions:
     eval_every: float = 5.0
     soft_target_weight: float = 0.6
     distill_weight: float = 1.0
+    relation_weight: float = 0.0
 
     def __post_init__(self) -> None:
         if not self.seeds or len(set(self.seeds)) != len(self.seeds):
@@ -98,7 +103,13 @@ class SpanOptions:
         above += " max_words max_vocab"
         check(self, dict.fromkeys(above.split(), real(0, above=True)))
         check(self.dropout, dict.fromkeys(("table", "layers", "projections"), fraction()), "dropout")
+        check(self, {"relation_weight": real(0)})
         check(self.shape, dict.fromkeys(("width", "units", "layers", "projection"), integer(1)))
+
+
+def stored_options(options: SpanOptions, without: Sequence[str] = ()) -> dict[str, Any]:
+    """The options as plain data. Without relations there is no entry for them, as in models of earlier versions."""
+    return to_stored(options, without=(*without, *(() if options.relation_weight else ("relation_weight",))))
 
 
 @dataclass(frozen=True)
@@ -131,7 +142,8 @@ def iterate_batches(examples: Sequence[SpanExample], size: int, key: tuple[int, 
 
 @dataclass(frozen=True)
 class SpanTrainingData:
-    """Training data of all networks of a model: vocabularies, and examples of the treebank and of a teacher."""
+    """Training data of all networks of a model: vocabularies, and examples of the treebank and of a teacher.
+    `relations`: those that networks learn to predict."""
 
     words: WordParts
     chains: tuple[Chain, ...]
@@ -141,6 +153,7 @@ class SpanTrainingData:
     attach_tables: AttachTables
     start: SpanModel | None = None
     vectors: WordVectors | None = None
+    relations: tuple[str, ...] = ()
 
 
 def make_training_data(
@@ -159,7 +172,8 @@ def make_training_data(
     `shards`: files with another teacher's marginals of more sentences. `start`: a model whose networks are trained
     further, with its vocabularies of words and labels; or initial values of the table's rows of words.
 
-    Raises TrainingDataError when there is no sentence, no constituent, or no sentence short enough to learn from.
+    Raises TrainingDataError when there is no sentence, no constituent, or no sentence short enough to learn from, and
+    when relations shall be learned but the sentences have none.
     """
     if not train:
         raise TrainingDataError("there is no sentence to learn from; give treebanks with trees")
@@ -193,6 +207,15 @@ def make_training_data(
         with_trees = tuple(
             soft_target_examples(SoftTargets(teacher, options.soft_target_weight, *known), pretrain_short, executor)
         )
+    relations: tuple[str, ...] = ()
+    if options.relation_weight > 0:
+        relations = list_relations(train)
+        if not relations:
+            raise TrainingDataError("relation_weight needs the relations of the trees; give a CoNLL-U treebank, or 0")
+        examples, with_trees = (
+            tuple(add_relations(*pair, relations) for pair in zip(made, sentences, strict=True))
+            for made, sentences in ((examples, short), (with_trees, pretrain_short))
+        )
     pretrain_examples: Sequence[SpanExample] = with_trees
     if shards:
         distilled = DistillationSet(shards, *known, options.max_words, options.distill_weight)
@@ -200,7 +223,7 @@ def make_training_data(
     labels = tuple(sorted({label for chain in chains for label in chain}))
     trees, tags = [sentence.tree for sentence in train], list(words.tables[1])
     tables = mark_never_unattached(attach_tables(trees, labels, tags), trees, labels, tags)
-    return SpanTrainingData(words, chains, examples, pretrain_examples, tuple(dev), tables, model, vectors)
+    return SpanTrainingData(words, chains, examples, pretrain_examples, tuple(dev), tables, model, vectors, relations)
 
 
 def train_network(
@@ -223,7 +246,10 @@ def train_network(
     else:
         values = values_of(training_data.start.networks[options.seeds.index(seed)])
         values = add_layers(values, options.shape.layers, rng)
-    trainer = SpanTrainer(values, options.dropout, options.ema_decay)
+    if training_data.relations:
+        units = values["recurrent"].shape[3]
+        values |= init_relation_values(units, len(training_data.relations), rng)
+    trainer = SpanTrainer(values, options.dropout, options.ema_decay, options.relation_weight)
     phases = [Phase(training_data.train, options.epochs, options.learning_rate)]
     if training_data.pretrain:
         mixed = ConcatExamples(*[training_data.train] * options.treebank_repeats, training_data.pretrain)
@@ -287,7 +313,7 @@ def evaluate_network(training_data: SpanTrainingData, trainer: SpanTrainer) -> d
 def run_conditions(training_data: SpanTrainingData, options: SpanOptions) -> dict[str, Any]:
     """Everything except the seed that determines a network, as plain data: options, digests of lists and examples."""
     return {
-        "options": to_stored(options, without=("seeds", "eval_every")),
+        "options": stored_options(options, without=("seeds", "eval_every")),
         "words": _digest(training_data.words.to_dict()),
         "labels": _digest(training_data.chains),
         "trees": _digest(*training_data.train),
@@ -309,7 +335,8 @@ def _digest(*parts: Any) -> str:
     """Digest of plain data and of examples (16 hex digits)."""
     digest = hashlib.sha256()
     for part in parts:
-        for value in vars(part).values() if isinstance(part, SpanExample) else [part]:
+        values = vars(part) if isinstance(part, SpanExample) else {"": part}
+        for value in (value for name, value in values.items() if name != "relations" or value is not None):
             if isinstance(value, np.ndarray):
                 digest.update(repr(value.shape).encode() + np.ascontiguousarray(value).tobytes())
             else:

@@ -20,17 +20,17 @@ from spacy_dtparse.core.registry import SPAN_MODEL_KINDS
 from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.span_parser.model import SpanModel
 from spacy_dtparse.span_parser.parser import SpanParser
-from spacy_dtparse.stored_names import to_stored
 
 from ..data.corpus import Sentence, long_block_folds
 from ..data.marginals import read_marginals, save_marginals
+from ..data.relations import with_relation_files
 from ..data.treebanks import TreebankFile, blocks
 from ..runs.files import file_digest
 from ..runs.lock import lock_dir
 from ..runs.metrics_log import log_metrics
 from ..runs.processes import map_tasks, optional_pool
 from ..runs.resuming import claim_json
-from .fitting import SpanOptions, make_model, make_training_data, train_network
+from .fitting import SpanOptions, make_model, make_training_data, stored_options, train_network
 
 
 @dataclass(frozen=True)
@@ -98,13 +98,14 @@ def jackknifed_marginals(
         raise ConfigError(f"treebanks are named {', '.join(names)}; give each a folder with a different name")
     if folds < 2:
         raise ConfigError(f"--folds is {folds}; jackknifing takes 2 or more")
-    sentences = tuple(tuple(file.read()) for file in files)
+    sources = with_relation_files(files) if options.relation_weight > 0 else files
+    sentences = tuple(tuple(file.read()) for file in sources)
     model = None if start is None else SpanParser.from_disk(start).model
     if model is not None and len(model.networks) != len(options.seeds):
         raise ConfigError(f"{start} has {len(model.networks)} networks; give as many seeds, not {len(options.seeds)}")
     conditions: dict[str, Any] = {
         "folds": folds,
-        "options": to_stored(options),
+        "options": stored_options(options),
         "start": None if start is None else file_digest(start),
         "sentences": {name: len(part) for name, part in zip(names, sentences, strict=True)},
     }

@@ -66,6 +66,15 @@ def init_span_values(size: int, n_labels: int, shape: Shape, rng: np.random.Gene
     }
 
 
+def init_relation_values(units: int, n_relations: int, rng: np.random.Generator) -> Arrays:
+    """Draw random initial parameters of the layer that predicts relations, for `units` per direction. It is used in
+    training only."""
+    return {
+        "relations": random_matrix(2 * units, n_relations, rng, 0.5),
+        "relation_bias": np.zeros(n_relations, dtype=REAL),
+    }
+
+
 def _leaky_relu(x: np.ndarray) -> np.ndarray:
     return np.maximum(x, LEAK * x)
 
@@ -75,16 +84,19 @@ def _leaky_relu_backward(x: np.ndarray, gradient: np.ndarray) -> np.ndarray:
 
 
 class SpanTrainer(NetworkTrainer[SpanExample]):
-    """Parameters and optimiser of a span network."""
+    """Parameters and optimiser of a span network. `relation_weight`: weight of the loss of relations, relative to those
+    of brackets and labels; the values then have those of `init_relation_values`."""
 
-    def __init__(self, values: Arrays, dropout: Dropout, ema_decay: float = 0.999):
+    def __init__(self, values: Arrays, dropout: Dropout, ema_decay: float = 0.999, relation_weight: float = 0.0):
         super().__init__(values, dropout.table, dropout.layers, ema_decay)
         self.dropout = dropout
+        self.relation_weight = relation_weight
 
     def add_gradients(
         self, batch: Sequence[SpanExample], rng: np.random.Generator | None
     ) -> tuple[tuple[float, float], np.ndarray]:
-        """See `NetworkTrainer.add_gradients`; the losses are those of brackets and of labels."""
+        """See `NetworkTrainer.add_gradients`; the losses are those of brackets and of labels, which include
+        relations."""
         values, gradients = self.values, self.gradients
         bounds = np.cumsum([0, *(len(example.rows) for example in batch)])
         ids = np.concatenate([example.rows for example in batch])
@@ -111,6 +123,9 @@ class SpanTrainer(NetworkTrainer[SpanExample]):
         d_states = np.zeros_like(states)
         d_states[:, :d] = d_gaps[:, :d]
         d_states[1:, d:] = d_gaps[:-1, d:]
+        if self.relation_weight > 0:
+            relation_loss, d_relations = self._relations(batch, states, lengths, rng, n_tokens)
+            label_loss, d_states = label_loss + relation_loss, d_states + d_relations
         self._backward(d_states, activations, ids, bounds)
         return (bracket_loss / n_tokens, label_loss / n_tokens), np.unique(ids)
 
@@ -189,3 +204,26 @@ class SpanTrainer(NetworkTrainer[SpanExample]):
             add_rows(d_side, gaps[:, None].astype(INDEX), d_summed)
             d_projected[:, side] += d_side
         return float(weight @ losses)
+
+    def _relations(
+        self, batch: Sequence[SpanExample], states: np.ndarray, lengths: np.ndarray, rng: np.random.Generator | None,
+        n_tokens: int,
+    ) -> tuple[float, np.ndarray]:  # fmt: skip
+        """Add the gradients of the loss of relations. Returns the weighted loss and its gradient by the states,
+        float32."""
+        values, gradients = self.values, self.gradients
+        relations = np.concatenate(
+            [np.full(len(e.rows), -1, dtype=INDEX) if e.relations is None else e.relations for e in batch]
+        )
+        weights = np.repeat(np.array([e.weight for e in batch], dtype=REAL), lengths)
+        masked, mask = apply_dropout(states, self.dropout.layers, rng, lengths)
+        known = np.flatnonzero(relations >= 0)
+        scores = masked[known] @ values["relations"] + values["relation_bias"]
+        losses, gradient = label_losses(scores, relations[known])
+        weights = weights[known] * REAL(self.relation_weight)
+        gradient *= (weights / REAL(n_tokens))[:, None]
+        gradients["relations"] += masked[known].T @ gradient
+        gradients["relation_bias"] += gradient.sum(axis=0)
+        d_states = np.zeros_like(states)
+        d_states[known] = gradient @ values["relations"].T
+        return float(weights @ losses), d_states * mask

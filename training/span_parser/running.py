@@ -13,10 +13,10 @@ from spacy_dtparse.core.registry import SPAN_MODEL_KINDS
 from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.span_parser.model import PackedNetwork, SpanModel
 from spacy_dtparse.span_parser.parser import KIND, SpanParser
-from spacy_dtparse.stored_names import to_stored
 from spacy_dtparse.trees import HeadRules, head_rules
 
 from ..data.heads import rules_for
+from ..data.relations import with_relation_files
 from ..data.shards import text_name
 from ..data.treebanks import TreebankFile, read_files, text_credits, training_origin
 from ..data.word_vectors import WordVectors, read_vectors
@@ -25,7 +25,7 @@ from ..runs.lock import lock_dir
 from ..runs.metrics_log import log_metrics
 from ..runs.processes import map_tasks, optional_pool
 from ..runs.settings import apply_field_settings
-from .fitting import SpanOptions, SpanTrainingData, make_model, make_training_data, train_network
+from .fitting import SpanOptions, SpanTrainingData, make_model, make_training_data, stored_options, train_network
 from .network import Shape
 
 
@@ -101,7 +101,10 @@ def train_span_parser(
     Raises TrainingDataError and ConfigError for unusable input."""
     began = time.perf_counter()
     train, shards = sources.train, sources.shards
-    sentences, pretrain = read_files(train), read_files(sources.pretrain)
+    sentences, pretrain = (
+        read_files(with_relation_files(files) if options.relation_weight > 0 else files)
+        for files in (train, sources.pretrain)
+    )
     teacher = None if sources.teacher is None else _load_span_parser(sources.teacher, "--teacher needs")
     if teacher and not pretrain:
         raise ConfigError("--teacher is mixed with the trees of --pretrain-trees, but there are none; give some")
@@ -135,7 +138,7 @@ def train_span_parser(
         "sources": origin["sources"],
         "sentences": len(sentences),
         "taught_sentences": len(training_data.pretrain),
-        "options": to_stored(replace(options, shape=shape_of(packed[0]))),
+        "options": stored_options(replace(options, shape=shape_of(packed[0]))),
     }
     rules = sources.heads or rules_for(metadata.get("lang", "en"), [sentence.tree for sentence in sentences])
     if rules != head_rules(metadata.get("lang", "en")):
