@@ -110,18 +110,24 @@ def test_sizes_grow():
         ("train.mrg", "span", 30_000, ["0"]),
     ],
 )
-def test_small_treebanks_of_dependencies_get_three_networks(tmp_path, file, parser, words, seeds):
+def test_small_treebanks_of_dependencies_get_three_networks_and_relations(tmp_path, file, parser, words, seeds):
     (tmp_path / "corpus" / "x").mkdir(parents=True)
     (tmp_path / "corpus" / "x" / file).touch()
 
     def seeds_of(*more: str) -> list[str]:
+        arguments = arguments_of(*more)
+        return arguments[arguments.index("--seeds") + 1 : arguments.index("--workers")]
+
+    def arguments_of(*more: str) -> list[str]:
         given = ["pipeline", "x", "--parser", parser, "--out", "y", *more]
         steps = training_steps(build_parser().parse_args(given), tmp_path, "x", words, None)
-        arguments = next(step.arguments for step in steps if step.name == "train-span")
-        return list(arguments[arguments.index("--seeds") + 1 : arguments.index("--workers")])
+        return list(next(step.arguments for step in steps if step.name == "train-span"))
 
     assert seeds_of() == seeds
     assert seeds_of("--seeds", "7") == ["7"]
+    assert ("relation_weight=0.5" in arguments_of()) == (len(seeds) > 1)
+    weights = [part for part in arguments_of("--span-set", "relation_weight=0") if part.startswith("relation_weight")]
+    assert weights[-1] == "relation_weight=0", "what is given comes last, so it counts"
 
 
 def test_trees_to_train_on_first_are_given_to_the_span_parser():

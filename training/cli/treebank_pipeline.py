@@ -13,7 +13,7 @@ from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.models import embedded_pipeline
 
 from ..data.bad_input import read_trees
-from ..data.sizes import sizes_for
+from ..data.sizes import WITH_RELATIONS, sizes_for
 from ..data.treebanks import TreebankFile
 from ..runs.files import file_digest, write_json
 from ..runs.steps import Step, Steps
@@ -233,8 +233,10 @@ def training_steps(
         ]
     corpus += ("--tags", tags)
     is_from_dependencies = (out / "corpus" / name / "train.conllu").is_file()
-    seeds = options.seeds or range(sizes.networks if is_from_dependencies and options.parser == "span" else 1)
-    settings = ("--seeds", *seeds, *workers, "--set", *sizes.span, *options.span_set)
+    is_span_of_dependencies = is_from_dependencies and options.parser == "span"
+    seeds = options.seeds or range(sizes.networks if is_span_of_dependencies else 1)
+    relations = WITH_RELATIONS if is_span_of_dependencies and sizes.networks > 1 else ()
+    settings = ("--seeds", *seeds, *workers, "--set", *sizes.span, *relations, *options.span_set)
     if options.parser == "span" or (options.parser == "combined" and span_model is None):
         target, workdir = model if options.parser == "span" else network, out / "span"
         first = [part for text in options.pretrain_trees for part in ("--pretrain-trees", text)]

@@ -7,7 +7,15 @@ from typing import NamedTuple
 _SHAPE = "shape.width=96 shape.units=96 shape.layers=2 shape.projection=96"
 _MANY_PASSES = f"{_SHAPE} epochs=60 batch_tokens=300 warmup_steps=50 ema_decay=0.99 eval_every=30"
 _FEWER_PASSES = f"{_SHAPE} epochs=16 batch_tokens=500 ema_decay=0.995 eval_every=8"
+_SMALL_TAGGER = (
+    "fit.epochs=40 fit.batch_tokens=200 fit.ema_decay=0.995 fit.dropout_table=0.2 fit.dropout_layers=0.3 "
+    "network.min_count=2"
+)
 _MIDDLE_TAGGER = "fit.epochs=16 fit.batch_tokens=400 fit.ema_decay=0.995 network.min_count=2"
+
+
+WITH_RELATIONS = ("relation_weight=0.5",)
+"""More settings of `train-span` for small treebanks whose phrases were made of dependencies."""
 
 
 class Sizes(NamedTuple):
@@ -33,7 +41,7 @@ SIZES = tuple(
             "sample_read",
             3,
         ),
-        (40_000, _MIDDLE_TAGGER, _MANY_PASSES, "sample_read", 3),
+        (40_000, _SMALL_TAGGER, _MANY_PASSES, "sample_read", 3),
         (
             300_000,
             _MIDDLE_TAGGER,

@@ -210,7 +210,7 @@ def make_training_data(
     relations: tuple[str, ...] = ()
     if options.relation_weight > 0:
         relations = list_relations(train)
-        if not relations:
+        if not any(sentence.relations for sentence in train):
             raise TrainingDataError("relation_weight needs the relations of the trees; give a CoNLL-U treebank, or 0")
         examples, with_trees = (
             tuple(add_relations(*pair, relations) for pair in zip(made, sentences, strict=True))
@@ -249,7 +249,9 @@ def train_network(
     if training_data.relations:
         units = values["recurrent"].shape[3]
         values |= init_relation_values(units, len(training_data.relations), rng)
-    trainer = SpanTrainer(values, options.dropout, options.ema_decay, options.relation_weight)
+    trainer = SpanTrainer(
+        values, options.dropout, options.ema_decay, options.relation_weight if training_data.relations else 0.0
+    )
     phases = [Phase(training_data.train, options.epochs, options.learning_rate)]
     if training_data.pretrain:
         mixed = ConcatExamples(*[training_data.train] * options.treebank_repeats, training_data.pretrain)
