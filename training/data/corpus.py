@@ -25,7 +25,7 @@ class Sentence:
     `tree`: the gold tree without empty elements and function tags, its tags gold, its words raw text. `tags`: the tags
     that training or parsing uses (a tagger's, or the gold tags). `source`: name of the treebank. `weight`: of its
     states in training. `marginals`: span marginals under a span model, or None. `relations`: of the tokens, by
-    `data.relations.sided_relations`; empty if they are not known.
+    `data.relations.directional_relations`; empty if they are not known.
     """
 
     tree: Tree

@@ -24,7 +24,7 @@ MIN_COUNT = 5
 """Rarer relations are not predicted."""
 
 
-def sided_relations(heads: Sequence[int], relations: Sequence[str]) -> tuple[str, ...]:
+def directional_relations(heads: Sequence[int], relations: Sequence[str]) -> tuple[str, ...]:
     """The relation of each token without its subtype, and the side of its head: `nsubj>` if the head follows, `obj<` if
     it precedes, `root` without a head. `heads`: 0-based, -1 for the root."""
     return tuple(
@@ -38,7 +38,7 @@ def with_relations(sentences: Sequence[Sentence], path: Path) -> list[Sentence]:
     such file, or if it has other sentences."""
     if not path.is_file():
         raise TrainingDataError(f"there is no file {path}; give the dependencies of the trees")
-    found = [sided_relations(one.heads, one.relations) for one in read_sentences(path)][: len(sentences)]
+    found = [directional_relations(one.heads, one.relations) for one in read_sentences(path)][: len(sentences)]
     if [len(one) for one in found] != [len(sentence.tags) for sentence in sentences]:
         raise TrainingDataError(f"{path} has the dependencies of other sentences; convert the treebank again")
     return [replace(sentence, relations=one) for sentence, one in zip(sentences, found, strict=True)]

@@ -13,7 +13,7 @@ from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.span_parser.features import WordParts, count_parts
 from spacy_dtparse.trees import Tree
 from training.data.corpus import Sentence
-from training.data.relations import add_relations, list_relations, sided_relations, with_relations
+from training.data.relations import add_relations, directional_relations, list_relations, with_relations
 from training.data.spans import chain_ids, count_chains, make_example
 from training.data.treebanks import TreebankFile
 from training.span_parser.fitting import SpanOptions, make_training_data, stored_options
@@ -46,7 +46,7 @@ def example():
 
 
 def test_a_relation_says_where_the_head_is() -> None:
-    assert sided_relations([1, -1, 3, 1], ["nsubj:pass", "root", "det", "obj"]) == RELATIONS
+    assert directional_relations([1, -1, 3, 1], ["nsubj:pass", "root", "det", "obj"]) == RELATIONS
 
 
 def test_rare_relations_are_not_listed() -> None:
