@@ -134,9 +134,10 @@ def _valid_cache(doc: Doc, name: str) -> _CachedGroup | None:
         if cached is None or cached.content != len(group):
             return None
     else:
-        cached_group, cached = _CACHE.get(doc, {}).get(name, (None, None))
-        if cached is None or cached_group is not group or cached.content != content_of(group):
+        entry = _CACHE.get(doc, {}).get(name)
+        if entry is None or entry[0] is not group or entry[1].content != content_of(group):
             return None
+        cached = entry[1]
     return cached if len(cached.starts) == len(doc) else None
 
 
