@@ -20,18 +20,18 @@ from ..errors import NonConstituentError, NotParsedError, TreeError
 from ..text import escape_token
 from ..trees.tree import Tree
 from .boundary_changes import describe_changed_boundaries
-from .constituent_group import attribute, constituent_value, sentence_records
+from .constituent_group import attribute, sentence_records
 from .constituents import (
     Constituents,
     are_tokens_unchanged,
     chain_level,
     constituents_at,
-    group_index,
     group_key,
     make_span,
     read_constituents,
     read_spans,
     tree_of,
+    value_at,
 )
 from .sentences import UNIVERSAL_TAGS, is_blank, plain_word, visible_tokens
 
@@ -86,16 +86,17 @@ def parse_string(span: Span | Token) -> str:
     Brackets in words are escaped (-LRB- …), white space inside a merged token becomes `_`, a missing tag XX. A span of
     white space only, such as the one sentence of a blank text, gives an empty string. Raises as `labels` does.
     """
-    if span.doc and is_blank(span.text):
+    if span.doc and _begins_with_blank(span) and is_blank(span.text):
         read_constituents(span.doc)
         return ""
     doc, found, k, start, end, _ = locate(span, inside=True)
+    blanks = found.blanks
     close_at: list[int] = []
     parts: list[str] = []
     tag_of = tag_getter(doc)
     last = found.ends_of_subtrees[k] if k >= 0 else -1
     for token in doc[start:end]:
-        if is_blank(token.text):
+        if blanks and token.i in blanks:
             continue
         while 0 <= k < last and found.starts[k] == token.i:
             parts.append(f"({_escape(found.labels[k])} ")
@@ -207,8 +208,7 @@ def _read_score(span: Span, name_in_attrs: str) -> float | None:
     name = group_key(location.doc)
     if name is None or location.constituent < 0:
         return None
-    index = group_index(location.doc, name, location.constituent)
-    return constituent_value(location.doc.spans.data[name], name_in_attrs, index)
+    return value_at(location.doc, name, name_in_attrs, location.constituent)
 
 
 def sentence_infos(doc: Doc, key: str | None = None) -> list[dict[str, Any]]:
@@ -271,6 +271,14 @@ def _escape(text: str) -> str:
     return escape_token(plain_word(text))
 
 
+def _begins_with_blank(span: Span | Token) -> bool:
+    """Whether a span is empty, or its first token has no visible text; also true for one beyond the Doc's end."""
+    if isinstance(span, Token):
+        return True
+    doc, start = span.doc, span.start
+    return not (start < span.end and start < len(doc)) or is_blank(doc[start].text)
+
+
 def chain_end(found: Constituents, k: int) -> int:
     """One past the lowest member of the chain that constituent `k` belongs to."""
     return bisect_right(found.chain_tops, found.chain_tops[k], k)
@@ -305,10 +313,11 @@ def locate(span: Span | Token, key: str | None = None, inside: bool = False) -> 
     else:
         first, last = _edge_tokens(span)
         found = read_constituents(doc, key, span) if inside else constituents_at(doc, key, first, last)
-        while start < end and is_blank(doc[start].text):
-            start += 1
-        while end > start and is_blank(doc[end - 1].text):
-            end -= 1
+        if found.blanks or end - start == 1:  # one token: `constituents_at` does not compare where it ends
+            while start < end and is_blank(doc[start].text):
+                start += 1
+            while end > start and is_blank(doc[end - 1].text):
+                end -= 1
     constituent = found.by_extent.get((start, end), -1)
     if constituent < 0:
         if end - start == 1:

@@ -31,6 +31,7 @@ from .stored_group import (
     checksum,
     span_keys,
     spans_in,
+    stored_spans,
 )
 
 FORMAT_VERSION = 1
@@ -52,14 +53,21 @@ class ConstituentGroup(SpanGroup):
     """The spans before the changes that the attributes do not show yet."""
     _checked_infos: tuple[Any, int] | None = None
     """The records of sentences that were found to be allowed, and their number."""
+    cached: Any = None
+    """What was read of the spans (see `constituents`), until they change."""
 
     @classmethod
-    def from_group(cls, group: SpanGroup, stored: np.ndarray | None = None) -> ConstituentGroup:
-        """Copy a group; scores that do not belong to its spans are removed. `stored`: its `stored_spans`."""
-        copied = cls(group.doc, name=group.name)
-        with attrs_removed(group):  # else spaCy copies them deeply
-            SpanGroup.extend(copied, group)
-        ATTRS.__set__(copied, verified_attrs(group, stored))
+    def from_group(
+        cls, group: SpanGroup, stored: np.ndarray | None = None, objects: list[Span] | None = None
+    ) -> ConstituentGroup:
+        """Copy a group; scores that do not belong to its spans are removed. `stored`, `objects`: its `stored_spans` and
+        `span_objects`, if the caller has them."""
+        attrs = verified_attrs(group, stored)
+        copied = cls(group.doc, name=group.name, spans=objects or ())
+        if objects is None:
+            with attrs_removed(group):  # else spaCy copies them deeply
+                SpanGroup.extend(copied, group)
+        ATTRS.__set__(copied, attrs)
         return copied
 
     @property
@@ -84,6 +92,7 @@ class ConstituentGroup(SpanGroup):
         if self._before is None:
             self._before = span_keys(self)
         self.version += 1
+        self.cached = None
 
     def append(self, span: Span) -> None:
         """Add a span."""
@@ -115,7 +124,7 @@ class ConstituentGroup(SpanGroup):
 
     def from_bytes(self, data: bytes) -> ConstituentGroup:
         """Replace spans and attributes by stored ones."""
-        self._before = None
+        self._before = self.cached = None
         self.version += 1
         super().from_bytes(data)
         ATTRS.__set__(self, _without_foreign_values(ATTRS.__get__(self), self))
@@ -150,9 +159,16 @@ class ConstituentGroup(SpanGroup):
         return ConstituentGroup(copied.doc, name=copied.name, attrs=ATTRS.__get__(copied), spans=list(copied))
 
 
+_attrs_of = ATTRS.__get__
+
+
 def content_of(group: SpanGroup) -> Any:
-    """A value that differs after each change of the spans of this group object."""
-    return (group.version, len(group)) if isinstance(group, ConstituentGroup) else bytes_without_attrs(group)
+    """A value that differs after each change of the spans of this group object; of a ConstituentGroup, which forgets
+    what was read of it when its own methods change it, their number."""
+    if isinstance(group, ConstituentGroup):
+        return len(group)
+    stored = stored_spans(group)
+    return bytes_without_attrs(group) if stored is None else stored.tobytes()
 
 
 _probe = {"group": object()}
@@ -160,12 +176,12 @@ _UNSHARED = sys.getrefcount(_probe["group"])
 """The reference count of a value that only a dict holds."""
 
 
-def adopt_group(doc: Doc, name: str, stored: np.ndarray | None = None) -> SpanGroup:
-    """The group of a Doc, replaced by a ConstituentGroup with the same spans unless somebody else holds it. `stored`:
-    its `stored_spans`."""
+def adopt_group(doc: Doc, name: str, stored: np.ndarray | None = None, objects: list[Span] | None = None) -> SpanGroup:
+    """The group of a Doc, replaced by a ConstituentGroup with the same spans unless somebody else holds it. `stored`,
+    `objects`: as for `from_group`."""
     data = doc.spans.data
     if not isinstance(data[name], ConstituentGroup) and sys.getrefcount(data[name]) <= _UNSHARED:
-        doc.spans[name] = ConstituentGroup.from_group(data[name], stored)
+        data[name] = ConstituentGroup.from_group(data[name], stored, objects)
     return data[name]
 
 
@@ -182,8 +198,9 @@ def _without_foreign_values(
 ) -> dict[str, Any]:
     """The attributes of a stored or assigned group, without its checksum. Values and records of sentences are removed
     if the checksum is not that of its spans: then they belong to other ones, or nobody knows."""
-    found = {name: value for name, value in attrs.items() if name != CHECKSUM}
-    if any(name in found for name in VALUES) and attrs.get(CHECKSUM) != checksum(group, stored):
+    found = attrs.copy()
+    stated = found.pop(CHECKSUM, None)
+    if ("scores" in found or any(name in found for name in VALUES)) and stated != checksum(group, stored):
         for name in VALUES:
             if isinstance(found.get(name), list):
                 found[name] = [None] * len(group)
@@ -243,23 +260,25 @@ def _is_count(value: Any) -> bool:
 
 
 def _is_value(value: Any) -> bool:
+    if type(value) is float:
+        return isfinite(value)
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value))
-
-
-_NUMBERS_OF_INFO = ("cost", "ambiguity", "tree_probability")
 
 
 def _is_info(info: Any) -> bool:
     """Whether a value is the record of a sentence."""
     if not isinstance(info, dict):
         return False
-    start, end = info.get("start"), info.get("end")
+    get = info.get
+    start, end = get("start"), get("end")
     return (
         type(start) is int
         and type(end) is int
         and 0 <= start <= end
-        and isinstance(info.get("status"), str)
-        and all(map(_is_value, map(info.get, _NUMBERS_OF_INFO)))
+        and isinstance(get("status"), str)
+        and ((value := get("cost")) is None or _is_value(value))
+        and ((value := get("ambiguity")) is None or _is_value(value))
+        and ((value := get("tree_probability")) is None or _is_value(value))
     )
 
 
@@ -267,8 +286,13 @@ _USUAL_TYPES = {float, type(None)}
 
 
 def _are_values(value: Any) -> bool:
-    if isinstance(value, list) and _USUAL_TYPES.issuperset(map(type, value)) and isfinite(sum(filter(None, value))):
-        return True  # the usual case, in a third of the time
+    if type(value) is list and _USUAL_TYPES.issuperset(map(type, value)):  # the usual case, in a third of the time
+        try:
+            total = sum(value)
+        except TypeError:  # None
+            total = sum(filter(None, value))
+        if isfinite(total):
+            return True
     return isinstance(value, list | tuple) and all(map(_is_value, value))
 
 
@@ -307,32 +331,32 @@ def attribute_is_set(group: SpanGroup, name: str) -> bool:
     return name in attrs and attrs[name] != []
 
 
-def constituent_value(group: SpanGroup, name: str, index: int) -> float | None:
+def constituent_value(group: ConstituentGroup, name: str, index: int) -> float | None:
     """The entry of one of VALUES for the span `index`; None if it is unknown. Raises SpanGroupError for another one."""
-    if type(group) is ConstituentGroup and group._before is None:  # the usual case, first
-        usual = ATTRS.__get__(group)
+    if group._before is None:  # the usual case, first
+        usual = _attrs_of(group)
         values = usual.get(name) if type(usual) is dict else None
         if type(values) is list and len(values) == len(group):
             value = values[index]
             if value is None or (type(value) is float and isfinite(value)):
                 return value
     attrs = _checked_dict(group)
-    if name not in attrs or not isinstance(group, ConstituentGroup):
-        values = constituent_values(group, name)
-        return None if values is None else values[index]
+    if name not in attrs:
+        return None
     values = attrs[name] if isinstance(attrs[name], list | tuple) else _check(group, name, attrs[name])
     if len(values) != len(group):
         return None
     return values[index] if _is_value(values[index]) else _check(group, name, values)
 
 
-def constituent_values(group: SpanGroup, name: str) -> list[float | None] | None:
-    """One of VALUES for each span of a group; None if the group has none, or they are not those of its spans."""
+def constituent_values(group: SpanGroup, name: str, stored: np.ndarray | None = None) -> list[float | None] | None:
+    """One of VALUES for each span of a group; None if the group has none, or they are not those of its spans.
+    `stored`: its `stored_spans`."""
     attrs: Mapping[str, Any] = _checked_dict(group)
     if name not in attrs:
         return None
     _check(group, name, attrs[name])
-    attrs = verified_attrs(group)
+    attrs = verified_attrs(group, stored)
     return list(attrs[name]) if len(attrs[name]) == len(group) else None
 
 
@@ -352,7 +376,7 @@ def sentence_records(group: SpanGroup) -> list[dict[str, Any]]:
 def check_attributes(group: SpanGroup) -> None:
     """Raise SpanGroupError unless all attributes of a group of constituents have allowed values."""
     for name, value in _checked_dict(group).items():
-        if name in _ALLOWED:
+        if name in _ALLOWED and not _ALLOWED[name][0](value):
             _check(group, name, value)
 
 

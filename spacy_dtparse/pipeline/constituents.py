@@ -19,6 +19,7 @@ from ..errors import NonConstituentError, NotParsedError, TreeError
 from ..symbols import IdMap
 from ..trees.tree import TOP, Tree
 from .constituent_group import (
+    ConstituentGroup,
     adopt_group,
     attribute_is_set,
     check_attributes,
@@ -27,8 +28,9 @@ from .constituent_group import (
     content_of,
 )
 from .retokenized import TokenOffsets, realign, token_offsets
+from .sentences import blank_tokens
 from .span_checks import check_spans
-from .stored_group import stored_spans
+from .stored_group import SPAN_LAYOUT, span_objects, stored_spans
 
 DEFAULT_KEY = "constituents"
 """The key of the span group in `doc.spans`."""
@@ -45,7 +47,8 @@ class Constituents(NamedTuple):
 
     `starts`, `ends`: half-open token ranges. `labels`: strings. `parents`: index of the constituent above, -1 at a
     root. `chain_tops`: index of the highest constituent of the same extent. `ends_of_subtrees`: one past the last
-    constituent below. `by_extent`: (start, end) -> index of the highest constituent there.
+    constituent below. `by_extent`: (start, end) -> index of the highest constituent there. `blanks`: the tokens
+    without visible text, which belong to no constituent.
     """
 
     starts: list[int]
@@ -55,6 +58,7 @@ class Constituents(NamedTuple):
     chain_tops: list[int]
     ends_of_subtrees: list[int]
     by_extent: dict[tuple[int, int], int]
+    blanks: frozenset[int] = frozenset()
 
 
 def group_key(doc: Doc, key: str | None = None, default: str = DEFAULT_KEY, kind: str = KIND) -> str | None:
@@ -81,8 +85,11 @@ class SpanColumns(NamedTuple):
     order: np.ndarray | None = None
 
 
-def nest_spans(spans: SpanColumns) -> Constituents:
-    """Build the tree over spans; spans of one extent are ordered from top to bottom. Raises TreeError if two cross."""
+def nest_spans(spans: SpanColumns, blanks: frozenset[int]) -> Constituents:
+    """Build the tree over spans; spans of one extent are ordered from top to bottom. `blanks`: the tokens without
+    visible text. Raises TreeError if two cross, and as `check_spans`."""
+    if blanks or "" in spans.names:
+        check_spans(*spans[:4], blanks)
     starts, ends = spans.starts.tolist(), spans.ends.tolist()
     labels = list(map(spans.names.__getitem__, spans.labels.tolist()))
     parents, tops, subtrees = [], [], [len(starts)] * len(starts)
@@ -91,7 +98,8 @@ def nest_spans(spans: SpanColumns) -> Constituents:
     for k, (start, end) in enumerate(zip(starts, ends, strict=True)):
         while stack and ends[stack[-1]] <= start:
             subtrees[stack.pop()] = k
-        if stack and end > ends[stack[-1]]:
+        if start >= end or (stack and end > ends[stack[-1]]):
+            check_spans(*spans[:4], blanks)  # raises the error of an empty span
             other = stack[-1]
             raise TreeError(
                 f"constituents {labels[other]} [{starts[other]}, {ends[other]}) and {labels[k]} [{start}, {end}) "
@@ -100,22 +108,47 @@ def nest_spans(spans: SpanColumns) -> Constituents:
         parents.append(stack[-1] if stack else -1)
         tops.append(by_extent.setdefault((start, end), k))
         stack.append(k)
-    return Constituents(starts, ends, labels, parents, tops, subtrees, by_extent)
+    return Constituents(starts, ends, labels, parents, tops, subtrees, by_extent, blanks)
 
 
 class _CachedGroup(NamedTuple):
-    """The cached data of a group: the group, its content (see `content_of`), the character offsets at which the Doc's
-    tokens start, spans, and constituents once they are needed."""
+    """The cached data of a group: its content (see `content_of`), the character offsets at which the Doc's tokens
+    start, spans, and constituents once they are needed."""
 
-    group: SpanGroup
     content: Any
     starts: list[int]
     spans: SpanColumns
     constituents: Constituents | None = None
 
 
-# Doc -> key -> cached data. The entry of a Doc is removed with the Doc.
-_CACHE: weakref.WeakKeyDictionary[Doc, dict[str, _CachedGroup]] = weakref.WeakKeyDictionary()
+# Doc -> key -> a group that is not a ConstituentGroup, and its cached data. A ConstituentGroup has them itself, and
+# forgets them when it is edited. The entry of a Doc is removed with the Doc.
+_CACHE: weakref.WeakKeyDictionary[Doc, dict[str, tuple[SpanGroup, _CachedGroup]]] = weakref.WeakKeyDictionary()
+
+
+def _valid_cache(doc: Doc, name: str) -> _CachedGroup | None:
+    """The cached data of a group; None if there are none, or if its spans or the number of tokens are others now."""
+    group = doc.spans.data[name]
+    if isinstance(group, ConstituentGroup):
+        cached = group.cached
+        if cached is None or cached.content != len(group):
+            return None
+    else:
+        entry = _CACHE.get(doc, {}).get(name)
+        if entry is None or entry[0] is not group or entry[1].content != content_of(group):
+            return None
+        cached = entry[1]
+    return cached if len(cached.starts) == len(doc) else None
+
+
+def _cache(doc: Doc, name: str, cached: _CachedGroup) -> _CachedGroup:
+    """Keep the cached data of a group."""
+    group = doc.spans.data[name]
+    if isinstance(group, ConstituentGroup):
+        group.cached = cached
+    else:
+        _CACHE.setdefault(doc, {})[name] = group, cached
+    return cached
 
 
 def read_constituents(doc: Doc, key: str | None = None, where: Span | None = None) -> Constituents:
@@ -128,8 +161,8 @@ def read_constituents(doc: Doc, key: str | None = None, where: Span | None = Non
     """
     name, cached = _read_group(doc, key, where)
     if cached.constituents is None:
-        check_spans(doc, *cached.spans[:4])
-        cached = _CACHE[doc][name] = cached._replace(constituents=nest_spans(cached.spans))
+        constituents = nest_spans(cached.spans, blank_tokens(doc))
+        cached = _cache(doc, name, cached._replace(constituents=constituents))
     assert cached.constituents is not None
     return cached.constituents
 
@@ -143,16 +176,11 @@ def constituents_at(doc: Doc, key: str | None, first: Token, last: Token) -> Con
     """The same as `read_constituents`, in constant time if they are cached: only these two tokens are compared with the
     cached ones."""
     name = group_key(doc, key)
-    cached = None if name is None else _CACHE.get(doc, {}).get(name)
-    if cached is not None and cached.constituents is not None and _is_valid(doc, name, cached):
+    cached = None if name is None else _valid_cache(doc, name)
+    if cached is not None and cached.constituents is not None:
         if first.idx == cached.starts[first.i] and last.idx == cached.starts[last.i]:
             return cached.constituents
     return read_constituents(doc, key)
-
-
-def _is_valid(doc: Doc, name: str | None, cached: _CachedGroup) -> bool:
-    group = doc.spans.data[name]
-    return cached.group is group and len(cached.starts) == len(doc) and cached.content == content_of(group)
 
 
 def _read_group(doc: Doc, key: str | None, where: Span | None = None) -> tuple[str, _CachedGroup]:
@@ -164,29 +192,31 @@ def _read_group(doc: Doc, key: str | None, where: Span | None = None) -> tuple[s
             "Span.as_doc() and some conversions drop span groups; work on the parsed Doc itself, or use "
             "spacy_dtparse.as_doc(span)"
         )
-    cached = _CACHE.get(doc, {}).get(name)
-    if cached is not None and _is_valid(doc, name, cached):
+    cached = _valid_cache(doc, name)
+    if cached is not None:
         if where is None:
             starts, now = cached.starts, doc.to_array(IDX).reshape(-1).tolist()
         else:
             starts, now = cached.starts[where.start : where.end], token_values(where, IDX).tolist()
         if now == starts:
             return name, cached
-    stored, tokens = stored_spans(doc.spans.data[name]), token_offsets(doc)
-    group = adopt_group(doc, name, stored)
+    # No name for the group before `adopt_group`, which counts the references to it.
+    objects = span_objects(doc.spans.data[name])
+    stored, tokens = stored_spans(doc.spans.data[name], objects), token_offsets(doc)
+    group = adopt_group(doc, name, stored, objects)
     check_attributes(group)
     spans = _columns(doc, stored, tokens) if group.attrs.get("n_tokens", len(doc)) == len(doc) else None
     if spans is None:
         doc.spans[name] = group = realign(doc, group, name)
         spans = _columns(doc, stored_spans(group), tokens)
         assert spans is not None
-    cached = _CACHE.setdefault(doc, {})[name] = _CachedGroup(group, content_of(group), tokens.starts.tolist(), spans)
-    return name, cached
+    return name, _cache(doc, name, _CachedGroup(content_of(group), tokens.starts.tolist(), spans))
 
 
 def are_tokens_unchanged(doc: Doc, positions: Iterable[int]) -> bool:
     """Whether these tokens begin where they began when the constituents of the Doc were read."""
-    cached = _CACHE.get(doc, {}).get(group_key(doc) or "")
+    name = group_key(doc)
+    cached = None if name is None else _valid_cache(doc, name)
     return cached is not None and all(doc[i].idx == cached.starts[i] for i in positions)
 
 
@@ -198,23 +228,33 @@ def token_values(where: Span, attribute: int) -> np.ndarray:
     return doc.to_array(attribute).reshape(-1)[where.start : where.end]  # several times as fast per token
 
 
-def group_index(doc: Doc, name: str, constituent: int) -> int:
-    """The index, in the group `name`, of a constituent of `read_constituents`."""
-    order = _CACHE[doc][name].spans.order
-    return constituent if order is None else int(order[constituent])
+def value_at(doc: Doc, name: str, field: str, constituent: int) -> float | None:
+    """One of `constituent_group.VALUES` for one constituent, right after `read_constituents`; None if it is unknown."""
+    group = doc.spans.data[name]
+    if not isinstance(group, ConstituentGroup):
+        values = values_in_order(doc, name, field)
+        return None if values is None else values[constituent]
+    order = group.cached.spans.order
+    return constituent_value(group, field, constituent if order is None else int(order[constituent]))
 
 
 def values_at(doc: Doc, name: str, field: str, indices: Iterable[int]) -> list[float | None] | None:
     """The values of some constituents: see `values_in_order`."""
-    group = doc.spans[name]
-    if not attribute_is_set(group, field):
+    if not attribute_is_set(doc.spans[name], field):
         return None
-    return [constituent_value(group, field, group_index(doc, name, k)) for k in indices]
+    return [value_at(doc, name, field, k) for k in indices]
 
 
 def values_in_order(doc: Doc, name: str, field: str) -> list[float | None] | None:
-    """One of `constituent_group.VALUES` for each constituent of `read_constituents`; None if there are none."""
-    values, order = constituent_values(doc.spans[name], field), _CACHE[doc][name].spans.order
+    """One of `constituent_group.VALUES` for each constituent, right after `read_constituents`; None if there are
+    none."""
+    group = doc.spans.data[name]
+    if isinstance(group, ConstituentGroup):
+        cached, stored = group.cached, None
+    else:
+        cached = _CACHE[doc][name][1]
+        stored = np.frombuffer(cached.content, SPAN_LAYOUT)
+    values, order = constituent_values(group, field, stored), cached.spans.order
     return values if values is None or order is None else [values[k] for k in order.tolist()]
 
 

@@ -61,17 +61,18 @@ _visible: set[int] = set()
 """Cache of hashes of texts that are not blank."""
 
 
-def has_blank_token(doc: Doc) -> bool:
-    """Whether a token has no visible text."""
+def blank_tokens(doc: Doc) -> frozenset[int]:
+    """The tokens that have no visible text."""
     hashes: list[Any] = doc.to_array(ORTH).reshape(-1).tolist()
     if _visible.issuperset(hashes):  # the usual case, in a third of the time
-        return False
+        return frozenset()
     strings, unknown = doc.vocab.strings, set(hashes) - _visible
     visible = {text_hash for text_hash in unknown if not is_blank(strings[text_hash])}
     if len(_visible) > _MAX_TEXTS:
         _visible.clear()
     _visible.update(visible)
-    return len(visible) < len(unknown)
+    blank = unknown - visible
+    return frozenset(i for i, text_hash in enumerate(hashes) if text_hash in blank)
 
 
 def attribute_texts(doc: Doc, attribute: int) -> list[str]:

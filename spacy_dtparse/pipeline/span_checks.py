@@ -1,23 +1,24 @@
 """Checks of the spans of a group before they become constituents."""
 
 import numpy as np
-from spacy.tokens import Doc
 
 from ..errors import TreeError
-from .sentences import has_blank_token, is_blank, token_texts
 
 
-def check_spans(doc: Doc, starts: np.ndarray, ends: np.ndarray, labels: np.ndarray, names: list[str]) -> None:
+def check_spans(
+    starts: np.ndarray, ends: np.ndarray, labels: np.ndarray, names: list[str], blanks: frozenset[int]
+) -> None:
     """Raise TreeError for a span that is no constituent: an empty one, one without a label, one with white space at an
-    edge. The parameters are those of `constituents.SpanColumns`."""
-    problem, bad = "", np.flatnonzero(starts >= ends)
-    if len(bad):
-        problem = "is empty"
+    edge. The parameters are those of `constituents.SpanColumns`; `blanks`: the tokens without visible text."""
+    problem, bad = "", np.zeros(0, np.int64)
+    if not (starts < ends).all():
+        bad, problem = np.flatnonzero(starts >= ends), "is empty"
     elif "" in names:
         bad, problem = np.flatnonzero(labels == names.index("")), "has no label"
-    elif len(starts) and has_blank_token(doc):
-        blank = np.array([is_blank(text) for text in token_texts(doc)], dtype=bool)
-        bad, problem = np.flatnonzero(blank[starts] | blank[ends - 1]), "begins or ends with white space"
+    elif blanks:
+        at = np.array(sorted(blanks))
+        bad = np.flatnonzero(np.isin(starts, at) | np.isin(ends - 1, at))
+        problem = "begins or ends with white space"
     if len(bad):
         k = int(bad[0])
         raise TreeError(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from spacy.tokens import SpanGroup
+from spacy.tokens import Span, SpanGroup
 
 CHECKSUM = "checksum"
 """The attribute of a stored group from which a reader sees whether the spans are still those of the values."""
@@ -22,7 +22,7 @@ _SPAN_HEADER = 0xC428
 _pack = struct.Struct(">HQQQllll").pack
 """Packs a span as SPAN_LAYOUT."""
 _MAX_PACKED_SPANS = 300
-"""Number of spans up to which packing them is faster than to store the group, which takes a buffer of 1 MB."""
+"""Number of spans up to which packing them is faster than to store the group, for which srsly looks up its encoders."""
 PLACEHOLDER = 2**32 - 1
 PLACEHOLDER_BYTES = b"\xa8" + CHECKSUM.encode() + b"\xce\xff\xff\xff\xff\xa5spans"
 """The last attribute and the name of the next field, in a stored group with PLACEHOLDER as its checksum."""
@@ -51,23 +51,38 @@ def bytes_without_attrs(group: SpanGroup) -> bytes:
         return SpanGroup.to_bytes(group)
 
 
-def stored_spans(group: SpanGroup) -> np.ndarray | None:
+def span_objects(group: SpanGroup) -> list[Span] | None:
+    """The Span objects of a group, for `stored_spans`; None if that needs none, or if one lies beyond the end of its
+    Doc."""
+    if len(group) > _MAX_PACKED_SPANS:
+        return None
+    try:
+        return list(SpanGroup.__iter__(group))
+    except IndexError:  # spaCy's E035
+        return None
+
+
+def stored_spans(group: SpanGroup, objects: list[Span] | None = None) -> np.ndarray | None:
     """The spans of a group as an array of records with `id`, `label`, `extent` (tokens) and `chars`, also of spans that
-    lie beyond the end of their Doc; then None if spaCy stores them in another layout."""
-    ways = (_spans_of_objects, _spans_of_bytes)
+    lie beyond the end of their Doc; then None if spaCy stores them in another layout. `objects`: its `span_objects`, if
+    the caller has them."""
+    ways: list[Callable[[], np.ndarray | None]] = [
+        lambda: _spans_of_objects(group, objects),
+        lambda: _spans_of_bytes(group),
+    ]
     for read in ways if len(group) <= _MAX_PACKED_SPANS else ways[::-1]:
-        spans = read(group)
+        spans = read()
         if spans is not None:
             return spans
     return None
 
 
-def _spans_of_objects(group: SpanGroup) -> np.ndarray | None:
+def _spans_of_objects(group: SpanGroup, objects: list[Span] | None) -> np.ndarray | None:
     """`stored_spans` from Span objects; None if one lies beyond the end of its Doc."""
     try:
         rows = [
             _pack(_SPAN_HEADER, s.id, s.kb_id, s.label, s.start, s.end, s.start_char, s.end_char)
-            for s in SpanGroup.__iter__(group)
+            for s in (SpanGroup.__iter__(group) if objects is None else objects)
         ]
     except IndexError:  # spaCy's E035
         return None

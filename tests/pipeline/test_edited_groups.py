@@ -347,3 +347,50 @@ def test_checksums_of_stored_groups(n_tokens: int, monkeypatch) -> None:
     assert stored == SpanGroup(doc, name=KEY, attrs=attrs, spans=spans).to_bytes() and "checksum" not in group.attrs
     monkeypatch.setattr(zlib, "crc32", lambda data: 7)
     assert SpanGroup(doc).from_bytes(group.to_bytes()).attrs["checksum"] == 7
+
+
+def swap_two(group: SpanGroup) -> None:
+    group[1], group[4] = group[4], group[1]
+
+
+def replace_id(group: SpanGroup) -> None:
+    one = group[1]
+    group[1] = Span(group.doc, one.start, one.end, one.label_, span_id="level-2")
+
+
+def replace_kb_id(group: SpanGroup) -> None:
+    one = group[1]
+    group[1] = Span(group.doc, one.start, one.end, one.label_, kb_id="Q1", span_id=one.id_)
+
+
+def append_as_base(group: SpanGroup) -> None:
+    SpanGroup.append(group, Span(group.doc, 1, 3, "NX"))
+
+
+@pytest.mark.parametrize("edit", (swap_two, replace_id, replace_kb_id, append_as_base, replace_label, append_low))
+@pytest.mark.parametrize("how", ("parsed", "loaded", "loaded and held"))
+def test_edits_between_two_values(edit: Callable[[SpanGroup], None], how: str) -> None:
+    """What was read before an edit is not used after it; of a group that somebody holds, all bytes are compared."""
+    doc = parsed_doc() if how == "parsed" else load_again(parsed_doc())
+    held = doc.spans[KEY] if how == "loaded and held" else None
+    before = values(doc)
+    for _ in range(2):
+        group = doc.spans[KEY] if held is None else held
+        edit(group)
+        expected = fresh_of(doc)
+        assert [str(to_tree(sent)) for sent in doc.sents] == [str(to_tree(sent)) for sent in expected.sents]
+        assert [parse_string(sent) for sent in doc.sents] == [parse_string(sent) for sent in expected.sents]
+        for key, now in values(doc).items():
+            assert all(one in (None, known) for one, known in zip(now, before.get(key, (None, None)), strict=True))
+
+
+def test_another_group_between_two_readings() -> None:
+    doc = parsed_doc()
+    first = values(doc)
+    kept = doc.spans[KEY]
+    doc.spans[KEY] = [Span(doc, 0, 3, "XP")]
+    assert values(doc) == {(0, 3, "XP"): (None, None)}
+    kept[1] = Span(doc, 0, 3, "YP")  # of a group that is not the Doc's now
+    assert values(doc) == {(0, 3, "XP"): (None, None)}
+    doc.spans[KEY] = kept
+    assert (0, 3, "YP") in values(doc) and (0, 3, "NP") in first and (0, 3, "NP") not in values(doc)
