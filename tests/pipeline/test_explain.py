@@ -63,10 +63,10 @@ def test_the_deciding_model_agrees_with_the_score(nlp, doc):
         else:
             assert cost == pytest.approx(math.log1p(math.exp(-one.score)), abs=1e-6)
     said = {one.text: one for one in explanations(nlp, doc)}
-    assert "against the span model" in said["Visiting relatives"].decided
+    assert "the rules decided" in said["Visiting relatives"].decided
     assert {other.label for other in said["Visiting relatives"].alternatives} >= {"S", "VP"}
-    (other, *_) = said["with the telescope in the garden"].alternatives
-    assert (other.label, other.text, other.relation) == ("PP", "with the telescope", "shorter")
+    (other, *_) = said["with the telescope"].alternatives
+    assert (other.label, other.text, other.relation) == ("PP", "with the telescope in the garden", "contains")
 
 
 def test_the_text_is_for_linguists(nlp, doc):
@@ -95,8 +95,8 @@ def test_spans_that_are_no_constituents(nlp, doc):
         "“old man” is not a constituent; the smallest constituent around it is NP “The old man”; the parser's "
         "probability of a constituent there: below 0.01"
     )
-    with pytest.raises(NonConstituentError, match=r"cross it: PP “with the telescope in the garden”, .*: NP 0\.0"):
-        explain(nlp, doc[4:9])
+    with pytest.raises(NonConstituentError, match=r"cross it: PP “with the telescope”, NP “the telescope”, "):
+        explain(nlp, doc[8:11])
     with pytest.raises(NonConstituentError, match="crosses a sentence boundary"):
         explain(nlp, doc[10:15])
     with pytest.raises(NonConstituentError, match="“saw” is not a constituent"):
@@ -125,7 +125,7 @@ def test_what_cannot_be_explained(nlp, doc):
     assert [(s.label_, s.text) for s in alike(TEXT)._.constituents] == [(s.label_, s.text) for s in doc._.constituents]
     assert explain(alike, doc[0:3]).label == "NP"  # marginal_weight changes nothing in its sentence
     with pytest.raises(OtherPipelineError, match=r"differs from the Doc.s tree or scores"):
-        explain(alike, doc[13:15])
+        explain(alike, doc[6:9])
 
 
 def test_a_network_has_no_rules():
@@ -137,7 +137,7 @@ def test_a_network_has_no_rules():
         own = math.exp(-spacy_dtparse.score(span))
         calibration = nlp.get_pipe("span_parser").parser.calibration
         assert one.probability == pytest.approx(calibration.calibrate_constituents(np.array(own)), abs=0.02)
-    assert "instead: PP “with the telescope”" in str(explain(nlp, doc[6:12]))
+    assert "instead: PP “with the telescope in the garden”" in str(explain(nlp, doc[6:9]))
 
 
 def test_a_grammar_gives_its_expansion():
