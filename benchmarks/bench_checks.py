@@ -1,6 +1,7 @@
 """The cost of the checks of constituents on ordinary work: times with them, divided by times without them.
 
-    python benchmarks/bench_checks.py --text FILE … [--pipeline NAME_OR_FOLDER] [--words 2000] [--repeats 41] [--only TEXT …]
+    python benchmarks/bench_checks.py --text FILE … [--pipeline NAME_OR_FOLDER] [--words 2000] [--repeats 41]
+        [--only TEXT …]
 
 Without checks, `doc.spans["constituents"]` is spaCy's own SpanGroup: no edits are noticed, no checksum is stored or
 compared, attributes and spans are read as they are. Each kind of work is done in alternation with and without checks,

@@ -370,7 +370,7 @@ def append_as_base(group: SpanGroup) -> None:
 @pytest.mark.parametrize("edit", (swap_two, replace_id, replace_kb_id, append_as_base, replace_label, append_low))
 @pytest.mark.parametrize("how", ("parsed", "loaded", "loaded and held"))
 def test_edits_between_two_values(edit: Callable[[SpanGroup], None], how: str) -> None:
-    """What was read before an edit is not used after it; of a group that somebody holds, all bytes are compared."""
+    """Trees and values that were read before an edit are not used after it, even if somebody holds the group."""
     doc = parsed_doc() if how == "parsed" else load_again(parsed_doc())
     held = doc.spans[KEY] if how == "loaded and held" else None
     before = values(doc)
