@@ -121,11 +121,10 @@ def test_what_cannot_be_explained(nlp, doc):
         token.tag_ = "NN"
     with pytest.raises(OtherPipelineError, match=r"this pipeline.s parse of the sentence differs from"):
         explain(nlp, changed[0:3])
-    alike = spacy_dtparse.load("en_dtparse", config={"components": {"dtparse": {"marginal_weight": 0.6}}})
-    assert [(s.label_, s.text) for s in alike(TEXT)._.constituents] == [(s.label_, s.text) for s in doc._.constituents]
-    assert explain(alike, doc[0:3]).label == "NP"  # marginal_weight changes nothing in its sentence
+    unweighted = spacy_dtparse.load("en_dtparse", config={"components": {"dtparse": {"marginal_weight": 0.0}}})
+    assert explain(unweighted, doc[13:15]).label == "NP"  # marginal_weight changes nothing in its sentence
     with pytest.raises(OtherPipelineError, match=r"differs from the Doc.s tree or scores"):
-        explain(alike, doc[6:9])
+        explain(unweighted, doc[0:3])
 
 
 def test_a_network_has_no_rules():
