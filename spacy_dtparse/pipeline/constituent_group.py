@@ -54,7 +54,7 @@ class ConstituentGroup(SpanGroup):
     _checked_infos: tuple[Any, int] | None = None
     """The records of sentences that were found to be allowed, and their number."""
     cached: Any = None
-    """What was read of the spans (see `constituents`), until they change."""
+    """Everything that was read of the spans (see `constituents`), until they change."""
 
     @classmethod
     def from_group(
