@@ -54,7 +54,7 @@ def test_a_click_shows_alternatives_and_reasons(browser, shots):
         browser.open(url)
         browser.wait(READY)
         assert "en_dtparse" in browser.text("#about") and "garden" in browser.text("svg")
-        parse(browser, "I saw the man with the telescope yesterday.")
+        parse(browser, "I met the man with the telescope yesterday.")
         browser.screenshot(shots / "page_before.png")
         number = browser.run(
             "return [...document.querySelectorAll('[data-constituent]')].findIndex(e => e.dataset.constituent === '4')"
@@ -81,7 +81,7 @@ def test_the_best_trees_of_a_grammar(browser, shots):
     with running(spacy_dtparse.load("en_pcfgla")) as url:
         browser.open(url)
         browser.wait(READY)
-        parse(browser, "I saw the man with the telescope yesterday.")
+        parse(browser, "I met the man with the telescope yesterday.")
         browser.click(".k-best summary")
         browser.screenshot(shots / "page_k_best.png")
         assert browser.run("return document.querySelectorAll('.k-best li').length") == 5
@@ -158,7 +158,7 @@ def test_a_node_has_one_number(browser, english):
     """The number in the tree is that of the panel and of `span._.probability`."""
     english.get_pipe("dtparse").probabilities = True
     english.get_pipe("dtparse").set_parser(english.get_pipe("dtparse").parser)
-    text = "I saw the man with the telescope in the park."
+    text = "I met the man with the telescope in the park."
     doc = english(text)
     spans = [("TOP", None), *((span.label_, f"{span._.probability:.2f}") for span in doc._.constituents)]
     with running(english) as url:
