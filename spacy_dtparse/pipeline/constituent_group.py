@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Mapping
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,7 @@ VALUES = ("scores", "probabilities", "offers")
 """The attributes that have an entry for each span; "offers" are the candidates of spines."""
 EDITED = "edited"
 """The status of a sentence whose constituents were edited after parsing."""
+_attrs_of = ATTRS.__get__
 
 
 class ConstituentGroup(SpanGroup):
@@ -73,8 +74,9 @@ class ConstituentGroup(SpanGroup):
     @property
     def attrs(self) -> dict[str, Any]:  # type: ignore[override]
         """The attributes, up to date with the spans."""
-        self._update_attrs()
-        return ATTRS.__get__(self)
+        if self._before is not None:
+            self._update_attrs()
+        return _attrs_of(self)
 
     @attrs.setter
     def attrs(self, value: dict[str, Any]) -> None:
@@ -157,9 +159,6 @@ class ConstituentGroup(SpanGroup):
         self._update_attrs()
         copied = super().copy(doc)
         return ConstituentGroup(copied.doc, name=copied.name, attrs=ATTRS.__get__(copied), spans=list(copied))
-
-
-_attrs_of = ATTRS.__get__
 
 
 def content_of(group: SpanGroup) -> Any:
@@ -332,13 +331,17 @@ def attribute_is_set(group: SpanGroup, name: str) -> bool:
 
 
 def constituent_value(group: ConstituentGroup, name: str, index: int) -> float | None:
-    """The entry of one of VALUES for the span `index`; None if it is unknown. Raises SpanGroupError for another one."""
+    """The entry of one of VALUES for the constituent `index` of `group.cached`; None if it is unknown. Raises
+    SpanGroupError if its value is not allowed."""
+    order = group.cached.spans.order
+    if order is not None:
+        index = int(order[index])
     if group._before is None:  # the usual case, first
         usual = _attrs_of(group)
         values = usual.get(name) if type(usual) is dict else None
         if type(values) is list and len(values) == len(group):
             value = values[index]
-            if value is None or (type(value) is float and isfinite(value)):
+            if (type(value) is float and -inf < value < inf) or value is None:
                 return value
     attrs = _checked_dict(group)
     if name not in attrs:
@@ -373,11 +376,13 @@ def sentence_records(group: SpanGroup) -> list[dict[str, Any]]:
     return list(infos)
 
 
-def check_attributes(group: SpanGroup) -> None:
-    """Raise SpanGroupError unless all attributes of a group of constituents have allowed values."""
-    for name, value in _checked_dict(group).items():
+def check_attributes(group: SpanGroup) -> Mapping[str, Any]:
+    """The attributes of a group of constituents. Raises SpanGroupError unless all have allowed values."""
+    attrs = _checked_dict(group)
+    for name, value in attrs.items():
         if name in _ALLOWED and not _ALLOWED[name][0](value):
             _check(group, name, value)
+    return attrs
 
 
 def _checked_dict(group: SpanGroup) -> Mapping[str, Any]:

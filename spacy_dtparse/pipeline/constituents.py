@@ -204,8 +204,8 @@ def _read_group(doc: Doc, key: str | None, where: Span | None = None) -> tuple[s
     objects = span_objects(doc.spans.data[name])
     stored, tokens = stored_spans(doc.spans.data[name], objects), token_offsets(doc)
     group = adopt_group(doc, name, stored, objects)
-    check_attributes(group)
-    spans = _columns(doc, stored, tokens) if group.attrs.get("n_tokens", len(doc)) == len(doc) else None
+    attrs = check_attributes(group)
+    spans = _columns(doc, stored, tokens) if attrs.get("n_tokens", len(doc)) == len(doc) else None
     if spans is None:
         doc.spans[name] = group = realign(doc, group, name)
         spans = _columns(doc, stored_spans(group), tokens)
@@ -231,11 +231,10 @@ def token_values(where: Span, attribute: int) -> np.ndarray:
 def value_at(doc: Doc, name: str, field: str, constituent: int) -> float | None:
     """One of `constituent_group.VALUES` for one constituent, right after `read_constituents`; None if it is unknown."""
     group = doc.spans.data[name]
-    if not isinstance(group, ConstituentGroup):
-        values = values_in_order(doc, name, field)
-        return None if values is None else values[constituent]
-    order = group.cached.spans.order
-    return constituent_value(group, field, constituent if order is None else int(order[constituent]))
+    if isinstance(group, ConstituentGroup):
+        return constituent_value(group, field, constituent)
+    values = values_in_order(doc, name, field)
+    return None if values is None else values[constituent]
 
 
 def values_at(doc: Doc, name: str, field: str, indices: Iterable[int]) -> list[float | None] | None:
