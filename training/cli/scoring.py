@@ -78,6 +78,11 @@ def evaluate(options: argparse.Namespace) -> None:
         "from the file of tags given with the trees)",
         default="predicted",
     ),
+    arg.path(
+        "--span-model FILE",
+        "span parser to put in the place of the one inside the boosted trees first, for example the same network after "
+        "more training; it must have the same label chains",
+    ),
     arg.path("--out PATH", "file or folder for the calibrated model or pipeline"),
     arg.path("--json FILE", "also write the results to this file"),
 )
@@ -89,9 +94,12 @@ def calibrate(options: argparse.Namespace) -> None:
     from training.data.calibrating import calibration_table, collect_probabilities, errors_by_treebank, fit_calibration
     from training.data.evaluate import load_source, tags_of
     from training.data.treebanks import TreebankFile
+    from training.dtparse.fit import replace_span_model
 
     parser: Any
     parser, nlp = load_source(options.source)
+    if options.span_model is not None:
+        parser = replace_span_model(parser, options.span_model)
     if Capability.POSTERIORS not in parser.capabilities:
         raise ConfigError(f"{options.source}: {parser.missing_posteriors}")
     files = [TreebankFile.parse(text) for text in options.dev]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from spacy_dtparse import __version__
+from spacy_dtparse.core import Parser
 from spacy_dtparse.core import load_span_parser as load_span_model
 from spacy_dtparse.core.settings import SearchSettings
 from spacy_dtparse.dtparse.features.templates import compile_templates
@@ -21,7 +22,7 @@ from spacy_dtparse.dtparse.model.ensemble import LabelEnsemble, empty_ensemble
 from spacy_dtparse.dtparse.model.model import SHIFT, DtreeModel, compose, renumber, used_atoms
 from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.dtypes import INDEX
-from spacy_dtparse.errors import ModelFormatError, TrainingDataError
+from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
 from spacy_dtparse.models import SPAN_MODEL, open_parser
 from spacy_dtparse.span_parser.parser import SpanParser
 from spacy_dtparse.trees import TOP
@@ -164,6 +165,22 @@ def load_span_parser(source: str | Path) -> SpanParser:
     return span_parser
 
 
+def replace_span_model(parser: Parser, source: Path) -> DtreeParser:
+    """Boosted trees with the span parser of `source` in the place of theirs, and with its credits. Raises ConfigError
+    unless `parser` has a span model, ModelFormatError if the label chains differ or `source` is another model."""
+    if not isinstance(parser, DtreeParser) or parser.span_parser is None:
+        raise ConfigError("this parser has no span model inside; give boosted trees that have one, such as en_dtparse")
+    span_parser, model = load_span_parser(source), parser.model
+    credits = list(dict.fromkeys([*model.meta.get("credits", []), *span_parser.meta.get("credits", [])]))
+    meta = {**model.meta, **_span_model_facts(span_parser), "credits": credits}
+    return DtreeParser(replace(model, span_model=span_parser.to_bytes(), meta=meta), parser.settings)
+
+
+def _span_model_facts(span_parser: SpanParser) -> dict[str, Any]:
+    """The entry of a model's meta that names its span model."""
+    return {"reader": {name: span_parser.meta.get(name) for name in ("name", "version", "license", "treebanks")}}
+
+
 def limit_minutes(recipe: FitRecipe, minutes: float | None, workdir: Path) -> FitRecipe:
     """The recipe with the time that is left of `minutes` for the λ path of a working folder."""
     if minutes is None:
@@ -208,10 +225,8 @@ def train_boosted_parser(
 def _metadata(train: Sequence[TreebankFile], sentences: Sequence[Sentence], resources: Resources) -> dict[str, Any]:
     """Entries for a model's meta: treebanks, licence and credits of the training data and of the span model."""
     counts = Counter(sentence.source for sentence in sentences)
-    about: dict[str, Any] = {}
     span_parser = resources.span_parser
-    if span_parser is not None:
-        about = {"reader": {name: span_parser.meta.get(name) for name in ("name", "version", "license", "treebanks")}}
+    about = {} if span_parser is None else _span_model_facts(span_parser)
     origin = training_origin(train, span_model_treebanks(about), resources.texts)
     if span_parser is not None:
         origin["credits"] = list(dict.fromkeys([*origin["credits"], *span_parser.meta.get("credits", [])]))
