@@ -1,7 +1,5 @@
 """Adjudication: the trees of two annotators side by side, and a file of the right ones."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any

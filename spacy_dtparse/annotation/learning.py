@@ -6,8 +6,6 @@ killed, the annotation goes on with the model it has. The folder `trees.mrg.mode
 training on N trees, N.log with the output of the process, and N.work, from which a killed training is resumed.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import subprocess

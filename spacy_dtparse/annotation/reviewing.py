@@ -1,7 +1,5 @@
 """`annotate --review`: check a treebank that exists, most suspicious trees first."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`annotate`: the annotation page over HTTP, with the server of `serve`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Serve a web page that shows the tree of a sentence typed by the user."""
 
-from __future__ import annotations
-
 import argparse
 
 from .pipelines import add_pipeline_arguments, load_chosen_pipeline, natural_number, quiet_warnings

@@ -1,8 +1,6 @@
 """Standard output and error of a command: a terminal gets no control characters of texts, and closed streams are
 noticed."""
 
-from __future__ import annotations
-
 import io
 import os
 import re

@@ -1,7 +1,5 @@
 """The base class of parsers that wrap another parser and change its results."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

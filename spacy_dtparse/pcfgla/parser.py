@@ -1,7 +1,5 @@
 """The PCFG parser: maps words and tags to the most probable tree."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator, Sequence
 from functools import cached_property

@@ -1,7 +1,5 @@
 """`render`: the trees of Docs and spans as SVG, HTML or text."""
 
-from __future__ import annotations
-
 import builtins
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping

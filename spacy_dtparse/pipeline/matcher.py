@@ -1,7 +1,5 @@
 """ConstituentMatcher: patterns over the constituents of Docs, in the manner of spaCy's matchers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple

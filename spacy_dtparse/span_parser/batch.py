@@ -1,7 +1,5 @@
 """Decoding the sentences of an encoded batch."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The decoder of the span parser: from the output of the networks to probabilities of spans and to trees."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The span parser: maps words and tags to the tree with the greatest expected number of correct labels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """The span parser over a pretrained encoder: another network, and all else as in `span_parser.parser`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any

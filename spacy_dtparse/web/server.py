@@ -1,7 +1,5 @@
 """`serve`: the page over HTTP, with the standard library only; by default only this machine can connect."""
 
-from __future__ import annotations
-
 import json
 import logging
 import socket

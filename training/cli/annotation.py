@@ -1,7 +1,5 @@
 """Commands about annotation."""
 
-from __future__ import annotations
-
 import argparse
 from functools import partial
 

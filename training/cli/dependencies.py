@@ -1,7 +1,5 @@
 """Commands that train and score dependency parsers."""
 
-from __future__ import annotations
-
 import argparse
 import time
 from functools import partial

@@ -1,7 +1,5 @@
 """Commands that estimate grammars."""
 
-from __future__ import annotations
-
 import argparse
 import time
 from functools import partial

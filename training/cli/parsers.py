@@ -1,7 +1,5 @@
 """Commands that train span parsers and boosted trees."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -1,7 +1,5 @@
 """Commands that build whole pipelines."""
 
-from __future__ import annotations
-
 import argparse
 import shutil
 from functools import partial

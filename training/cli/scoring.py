@@ -1,7 +1,5 @@
 """Commands that score parsers and calibrate their probabilities."""
 
-from __future__ import annotations
-
 import argparse
 from dataclasses import replace
 from functools import partial

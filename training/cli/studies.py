@@ -1,7 +1,5 @@
 """Commands that reproduce studies of papers."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from functools import partial

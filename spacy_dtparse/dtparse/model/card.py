@@ -1,7 +1,5 @@
 """Summary of a label's rules in a model: which groups of tests they use, and the strongest rules in plain words."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
