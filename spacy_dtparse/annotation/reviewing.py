@@ -19,9 +19,6 @@ from .server import AnnotationHandler
 from .session import PARTS, Sentence, Session
 from .suspicions import Suspicion, review_trees
 
-_HERE = Path(__file__).parent
-_SCRIPT = b'<script src="review.js"></script>\n</body>'
-
 
 class ReviewSession(Session):
     """A session over the trees of a treebank: the next sentence is the one with the most suspicious place.
@@ -113,12 +110,7 @@ class ReviewAnswers(AnnotationAnswers):
 class ReviewHandler(AnnotationHandler):
     """The annotation page with a script for suspicious places."""
 
-    def _get(self) -> tuple[str, bytes]:
-        path = self.path.partition("?")[0]
-        if path == "/review.js":
-            return "text/javascript", (_HERE / "review.js").read_bytes()
-        kind, content = super()._get()
-        return kind, content.replace(b"</body>", _SCRIPT) if path == "/" else content
+    SCRIPT = "review.js"
 
 
 def make_review_server(
