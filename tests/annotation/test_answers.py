@@ -10,7 +10,6 @@ import urllib.request
 
 import pytest
 
-import spacy_dtparse
 from spacy_dtparse.annotation.corrector import Corrector
 from spacy_dtparse.core.constraints import Constraint, Constraints
 from spacy_dtparse.errors import ConfigError, ConstraintError, DtparseError
@@ -20,11 +19,6 @@ from ..pipeline.conftest import make_nlp, model_file, rule_parser_loads  # noqa:
 from .window import annotating
 
 TEXT = "I saw the man with the telescope."
-
-
-@pytest.fixture(scope="module")
-def nlp():
-    return spacy_dtparse.load()
 
 
 @pytest.fixture
