@@ -8,7 +8,7 @@ from typing import Any
 
 from spacy.tokens import Doc, Span
 
-from ..errors import ConfigError
+from ..errors import ConfigError, shorten
 from ..trees.tree import TOP, Tree
 from ..viz import draw
 from ..viz.drawing import check_options
@@ -45,7 +45,8 @@ def render(
     items: Iterable[Any] = [docs] if isinstance(docs, Doc | Span | Tree) else docs
     if isinstance(items, str | bytes) or not isinstance(items, Iterable):
         raise ConfigError(
-            f"{_shorten_repr(items)} cannot be drawn; give a parsed Doc, a Span, a Tree, or a list of them"
+            f"{type(items).__name__} {shorten(repr(items), 40)} cannot be drawn; give a parsed Doc, a Span, a Tree, or "
+            "a list of them"
         )
     trees: list[Tree] = []
     scores: list[list[float | None]] = []
@@ -55,7 +56,9 @@ def render(
         elif isinstance(one, Doc | Span):
             pairs = trees_with_probabilities(one, key)
         else:
-            raise ConfigError(f"{_shorten_repr(one)} cannot be drawn; give a parsed Doc, a Span or a Tree")
+            raise ConfigError(
+                f"{type(one).__name__} {shorten(repr(one), 40)} cannot be drawn; give a parsed Doc, a Span or a Tree"
+            )
         trees += [tree for tree, _ in pairs]
         scores += [tree_scores for _, tree_scores in pairs]
     if with_scores and trees and not any(score is not None for tree_scores in scores for score in tree_scores):
@@ -102,8 +105,3 @@ def in_notebook() -> bool:
     """Whether this process is a notebook's kernel. The shells of Colab and others derive from that of Jupyter."""
     shell = getattr(builtins, "get_ipython", None)
     return shell is not None and any(kind.__name__ == "ZMQInteractiveShell" for kind in type(shell()).__mro__)
-
-
-def _shorten_repr(value: Any) -> str:
-    shown = repr(value)
-    return f"{type(value).__name__} {shown if len(shown) <= 40 else shown[:39] + '…'}"
