@@ -43,7 +43,6 @@ class AdjudicationAnswers(AnnotationAnswers):
         session.accept_unopened([index for index, pair in enumerate(pairs) if pair.is_same])
 
     def about(self) -> dict[str, Any]:
-        """Data that the page needs once."""
         return {**super().about(), "agreement": format_agreement(self._agreement, self.names)}
 
     def _take(self, index: int, sentence: Sentence, request: Mapping[str, Any]) -> None:

@@ -94,7 +94,6 @@ class PcfgParser(RecipeParser, Parser):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels of constituents, without TOP."""
         return tuple(label for label in self.model.labels if label != TOP)
 
     @cached_property
@@ -139,7 +138,6 @@ class PcfgParser(RecipeParser, Parser):
         return {"cost": self.parse(words, tags).cost}
 
     def parse_batch(self, sentences: Sequence[TaggedWords]) -> list[ParseResult]:
-        """Parse all sentences (words, tags), one by one."""
         return [self.parse(*sentence) for sentence in sentences]
 
     def parse(self, words: Sequence[str], tags: Sequence[str], spines: SupertagCandidates = ()) -> ParseResult:
