@@ -18,7 +18,7 @@ from ..trees.tree import TOP, Tree
 from .attributes import parse_string, sentence_infos, to_tree
 from .constituents import group_key, read_constituents, values_at
 from .phrases import head_rules_for
-from .sentences import plain_word, visible_tokens
+from .sentences import plain_word, token_bounds, visible_tokens
 
 
 def to_nltk(span: Span | Token) -> Any:
@@ -118,7 +118,7 @@ def to_conllu(where: Doc | Span, key: str | None = None, first_id: int = 1) -> s
     constituents (see `head`), and DEPREL is `root` or `dep`. Raises NotParsedError if the Doc has neither.
     """
     doc = where.doc
-    first, last = (0, len(doc)) if isinstance(where, Doc) else (where.start, where.end)
+    first, last = token_bounds(where)
     has_dependencies = len(doc) > 0 and doc.has_annotation("DEP")
     lines: list[str] = []
     sent_id = first_id

@@ -14,7 +14,7 @@ from ..viz import draw
 from ..viz.drawing import check_options
 from .attributes import to_tree
 from .constituents import group_key, read_constituents, values_in_order
-from .sentences import visible_tokens
+from .sentences import token_bounds, visible_tokens
 
 Drawable = Doc | Span | Tree
 
@@ -74,7 +74,7 @@ def trees_with_probabilities(doc: Doc | Span, key: str | None = None) -> list[tu
 
     The root of a part of a sentence is the constituent that covers it, if there is one, else TOP.
     """
-    full_doc, first, last = (doc.doc, doc.start, doc.end) if isinstance(doc, Span) else (doc, 0, len(doc))
+    full_doc, (first, last) = doc.doc, token_bounds(doc)
     found = read_constituents(full_doc, key)
     name = group_key(full_doc, key)
     assert name is not None
