@@ -14,10 +14,11 @@ from ..errors import NonConstituentError, OtherPipelineError
 from ..trees.tree import TOP
 from ..viz.svg import score_text
 from .attributes import locate, sentence_infos, without_blanks
-from .constituent_group import EDITED, attribute
+from .constituent_group import attribute
 from .constituent_pipe import ConstituentPipe, constituent_parsers
 from .constituents import Constituents, group_key, read_constituents, values_in_order
 from .explanation import Alternative, Explanation
+from .group_values import EDITED
 from .sentences import SentenceInput
 
 _MIN_PROBABILITY = 0.01

@@ -13,7 +13,8 @@ from spacy.attrs import IDX, LENGTH
 from spacy.tokens import Doc, Span, SpanGroup
 
 from ..errors import NonConstituentError, NotParsedError
-from .constituent_group import VALUES, ConstituentGroup, verified_attrs
+from .constituent_group import ConstituentGroup, verified_attrs
+from .group_values import VALUES
 from .sentences import is_blank
 from .stored_group import stored_spans
 
