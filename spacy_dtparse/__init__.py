@@ -104,59 +104,36 @@ _SUBPACKAGES = ("core", "errors", "pipeline", "query", "scoring", "trees", "viz"
 """Modules that are attributes as soon as this package is imported: `spacy_dtparse.errors.NonConstituentError`."""
 
 
+_MODULES = {
+    "annotation.server": "adjudicate annotate",
+    "pipeline.agreement": "Agreement agreement",
+    "pipeline.chunks": "chunk_tags chunks",
+    "pipeline.clauses": "Predicate Triple antecedent clause_kind objects own_words predicates subject triples verb",
+    "pipeline.conversions": "from_nltk sentence_record to_conllu to_nltk",
+    "pipeline.drawings": "render",
+    "pipeline.explain_constituent": "explain explanations",
+    "pipeline.explanation": "Explanation",
+    "pipeline.extensions": "register_extensions",
+    "pipeline.k_best": "RankedTree k_best",
+    "pipeline.matcher": "ConstituentMatcher",
+    "pipeline.measures": "SyntaxMeasures measure_syntax syntactic_structures",
+    "pipeline.navigation": "ancestors c_commands depth lowest_common_ancestor path phrase siblings superconstituents",
+    "pipeline.phrases": "clauses head noun_chunks phrases",
+    "pipeline.records": "to_dataframe to_records",
+    "pipeline.retokenized": "as_doc",
+    "pipeline.tables": "parse_docs parse_rows parse_table row_schema",
+    "web.server": "serve",
+}
+"""The names that are imported at first use, by their module; all others are in `pipeline.attributes`."""
+
+
 def __getattr__(name: str) -> Any:
     if name in _SUBPACKAGES:
         return import_module(f".{name}", __name__)
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    modules = {
-        "Agreement": "pipeline.agreement",
-        "agreement": "pipeline.agreement",
-        "ConstituentMatcher": "pipeline.matcher",
-        "register_extensions": "pipeline.extensions",
-        "render": "pipeline.drawings",
-        **dict.fromkeys(("adjudicate", "annotate"), "annotation.server"),
-        "serve": "web.server",
-        **dict.fromkeys(("from_nltk", "sentence_record", "to_conllu", "to_nltk"), "pipeline.conversions"),
-        **dict.fromkeys(("clauses", "head", "noun_chunks", "phrases"), "pipeline.phrases"),
-        **dict.fromkeys(("parse_docs", "parse_rows", "parse_table", "row_schema"), "pipeline.tables"),
-        **dict.fromkeys(("explain", "explanations"), "pipeline.explain_constituent"),
-        **dict.fromkeys(("chunk_tags", "chunks"), "pipeline.chunks"),
-        **dict.fromkeys(("measure_syntax", "syntactic_structures", "SyntaxMeasures"), "pipeline.measures"),
-        **dict.fromkeys(("to_dataframe", "to_records"), "pipeline.records"),
-        "Explanation": "pipeline.explanation",
-        "as_doc": "pipeline.retokenized",
-        **dict.fromkeys(
-            (
-                "ancestors",
-                "c_commands",
-                "depth",
-                "lowest_common_ancestor",
-                "path",
-                "phrase",
-                "siblings",
-                "superconstituents",
-            ),
-            "pipeline.navigation",
-        ),
-        **dict.fromkeys(
-            (
-                "Predicate",
-                "Triple",
-                "antecedent",
-                "clause_kind",
-                "objects",
-                "own_words",
-                "predicates",
-                "subject",
-                "triples",
-                "verb",
-            ),
-            "pipeline.clauses",
-        ),
-        **dict.fromkeys(("RankedTree", "k_best"), "pipeline.k_best"),
-    }
-    return getattr(import_module(f".{modules.get(name, 'pipeline.attributes')}", __name__), name)
+    module = next((module for module, names in _MODULES.items() if name in names.split()), "pipeline.attributes")
+    return getattr(import_module(f".{module}", __name__), name)
 
 
 def __dir__() -> list[str]:

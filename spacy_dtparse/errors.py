@@ -28,9 +28,9 @@ def _with_short_quotes(message: str) -> str:
     return _LONG_WORD.sub(r"\1…", _LONG_QUOTE.sub(r"\1\2…\1", message))
 
 
-def shorten(text: str) -> str:
-    """The beginning of a text, for a message."""
-    return text if len(text) <= MAX_QUOTED else f"{text[: MAX_QUOTED - 1]}…"
+def shorten(text: str, max_length: int = MAX_QUOTED) -> str:
+    """The beginning of a text, for a message or a line."""
+    return text if len(text) <= max_length else f"{text[: max_length - 1]}…"
 
 
 class DtparseError(ValueError):

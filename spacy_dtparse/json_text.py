@@ -1,7 +1,5 @@
 """JSON for output, which any reader can read."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from math import isfinite

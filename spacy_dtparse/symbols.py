@@ -144,7 +144,6 @@ class CompactSymbolTable(SymbolTable):
         return CompactSymbolTable, (self.strings,)  # string hashes differ between processes
 
     def id_of(self, string: str, default: int = -1) -> int:
-        """The id of `string`, or `default` if it is not in the table."""
         index = self._frequent.get(string)
         if index is not None:
             return index
@@ -160,7 +159,6 @@ class CompactSymbolTable(SymbolTable):
         return default
 
     def encode(self, strings: Iterable[str], default: int = -1) -> np.ndarray:
-        """int32 (n,): the ids of `strings`."""
         return np.array([self.id_of(string, default) for string in strings], dtype=INDEX)
 
 

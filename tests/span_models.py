@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from spacy_dtparse.span_parser.features import WordParts, count_parts
+from spacy_dtparse.span_parser.features import PartCounts, WordParts, parts_of
 from spacy_dtparse.span_parser.kernels.network import SpanNetwork
 from spacy_dtparse.span_parser.kernels.pretrained import PretrainedNetwork
 from spacy_dtparse.span_parser.model import AttachTables, PackedNetwork, SpanModel
@@ -22,6 +24,14 @@ SENTENCES = [
 CHAINS = ((), ("NP",), ("VP",), ("S",), ("S", "VP"), ("PP",))
 
 PIECES = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", *"the cat sat on mat . dog bark a saw ##s ##t , ##a ##b b 0 1".split())
+
+
+def count_parts(sentences: Iterable[tuple[Sequence[str], Sequence[str]]]) -> PartCounts:
+    """Count the features in sentences (words, tags)."""
+    tokens: Counter[tuple[str, str]] = Counter()
+    for words, tags in sentences:
+        tokens.update(zip(words, tags, strict=True))
+    return parts_of(tokens)
 
 
 def random_network(

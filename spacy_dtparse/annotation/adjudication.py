@@ -1,7 +1,5 @@
 """Adjudication: the trees of two annotators side by side, and a file of the right ones."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -45,7 +43,6 @@ class AdjudicationAnswers(AnnotationAnswers):
         session.accept_unopened([index for index, pair in enumerate(pairs) if pair.is_same])
 
     def about(self) -> dict[str, Any]:
-        """Data that the page needs once."""
         return {**super().about(), "agreement": format_agreement(self._agreement, self.names)}
 
     def _take(self, index: int, sentence: Sentence, request: Mapping[str, Any]) -> None:

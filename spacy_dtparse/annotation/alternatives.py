@@ -1,7 +1,5 @@
 """Trees to pick from: for the whole sentence, within a constituent, or with selected words as a constituent."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Answers to the annotation page's requests: one step each, then the state of the current sentence as plain data."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from threading import Lock

@@ -1,7 +1,5 @@
 """A pipeline as the annotator's helper: tags, trees under constraints, other trees to pick from, probabilities."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from threading import Lock

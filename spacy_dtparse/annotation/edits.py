@@ -4,8 +4,6 @@ An annotator states facts about single constituents; the parser finds the best t
 therefore is a list of constraints, and `add_constraints` adds it to the earlier ones of a sentence.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from ..core.constraints import Constraint, Constraints

@@ -1,7 +1,5 @@
 """Figures about an annotation: statements, time, accuracy of the parser's first trees."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The journal of an annotation: a file of all steps."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import json

@@ -6,8 +6,6 @@ killed, the annotation goes on with the model it has. The folder `trees.mrg.mode
 training on N trees, N.log with the output of the process, and N.work, from which a killed training is resumed.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import subprocess
@@ -30,8 +28,6 @@ from .session import Session
 
 MIN_DEV = 5
 """Minimum number of accepted trees of the dev part, without which no model is trained."""
-_HERE = Path(__file__).parent
-_SCRIPT = b'<script src="learning.js"></script>\n</body>'
 _ENDING = 10.0
 """Seconds that a process has for ending before it is killed."""
 
@@ -206,12 +202,7 @@ class LearningAnswers(AnnotationAnswers):
 class LearningHandler(AnnotationHandler):
     """The annotation page with a script for the learner's state."""
 
-    def _get(self) -> tuple[str, bytes]:
-        path = self.path.partition("?")[0]
-        if path == "/learning.js":
-            return "text/javascript", (_HERE / "learning.js").read_bytes()
-        kind, content = super()._get()
-        return kind, content.replace(b"</body>", _SCRIPT) if path == "/" else content
+    SCRIPT = "learning.js"
 
 
 def make_learning_server(

@@ -1,7 +1,5 @@
 """Open or continue a session of annotation or adjudication."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any

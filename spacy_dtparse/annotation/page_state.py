@@ -1,7 +1,5 @@
 """The state of a sentence as plain data for the annotation page."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Values in the requests of the annotation page, checked."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

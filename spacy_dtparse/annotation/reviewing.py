@@ -1,7 +1,5 @@
 """`annotate --review`: check a treebank that exists, most suspicious trees first."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,9 +18,6 @@ from .corrector import Corrector
 from .server import AnnotationHandler
 from .session import PARTS, Sentence, Session
 from .suspicions import Suspicion, review_trees
-
-_HERE = Path(__file__).parent
-_SCRIPT = b'<script src="review.js"></script>\n</body>'
 
 
 class ReviewSession(Session):
@@ -115,12 +110,7 @@ class ReviewAnswers(AnnotationAnswers):
 class ReviewHandler(AnnotationHandler):
     """The annotation page with a script for suspicious places."""
 
-    def _get(self) -> tuple[str, bytes]:
-        path = self.path.partition("?")[0]
-        if path == "/review.js":
-            return "text/javascript", (_HERE / "review.js").read_bytes()
-        kind, content = super()._get()
-        return kind, content.replace(b"</body>", _SCRIPT) if path == "/" else content
+    SCRIPT = "review.js"
 
 
 def make_review_server(

@@ -1,7 +1,5 @@
 """Annotation schemes: the labels, function labels, tags, root and letter keys of an annotation."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

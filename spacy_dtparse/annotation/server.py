@@ -1,7 +1,5 @@
 """`annotate`: the annotation page over HTTP, with the server of `serve`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,29 +8,28 @@ from spacy.language import Language
 
 from ..pipeline.embedded import load_embedded
 from ..trees.tree import Tree
-from ..web.server import PageHandler, PageServer, bind_server, run_server
+from ..web.server import PageHandler, PageServer, bind_server, page_files, run_server
 from .answers import AnnotationAnswers
 from .opening import open_adjudication, open_session
 
-_HERE = Path(__file__).parent
-_FILES = {
-    "/": ("annotate.html", "text/html"),
-    "/annotate.css": ("annotate.css", "text/css"),
-    "/annotate.js": ("annotate.js", "text/javascript"),
-    "/annotate_pair.js": ("annotate_pair.js", "text/javascript"),
-    "/annotate_keys.js": ("annotate_keys.js", "text/javascript"),
-}
-
 
 class AnnotationHandler(PageHandler):
-    """GET for the annotation page and its files; POST /parse for steps in JSON."""
+    """GET for the annotation page and its files; POST /parse for steps in JSON. `SCRIPT`: a further script of the
+    page."""
+
+    FILES = PageHandler.FILES | page_files(
+        __file__, "annotate.html", "annotate.css", "annotate.js", "annotate_pair.js", "annotate_keys.js"
+    )
+    SCRIPT = ""
 
     def _get(self) -> tuple[str, bytes]:
         path = self.path.partition("?")[0]
-        if path in _FILES:
-            name, kind = _FILES[path]
-            return kind, (_HERE / name).read_bytes()
-        return super()._get()
+        if self.SCRIPT and path == f"/{self.SCRIPT}":
+            return "text/javascript", Path(__file__).with_name(self.SCRIPT).read_bytes()
+        kind, content = super()._get()
+        if self.SCRIPT and path == "/":
+            content = content.replace(b"</body>", f'<script src="{self.SCRIPT}"></script>\n</body>'.encode())
+        return kind, content
 
 
 def make_annotation_server(

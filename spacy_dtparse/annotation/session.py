@@ -4,8 +4,6 @@ The journal comes first: each step is on the disk before it counts, and a sessio
 contain the accepted trees, in the order of the sentences; they are replaced at once whenever that changes.
 """
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence

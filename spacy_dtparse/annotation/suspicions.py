@@ -6,8 +6,6 @@ suspicious if the tagger gives another one: by how often the treebank has either
 and on the same word. The token itself is left out of these counts.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -115,7 +115,6 @@ class BpmParser(BatchPipe):
         ]
 
     def set_parser(self, parser: Any) -> None:
-        """See `ModelPipe.set_parser`."""
         super().set_parser(parser)
         self.timed = None
         if self.deadline is not None:

@@ -1,7 +1,5 @@
 """A time limit per sentence for dependency parsing; see `core.deadline`."""
 
-from __future__ import annotations
-
 import random
 import threading
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The dependency parser: maps words and tags to the tree whose links have the greatest sum of scores."""
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -25,7 +25,7 @@ from . import (
     show,
     warmup,
 )
-from .terminal import discard_output, protected_streams
+from .terminal import discard_output, protected_streams, quiet_warnings
 
 COMMANDS = {
     "parse": parse, "evaluate": evaluate, "show": show, "serve": serve, "annotate": annotate, "agreement": agreement,
@@ -97,6 +97,7 @@ def _main(argv: Sequence[str] | None) -> int:
     if rest:  # files after an option; argparse only looks for them before it
         options.files = [*options.files, *rest]
     _use_utf8_output()
+    quiet_warnings()
     command = COMMANDS[options.command]
     bad_input = getattr(command, "BAD_INPUT", 1)
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from ..errors import DtparseError, TrainingDataError, TreeFormatError
 from ..json_text import to_json
 from ..trees.bad_input import on_error
 from .bad_input import add_errors_argument, report_skipped
+from .pipelines import read_tree_file
 
 if TYPE_CHECKING:
     from ..trees.tree import Tree
@@ -46,14 +48,11 @@ def read_annotator_trees(name: str, errors: str = "strict", skipped: list[Dtpars
     tree, TreeFormatError for a malformed tree."""
     from ..pipeline.corpus import read_clean_trees
 
-    if not Path(name).is_file():
-        raise TrainingDataError(f"there is no file {name}; give a file of bracketed trees")
     bad_trees: list[TreeFormatError] = []
-    trees = list(read_clean_trees(name, functions=True, on_error=on_error(errors), errors=bad_trees))
+    read = partial(read_clean_trees, functions=True, on_error=on_error(errors), errors=bad_trees)
+    trees = read_tree_file(name, read)
     if skipped is not None:
         skipped += bad_trees
-    if not trees:
-        raise TrainingDataError(f"{name}: no tree in it; give a file of bracketed trees, (TOP (NP (NN test)))")
     return trees
 
 

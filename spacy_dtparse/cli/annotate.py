@@ -13,12 +13,10 @@ from ..trees.bad_input import on_error
 from . import agreement
 from .bad_input import add_errors_argument, report_skipped
 from .lines import check_files, read_lines
-from .pipelines import add_pipeline_arguments, load_pipeline, natural_number, quiet_warnings
+from .pipelines import add_pipeline_arguments, load_chosen_pipeline, natural_number
 from .serve import add_address_arguments
 
 if TYPE_CHECKING:
-    from spacy.language import Language
-
     from ..errors import TreeFormatError
     from ..trees.tree import Tree
 
@@ -129,12 +127,14 @@ def _annotate(options: argparse.Namespace, out: Path) -> int:
     chosen = {"order": options.order, "dev_fraction": options.dev_fraction, "seed": options.seed}
     chosen |= {"scheme": options.scheme, **_common(options)}
     if options.learn_every is None:
-        annotate(sentences, out, _load(options), **chosen)
+        annotate(sentences, out, load_chosen_pipeline(options), **chosen)
     else:
         from ..annotation.learning import annotate_and_learn, training_command
 
         command = training_command(options.pipeline, options.learn_network)
-        annotate_and_learn(sentences, out, _load(options), learn_every=options.learn_every, command=command, **chosen)
+        annotate_and_learn(
+            sentences, out, load_chosen_pipeline(options), learn_every=options.learn_every, command=command, **chosen
+        )
     return code
 
 
@@ -145,7 +145,9 @@ def _adjudicate(options: argparse.Namespace, out: Path) -> int:
     first, second = (agreement.read_annotator_trees(name, options.errors, skipped) for name in options.adjudicate)
     code = report_skipped(skipped, "malformed tree", "malformed trees")
     names = agreement.annotator_names(options.adjudicate)
-    adjudicate(first, second, out, _load(options), names=names, scheme=options.scheme, **_common(options))
+    adjudicate(
+        first, second, out, load_chosen_pipeline(options), names=names, scheme=options.scheme, **_common(options)
+    )
     return code
 
 
@@ -159,7 +161,7 @@ def _review(options: argparse.Namespace, out: Path) -> int:
     ranking = None if options.ranking is None else read_ranking(options.ranking, trees)
     if ranking is None:
         print(f"dtparse: looking for suspicious places in {len(trees)} trees", file=sys.stderr, flush=True)
-    review_treebank(trees, out, _load(options), ranking=ranking, **_common(options))
+    review_treebank(trees, out, load_chosen_pipeline(options), ranking=ranking, **_common(options))
     return code
 
 
@@ -167,11 +169,6 @@ def _common(options: argparse.Namespace) -> dict[str, Any]:
     """Return the keyword arguments that all servers have."""
     names = ("labels", "annotator", "port", "host")
     return {name: getattr(options, name) for name in names}
-
-
-def _load(options: argparse.Namespace) -> Language:
-    quiet_warnings()
-    return load_pipeline(options.pipeline, options.model, options.budget, deadline=options.deadline)
 
 
 def read_trees_of(name: str, errors: str = "strict", skipped: list[DtparseError] | None = None) -> list[Tree]:

@@ -1,7 +1,5 @@
 """The option --errors of commands that read files: stop at bad input, or skip it and report how much."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence

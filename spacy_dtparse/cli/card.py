@@ -5,7 +5,7 @@ import argparse
 from ..errors import DtparseError
 from ..json_text import to_json
 from ..stored_names import to_stored
-from .pipelines import add_pipeline_arguments, get_component, load_chosen_pipeline, positive_number, quiet_warnings
+from .pipelines import add_pipeline_arguments, get_component, load_chosen_pipeline, positive_number
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +20,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print the cards."""
-    quiet_warnings()
     parser = get_component(load_chosen_pipeline(options)).parser
     if parser.name != "dtree":
         raise DtparseError(

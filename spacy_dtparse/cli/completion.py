@@ -6,8 +6,6 @@ fish:
   dtparse completion fish > ~/.config/fish/completions/dtparse.fish
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 from typing import NamedTuple

@@ -19,7 +19,6 @@ from .pipelines import (
     load_chosen_pipeline,
     natural_number,
     positive_number,
-    quiet_warnings,
     sentence_pipes,
 )
 from .progress import Progress
@@ -61,7 +60,6 @@ def run(options: argparse.Namespace) -> int:
     from ..scoring import score_trees
     from ..trees.bracket_writer import write_tree
 
-    quiet_warnings()
     skipped: list[DtparseError] = []
     read = read_aligned_trees(options.gold, on_error(options.errors), skipped, options.limit)
     if options.predicted is not None:

@@ -7,7 +7,7 @@ from ..errors import DtparseError
 from ..json_text import to_json
 from ..text import check_text
 from .language import LanguageWarning
-from .pipelines import add_pipeline_arguments, get_component, load_chosen_pipeline, natural_number, quiet_warnings
+from .pipelines import add_pipeline_arguments, get_component, load_chosen_pipeline, natural_number
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +32,6 @@ def run(options: argparse.Namespace) -> None:
     """Parse and explain."""
     from ..pipeline.explain_constituent import explain, explanations
 
-    quiet_warnings()
     if not options.text.strip():
         raise DtparseError("the text is empty; give a sentence in quotes")
     check_text(options.text)

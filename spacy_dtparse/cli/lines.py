@@ -1,7 +1,5 @@
 """Lines of text files and of standard input, one by one, and how much of the input they are."""
 
-from __future__ import annotations
-
 import codecs
 import os
 import stat

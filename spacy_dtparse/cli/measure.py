@@ -19,7 +19,7 @@ from ..text import check_text
 from ..trees.bad_input import on_error
 from .bad_input import add_errors_argument, report_skipped
 from .lines import LineDecoder, check_files, open_file
-from .pipelines import add_pipeline_arguments, load_chosen_pipeline, quiet_warnings
+from .pipelines import add_pipeline_arguments, load_chosen_pipeline
 from .terminal import shown_name
 
 if TYPE_CHECKING:
@@ -71,7 +71,6 @@ def run(options: argparse.Namespace) -> int:
     """Print the measures of each file; return 1 if something was skipped, else 0."""
     from ..query.measures import SyntaxMeasures
 
-    quiet_warnings()
     if options.text and options.files:
         raise DtparseError("give --text or files, not both")
     names = options.files or ["-"]

@@ -23,7 +23,6 @@ from .pipelines import (
     get_component,
     load_chosen_pipeline,
     positive_number,
-    quiet_warnings,
     sentence_pipes,
 )
 from .progress import Progress, stop_workers_on_error
@@ -71,7 +70,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the trees."""
-    quiet_warnings()
     if options.text and options.files:
         raise DtparseError("give --text or files, not both")
     if options.probabilities and options.format != "json":

@@ -313,12 +313,3 @@ def announce_compilation(kind: str | None = None) -> None:
         start_compiling(kind, "recurrent")
     elif not are_kernels_compiled():
         print("dtparse: compiling the parser's kernels (the first run only) …", file=sys.stderr, flush=True)
-
-
-def quiet_warnings() -> None:
-    """Show warnings as one line each, without the source line that raised them."""
-
-    def show(message, category, filename, lineno, file=None, line=None):  # type: ignore[no-untyped-def]
-        print(f"dtparse: warning: {message}", file=file or sys.stderr)
-
-    warnings.showwarning = show

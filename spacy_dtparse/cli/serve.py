@@ -1,10 +1,8 @@
 """Serve a web page that shows the tree of a sentence typed by the user."""
 
-from __future__ import annotations
-
 import argparse
 
-from .pipelines import add_pipeline_arguments, load_chosen_pipeline, natural_number, quiet_warnings
+from .pipelines import add_pipeline_arguments, load_chosen_pipeline, natural_number
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +23,6 @@ def add_address_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Serve until Ctrl-C."""
-    quiet_warnings()
     nlp = load_chosen_pipeline(options)
 
     from ..web.server import serve

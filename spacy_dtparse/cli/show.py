@@ -14,14 +14,7 @@ from ..text import check_text
 from ..trees.bad_input import on_error
 from .bad_input import add_errors_argument, report_skipped
 from .language import LanguageWarning
-from .pipelines import (
-    add_pipeline_arguments,
-    enable_probabilities,
-    get_component,
-    load_chosen_pipeline,
-    quiet_warnings,
-    read_tree_file,
-)
+from .pipelines import add_pipeline_arguments, enable_probabilities, get_component, load_chosen_pipeline, read_tree_file
 
 if TYPE_CHECKING:
     from ..trees.tree import Tree
@@ -72,7 +65,6 @@ def run(options: argparse.Namespace) -> int:
     from ..trees.brackets import read_trees
     from ..viz import draw
 
-    quiet_warnings()
     style, draw_options = _style_options(options)
     scores: list[Scores] | None = None
     skipped: list[TreeFormatError] = []

@@ -1,7 +1,5 @@
 """Standard input as it comes: items in batches that end when nothing more is there yet."""
 
-from __future__ import annotations
-
 import io
 import os
 import queue

@@ -1,12 +1,10 @@
 """Standard output and error of a command: a terminal gets no control characters of texts, and closed streams are
 noticed."""
 
-from __future__ import annotations
-
-import io
 import os
 import re
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
@@ -20,58 +18,25 @@ def show_controls(text: str) -> str:
     return _CONTROL.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
-class TerminalStream(io.TextIOBase):
+class TerminalStream:
     """A text stream to a terminal that shows control characters. `send` writes a text as it is."""
 
     def __init__(self, stream: TextIO):
         self._stream = stream
+        self.send = stream.write
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
-
-    @property
-    def encoding(self) -> str:  # type: ignore[override]
-        """The encoding of the stream."""
-        return self._stream.encoding
-
-    @property
-    def errors(self) -> str | None:  # type: ignore[override]
-        """The error handler of the stream."""
-        return self._stream.errors
-
-    @property
-    def buffer(self) -> Any:
-        """The binary stream below."""
-        return self._stream.buffer
 
     def write(self, text: str) -> int:
         """Write a text; return its number of characters."""
         self._stream.write(show_controls(text))
         return len(text)
 
-    def writelines(self, lines: Iterable[str]) -> None:  # type: ignore[override]
+    def writelines(self, lines: Iterable[str]) -> None:
         """Write several texts."""
         for line in lines:
             self.write(line)
-
-    def send(self, text: str) -> None:
-        """Write a text with the control characters of a command's own, such as those of a progress line."""
-        self._stream.write(text)
-
-    def flush(self) -> None:
-        """Write out what is buffered."""
-        self._stream.flush()
-
-    def isatty(self) -> bool:
-        """True."""
-        return True
-
-    def fileno(self) -> int:
-        """The file descriptor."""
-        return self._stream.fileno()
-
-    def close(self) -> None:
-        """Do nothing: the stream belongs to Python."""
 
 
 def send(text: str) -> None:
@@ -95,6 +60,15 @@ def protected_streams() -> Iterator[None]:
         yield
     finally:
         sys.stdout, sys.stderr = before
+
+
+def quiet_warnings() -> None:
+    """Show warnings as one line each, without the source line that raised them."""
+
+    def show(message, category, filename, lineno, file=None, line=None):  # type: ignore[no-untyped-def]
+        print(f"dtparse: warning: {message}", file=file or sys.stderr)
+
+    warnings.showwarning = show
 
 
 def discard_output() -> None:

@@ -153,7 +153,6 @@ class Deadline(WrappedParser):
         self._by_budget: dict[int, Any] = {}
 
     def with_settings(self, **changes: Any) -> Deadline:
-        """Return the parser with other settings and the same deadline."""
         return Deadline(self.parser.with_settings(**changes), self.deadline)
 
     def span_posteriors(self, words: Sequence[str], tags: Sequence[str]) -> Posteriors:

@@ -45,22 +45,18 @@ class DocumentLabelFilter(WrappedParser):
         self.leaves_out_all = leaves_out_all
 
     def with_settings(self, **changes: Any) -> DocumentLabelFilter:
-        """Return the parser with other settings and the same filter."""
         return DocumentLabelFilter(self.parser.with_settings(**changes), self.leaves_out_all)
 
     def parse_batch(self, sentences: Sequence[TaggedWords]) -> list[ParseResult]:
-        """Return the filtered parse of each sentence."""
         parses = zip(sentences, self.parser.parse_batch(sentences), strict=True)
         return [
             self._filter(one, self._posteriors_of(*sentence)) if _has_labels(one) else one for sentence, one in parses
         ]
 
     def parse(self, words: Sequence[str], tags: Sequence[str], spines: Sequence[Any] = ()) -> ParseResult:
-        """Return the filtered parse of a sentence."""
         return self._filter(self.parser.parse(words, tags, spines), self._posteriors_of(words, tags))
 
     def parse_with_posteriors(self, sentences: Sequence[TaggedWords]) -> list[tuple[ParseResult, Posteriors]]:
-        """Return the filtered parse and posteriors of each sentence."""
         return [
             self._filter_parse(result, found, self._find_allowed(result.tree, lambda found=found: found))  # type: ignore[misc]
             for result, found in self.parser.parse_with_posteriors(sentences)
@@ -77,7 +73,6 @@ class DocumentLabelFilter(WrappedParser):
     def explain(
         self, words: Sequence[str], tags: Sequence[str], spines: Sequence[Any] = (), limit: TimeLimit | None = None
     ) -> Decisions:
-        """Return the decisions of the filtered parse."""
         found = self.parser.explain(words, tags, spines, limit)
         allowed = self._find_allowed(found.result.tree, lambda: found.posteriors)
         return _FilteredDecisions(found, allowed, tags, self.excluded_labels)

@@ -1,7 +1,5 @@
 """Span marginals: the interface between a span model and the boosted trees that use its probabilities as features."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -151,6 +151,7 @@ class Parser(ABC):
     """A short name for logs and for the attributes of parsed Docs; the kind of the parser's models."""
     settings: Any = None
     """The settings; None if the parser has none of its own class."""
+    _custom_heads: HeadRules | None = None
 
     @property
     def inner_parser(self) -> Parser:
@@ -200,7 +201,7 @@ class Parser(ABC):
     @property
     def head_rules(self) -> HeadRules | None:
         """The head rules of the model; None if they are the standard ones of its language."""
-        return None
+        return self._custom_heads
 
     @property
     def calibration(self) -> Any:

@@ -1,7 +1,5 @@
 """A limit of time that long work asks for between its steps."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Iterator

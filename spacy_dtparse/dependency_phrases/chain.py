@@ -1,7 +1,5 @@
 """The chain of phrases of one head: the ranks of its dependents, and the labels of its levels."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterator
 

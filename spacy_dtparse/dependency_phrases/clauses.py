@@ -1,7 +1,5 @@
 """Kinds of clauses, by the head `h` of a clause in a sentence `s`."""
 
-from __future__ import annotations
-
 from .sentence import AUXILIARIES, SUBJECTS, Sentence
 
 

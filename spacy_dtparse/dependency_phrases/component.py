@@ -6,7 +6,7 @@ __future__ import annotations` here: spaCy reads the annotations of factories.)
 # ruff: noqa: UP007, UP045 (older releases of spaCy do not support X | None)
 
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import nan
 from pathlib import Path
 from typing import Any, ClassVar, Optional, Union
@@ -111,17 +111,6 @@ class DependencyPhrases(Pipe):
                 info.update(lifted=result[1], repaired=result[2])
         use_for_noun_chunks(doc.vocab, doc, self.noun_chunks)
         return doc
-
-    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Set the constituents of a stream of Docs. Only a Doc that raises goes to the error handler."""
-        handle: Callable = self.get_error_handler()
-        for doc in stream:
-            try:
-                self(doc)
-            except Exception as error:
-                handle(self.name, self, [doc], error)
-            else:
-                yield doc
 
     def _read_columns(self, doc: Doc, words: Sequence[str], n_words: int) -> tuple[list, list, list, list, str]:
         """The part of speech, features, head (in the Doc) and label of each token, and the scheme of the labels."""

@@ -1,7 +1,5 @@
 """Profiles of the rules: which phrases there are, and the words and relations of languages that they need."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, fields
 from functools import cache

@@ -1,7 +1,5 @@
 """Make any list of heads a projective tree with one root."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

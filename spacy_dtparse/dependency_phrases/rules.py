@@ -5,8 +5,6 @@ the chain at which it is attached. A dependent further from the head is never lo
 the phrases of a head nest whatever the ranks are; and as subtrees do not overlap, all phrases do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

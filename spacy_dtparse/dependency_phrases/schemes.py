@@ -1,7 +1,5 @@
 """Label schemes of dependency parsers, and their conversion to the relations of Universal Dependencies."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from functools import cache

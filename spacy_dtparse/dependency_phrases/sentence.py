@@ -1,8 +1,6 @@
 """A dependency tree with what the rules need of each token: its kind, its role, its dependents, the extent of its
 subtree."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate

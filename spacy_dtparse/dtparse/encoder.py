@@ -1,7 +1,5 @@
 """Encoding of sentences for the boosted trees: token columns and the output of the span model, once per batch."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

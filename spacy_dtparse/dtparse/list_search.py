@@ -6,8 +6,6 @@ more parse that is tried. So when the array of states is full, the others are re
 the remaining states is as before, and the search takes the same states as without this.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -27,7 +27,7 @@ from ..errors import DtparseError, ModelFormatError
 from ..jit.warmup import kernels_for
 from ..model_io.container import container_kind
 from ..model_io.file_backed import FileBackedBytes
-from ..trees.heads import HeadRules, head_rules
+from ..trees.heads import head_rules
 from ..trees.transforms import Removal
 from ..trees.tree import Tree
 from .constrained import search_constrained
@@ -103,7 +103,6 @@ class DtreeParser(RecipeParser, Parser):
 
     @property
     def missing_posteriors(self) -> str:
-        """The reason why the parser has no probabilities."""
         return NO_SPAN_MODEL
 
     @property
@@ -113,17 +112,10 @@ class DtreeParser(RecipeParser, Parser):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels of constituents, without TOP."""
         return self.model.lexicon.labels.strings[:-1]
 
     @property
-    def head_rules(self) -> HeadRules | None:
-        """The head rules of the model; None if they are the standard ones of its language."""
-        return self._custom_heads
-
-    @property
     def vocabulary(self) -> tuple[Strings, Strings]:
-        """The words and tags of the model."""
         return self.model.lexicon.words, self.model.lexicon.tags
 
     @property

@@ -1,7 +1,5 @@
 """Pruning of supertags for the search."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

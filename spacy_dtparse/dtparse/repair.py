@@ -1,7 +1,5 @@
 """Repairs of a parse by the span model: what no inference builds, and what the treebanks never leave unattached."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The search of the boosted-tree parser: from token matrices to parses, with one workspace per thread."""
 
-from __future__ import annotations
-
 import math
 import threading
 from collections.abc import Sequence

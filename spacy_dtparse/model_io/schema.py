@@ -6,8 +6,6 @@ wrong or additional entries is rejected. Constraints between several arrays (tre
 layers) are checked when the model is built from them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any

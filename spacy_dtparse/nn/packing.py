@@ -1,8 +1,6 @@
 """Storage format of recurrent networks: the embedding table in int8, all else in float16. Parsers use the int8 table:
 in float32 it would need four times the memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar

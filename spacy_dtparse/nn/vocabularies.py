@@ -1,7 +1,5 @@
 """Vocabularies of token features, and the rows of an embedding table that stand for the entries."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence

@@ -1,7 +1,5 @@
 """How a grammar decided on the constituents of a parse."""
 
-from __future__ import annotations
-
 from ..core.parser import Decision, Decisions
 from ..trees.tree import Tree
 

@@ -1,7 +1,5 @@
 """The PCFG parser: maps words and tags to the most probable tree."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -96,7 +94,6 @@ class PcfgParser(RecipeParser, Parser):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels of constituents, without TOP."""
         return tuple(label for label in self.model.labels if label != TOP)
 
     @cached_property
@@ -141,7 +138,6 @@ class PcfgParser(RecipeParser, Parser):
         return {"cost": self.parse(words, tags).cost}
 
     def parse_batch(self, sentences: Sequence[TaggedWords]) -> list[ParseResult]:
-        """Parse all sentences (words, tags), one by one."""
         return [self.parse(*sentence) for sentence in sentences]
 
     def parse(self, words: Sequence[str], tags: Sequence[str], spines: SupertagCandidates = ()) -> ParseResult:

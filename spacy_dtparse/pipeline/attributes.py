@@ -154,13 +154,16 @@ def parent(span: Span | Token) -> Span | None:
     Raises as `labels` does.
     """
     doc, found, k, start, end, exact = locate(span)
-    if k >= 0:
-        above = found.parents[k]
-    else:  # a token: the lowest constituent that covers it
-        above = bisect_right(found.starts, start) - 1
-        while above >= 0 and found.ends[above] < end:
-            above = found.parents[above]
+    above = found.parents[k] if k >= 0 else lowest_cover(found, start, end)
     return make_span(doc, found, above if exact else found.chain_tops[above], with_level=exact) if above >= 0 else None
+
+
+def lowest_cover(found: Constituents, start: int, end: int) -> int:
+    """The lowest constituent that covers the tokens [start, end), -1 if there is none."""
+    k = bisect_right(found.starts, start) - 1
+    while k >= 0 and found.ends[k] < end:
+        k = found.parents[k]
+    return k
 
 
 def subconstituents(span: Span) -> Iterator[Span]:
@@ -284,6 +287,15 @@ def chain_end(found: Constituents, k: int) -> int:
     return bisect_right(found.chain_tops, found.chain_tops[k], k)
 
 
+def without_blanks(doc: Doc, start: int, end: int) -> tuple[int, int]:
+    """The token range [start, end) without white space at its edges."""
+    while start < end and is_blank(doc[start].text):
+        start += 1
+    while end > start and is_blank(doc[end - 1].text):
+        end -= 1
+    return start, end
+
+
 def _edge_tokens(span: Span) -> tuple[Token, Token]:
     """The first and the last token of a Span that is not empty. Raises NonConstituentError for a Span that was made
     before tokens were merged or split, since spaCy leaves its token numbers as they were."""
@@ -314,10 +326,7 @@ def locate(span: Span | Token, key: str | None = None, inside: bool = False) -> 
         first, last = _edge_tokens(span)
         found = read_constituents(doc, key, span) if inside else constituents_at(doc, key, first, last)
         if found.blanks or end - start == 1:  # one token: `constituents_at` does not compare where it ends
-            while start < end and is_blank(doc[start].text):
-                start += 1
-            while end > start and is_blank(doc[end - 1].text):
-                end -= 1
+            start, end = without_blanks(doc, start, end)
     constituent = found.by_extent.get((start, end), -1)
     if constituent < 0:
         if end - start == 1:

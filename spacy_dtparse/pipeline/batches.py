@@ -29,10 +29,11 @@ def batches(stream: Iterable[Doc], max_docs: int, max_tokens: int = MAX_TOKENS) 
 
 
 def in_threads(tasks: Iterable[Task], work: Callable[[Task], Result], threads: int) -> Iterator[Result]:
-    """Yield `work` of each task, in order; with 2 or more threads, while this thread fetches the next tasks."""
-    if threads == 1:
-        yield from map(work, tasks)
-        return
+    """Iterate over `work` of each task, in order; with 2 or more threads, while this thread fetches the next tasks."""
+    return map(work, tasks) if threads == 1 else _in_pool(tasks, work, threads)
+
+
+def _in_pool(tasks: Iterable[Task], work: Callable[[Task], Result], threads: int) -> Iterator[Result]:
     pool = ThreadPoolExecutor(threads)
     waiting: deque[Future[Result]] = deque()
     try:

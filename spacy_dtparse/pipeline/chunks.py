@@ -1,7 +1,5 @@
 """The chunks of a Doc and the IOB tags of its tokens, as in CoNLL-2000; `trees.chunks` defines them."""
 
-from __future__ import annotations
-
 from spacy.tokens import Doc, Span
 
 from ..trees.chunks import OUTSIDE

@@ -21,7 +21,7 @@ from ..trees.predicates import PredicateFinder, PredicateNodes
 from ..trees.tree import TOP
 from .attributes import locate
 from .constituents import Constituents, make_span, read_constituents, tree_of
-from .sentences import is_blank, plain_word
+from .sentences import is_blank, plain_word, token_bounds
 
 _LANGUAGES = ("en", "xx", "mul", "")
 _SPLIT = CLAUSES | {"VP", "FRAG", "UCP", TOP, "TITLE", "HEADING", "CAPTION", "X"}
@@ -244,7 +244,7 @@ def _find_understood(part: _Part, one: PredicateNodes) -> Span | None:
 
 def _predicates_in(where: Doc | Span, key: str | None) -> Iterator[tuple[_Part, PredicateNodes]]:
     found = read_constituents(where.doc, key)
-    first, last = (0, len(where)) if isinstance(where, Doc) else (where.start, where.end)
+    first, last = token_bounds(where)
     k = 0
     while k < len(found.starts):
         if found.starts[k] < last and found.ends[k] > first:
@@ -268,6 +268,13 @@ def _part(doc: Doc, found: Constituents, root: int) -> _Part:
     return _Part(doc, found, root - added, positions, PredicateFinder(tree))
 
 
+def _root(found: Constituents, k: int) -> int:
+    """The root above constituent `k`; -1 for -1."""
+    while k >= 0 and found.parents[k] >= 0:
+        k = found.parents[k]
+    return k
+
+
 def _clause(clause: Span) -> tuple[_Part, int]:
     """The part of the Doc and the index, in its tree, of a clause. Raises NonConstituentError for another span."""
     location = locate(clause)
@@ -276,9 +283,7 @@ def _clause(clause: Span) -> tuple[_Part, int]:
         chain = range(k, found.ends_of_subtrees[k])
         members = (m for m in chain if found.chain_tops[m] == found.chain_tops[k])
         k = next((m for m in members if base_label(found.labels[m]) in CLAUSES), k)
-    root = k
-    while root >= 0 and found.parents[root] >= 0:
-        root = found.parents[root]
+    root = _root(found, k)
     if k < 0 or (k != root and base_label(found.labels[k]) not in CLAUSES | {"VP"}):
         what = "one token" if k < 0 else f"a constituent {found.labels[k]}"
         raise NonConstituentError(
@@ -304,9 +309,7 @@ def subjects_verbs_kinds(
             yield None, None, None
             continue
         if part is None or index >= end:
-            root = index
-            while found.parents[root] >= 0:
-                root = found.parents[root]
+            root = _root(found, index)
             part, end = _part(doc, found, root), found.ends_of_subtrees[root]
         k = index - part.first
         one = next(iter(_own_predicates(part, k)), None)

@@ -229,7 +229,7 @@ def token_values(where: Span, attribute: int) -> np.ndarray:
 
 
 def value_at(doc: Doc, name: str, field: str, constituent: int) -> float | None:
-    """One of `constituent_group.VALUES` for one constituent, right after `read_constituents`; None if it is unknown."""
+    """One of `group_values.VALUES` for one constituent, right after `read_constituents`; None if it is unknown."""
     group = doc.spans.data[name]
     if isinstance(group, ConstituentGroup):
         return constituent_value(group, field, constituent)
@@ -245,7 +245,7 @@ def values_at(doc: Doc, name: str, field: str, indices: Iterable[int]) -> list[f
 
 
 def values_in_order(doc: Doc, name: str, field: str) -> list[float | None] | None:
-    """One of `constituent_group.VALUES` for each constituent, right after `read_constituents`; None if there are
+    """One of `group_values.VALUES` for each constituent, right after `read_constituents`; None if there are
     none."""
     group = doc.spans.data[name]
     if isinstance(group, ConstituentGroup):

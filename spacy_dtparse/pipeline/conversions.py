@@ -10,7 +10,7 @@ from typing import Any
 from spacy.tokens import Doc, Span, Token
 
 from ..core.parser import UNKNOWN_TAG
-from ..errors import DtparseError, NonConstituentError, TreeError
+from ..errors import DtparseError, NonConstituentError, TreeError, shorten
 from ..text import escape_token
 from ..trees.bracket_writer import write_tree
 from ..trees.brackets import parse_tree
@@ -18,7 +18,7 @@ from ..trees.tree import TOP, Tree
 from .attributes import parse_string, sentence_infos, to_tree
 from .constituents import group_key, read_constituents, values_at
 from .phrases import head_rules_for
-from .sentences import plain_word, visible_tokens
+from .sentences import plain_word, token_bounds, visible_tokens
 
 
 def to_nltk(span: Span | Token) -> Any:
@@ -46,7 +46,9 @@ def from_nltk(tree: Any, top: str | None = TOP) -> Tree:
     that has siblings and for leaves of other kinds, TreeFormatError for a tree that brackets cannot represent.
     """
     if not _is_node(tree):
-        raise TreeError(f"{_shorten(tree)} is no tree; give an nltk.Tree, or an object with label() and children")
+        raise TreeError(
+            f"{shorten(repr(tree), 60)} is no tree; give an nltk.Tree, or an object with label() and children"
+        )
     parts: list[str] = []
     stack: list[Any] = [tree]
     while stack:
@@ -89,24 +91,23 @@ def _word(leaf: Any, label: str) -> str:
     if isinstance(leaf, str):
         return leaf
     if leaf is None or isinstance(leaf, bytes | list | dict | set | frozenset):
-        raise TreeError(f"the leaf {_shorten(leaf)} in {label!r} is no word; give a string or a pair (word, tag)")
+        raise TreeError(
+            f"the leaf {shorten(repr(leaf), 60)} in {label!r} is no word; give a string or a pair (word, tag)"
+        )
     return str(leaf)
 
 
 def _read_pair(pair: tuple[Any, ...]) -> tuple[str, str]:
     """The word and the tag of a leaf (word, tag). Raises TreeError for a tuple of another form."""
     if len(pair) != 2 or isinstance(pair[0], tuple) or not (pair[1] is None or isinstance(pair[1], str)):
-        raise TreeError(f"the leaf {_shorten(pair)} is no pair (word, tag); give two strings, such as ('cat', 'NN')")
+        raise TreeError(
+            f"the leaf {shorten(repr(pair), 60)} is no pair (word, tag); give two strings, such as ('cat', 'NN')"
+        )
     return _word(pair[0], str(pair[1])), pair[1] or UNKNOWN_TAG
 
 
 def _leaf(word: str, tag: str) -> str:
     return f" ({escape_token(plain_word(tag))} {escape_token(plain_word(word))})"
-
-
-def _shorten(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 60 else f"{shown[:59]}…"
 
 
 def to_conllu(where: Doc | Span, key: str | None = None, first_id: int = 1) -> str:
@@ -117,7 +118,7 @@ def to_conllu(where: Doc | Span, key: str | None = None, first_id: int = 1) -> s
     constituents (see `head`), and DEPREL is `root` or `dep`. Raises NotParsedError if the Doc has neither.
     """
     doc = where.doc
-    first, last = (0, len(doc)) if isinstance(where, Doc) else (where.start, where.end)
+    first, last = token_bounds(where)
     has_dependencies = len(doc) > 0 and doc.has_annotation("DEP")
     lines: list[str] = []
     sent_id = first_id

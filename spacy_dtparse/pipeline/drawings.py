@@ -1,7 +1,5 @@
 """`render`: the trees of Docs and spans as SVG, HTML or text."""
 
-from __future__ import annotations
-
 import builtins
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
@@ -10,13 +8,13 @@ from typing import Any
 
 from spacy.tokens import Doc, Span
 
-from ..errors import ConfigError
+from ..errors import ConfigError, shorten
 from ..trees.tree import TOP, Tree
 from ..viz import draw
 from ..viz.drawing import check_options
 from .attributes import to_tree
 from .constituents import group_key, read_constituents, values_in_order
-from .sentences import visible_tokens
+from .sentences import token_bounds, visible_tokens
 
 Drawable = Doc | Span | Tree
 
@@ -47,7 +45,8 @@ def render(
     items: Iterable[Any] = [docs] if isinstance(docs, Doc | Span | Tree) else docs
     if isinstance(items, str | bytes) or not isinstance(items, Iterable):
         raise ConfigError(
-            f"{_shorten_repr(items)} cannot be drawn; give a parsed Doc, a Span, a Tree, or a list of them"
+            f"{type(items).__name__} {shorten(repr(items), 40)} cannot be drawn; give a parsed Doc, a Span, a Tree, or "
+            "a list of them"
         )
     trees: list[Tree] = []
     scores: list[list[float | None]] = []
@@ -57,7 +56,9 @@ def render(
         elif isinstance(one, Doc | Span):
             pairs = trees_with_probabilities(one, key)
         else:
-            raise ConfigError(f"{_shorten_repr(one)} cannot be drawn; give a parsed Doc, a Span or a Tree")
+            raise ConfigError(
+                f"{type(one).__name__} {shorten(repr(one), 40)} cannot be drawn; give a parsed Doc, a Span or a Tree"
+            )
         trees += [tree for tree, _ in pairs]
         scores += [tree_scores for _, tree_scores in pairs]
     if with_scores and trees and not any(score is not None for tree_scores in scores for score in tree_scores):
@@ -73,7 +74,7 @@ def trees_with_probabilities(doc: Doc | Span, key: str | None = None) -> list[tu
 
     The root of a part of a sentence is the constituent that covers it, if there is one, else TOP.
     """
-    full_doc, first, last = (doc.doc, doc.start, doc.end) if isinstance(doc, Span) else (doc, 0, len(doc))
+    full_doc, (first, last) = doc.doc, token_bounds(doc)
     found = read_constituents(full_doc, key)
     name = group_key(full_doc, key)
     assert name is not None
@@ -104,8 +105,3 @@ def in_notebook() -> bool:
     """Whether this process is a notebook's kernel. The shells of Colab and others derive from that of Jupyter."""
     shell = getattr(builtins, "get_ipython", None)
     return shell is not None and any(kind.__name__ == "ZMQInteractiveShell" for kind in type(shell()).__mro__)
-
-
-def _shorten_repr(value: Any) -> str:
-    shown = repr(value)
-    return f"{type(value).__name__} {shown if len(shown) <= 40 else shown[:39] + '…'}"

@@ -13,12 +13,13 @@ from ..core.parser import Decisions
 from ..errors import NonConstituentError, OtherPipelineError
 from ..trees.tree import TOP
 from ..viz.svg import score_text
-from .attributes import locate, sentence_infos
-from .constituent_group import EDITED, attribute
+from .attributes import locate, sentence_infos, without_blanks
+from .constituent_group import attribute
 from .constituent_pipe import ConstituentPipe, constituent_parsers
 from .constituents import Constituents, group_key, read_constituents, values_in_order
 from .explanation import Alternative, Explanation
-from .sentences import SentenceInput, is_blank
+from .group_values import EDITED
+from .sentences import SentenceInput
 
 _MIN_PROBABILITY = 0.01
 """Minimum probability, by the model, of an alternative that is listed."""
@@ -127,14 +128,13 @@ class _SentenceExplainer:
         common: dict[str, Any] = {"label": key[2], "text": self.doc[start:end].text, "start": start, "end": end}
         posterior = self.posteriors.get(key, 0.0) if self.posteriors else None
         probability = None if posterior is None else 1.0 if key[2] == TOP else self.probability(posterior)
-        others = self._alternatives(k)
         decision = self.decisions.decision(k, only)
         return Explanation(
             **common,
             method=decision.method,
             decided=decision.text,
             probability=probability,
-            alternatives=others,
+            alternatives=self._alternatives(k),
             reasons=decision.reasons,
         )
 
@@ -204,11 +204,8 @@ def _explain_difference(doc: Doc, sentence_input: SentenceInput, constrained: bo
 
 def _explain_absence(pipe: ConstituentPipe, span: Span, found: Constituents) -> str:
     """Describe why a span is no constituent: which constituents cross or contain it, and how probable it would be."""
-    doc, (start, end) = span.doc, (span.start, span.end)
-    while start < end and is_blank(doc[start].text):
-        start += 1
-    while end > start and is_blank(doc[end - 1].text):
-        end -= 1
+    doc = span.doc
+    start, end = without_blanks(doc, span.start, span.end)
     if start == end:
         return f"tokens {span.start} to {span.end} are white space only; they are in no constituent"
     rows = list(zip(found.starts, found.ends, found.labels, strict=True))

@@ -12,7 +12,7 @@ from ..viz.svg import score_text
 
 if TYPE_CHECKING:
     from ..dtparse.model.reasons import Fact, Group, Reasons
-    from ..dtparse.model.rule_sums import Rule
+    from ..dtparse.model.rules import Rule
 
 MAX_LINES = 10
 """Maximum number of lines of an explanation, unless all are requested."""

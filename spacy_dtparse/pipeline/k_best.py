@@ -13,7 +13,7 @@ from ..core.calibration import ResultCalibrator
 from ..core.constraints import Constraints
 from ..core.kbest import check_k
 from ..core.parser import ParseList, ParseResult
-from ..errors import DtparseError
+from ..errors import DtparseError, shorten
 from ..trees.bracket_writer import write_tree
 from ..trees.tree import TOP, Tree
 from ..viz import draw
@@ -81,7 +81,7 @@ class RankedTree:
     def __repr__(self) -> str:
         probability = "" if self.probability is None else f", probability {self.probability:.2f}"
         title = f"RankedTree {self.rank}: margin {self.margin:.3f}{probability}"
-        return f"<{title}, {_shorten(self.brackets, _MAX_COLUMNS - len(title) - 4)}>"
+        return f"<{title}, {shorten(self.brackets, _MAX_COLUMNS - len(title) - 4)}>"
 
     def _repr_html_(self) -> str:
         return RankedTrees([self])._repr_html_()
@@ -126,7 +126,7 @@ class RankedTrees(list[RankedTree]):
         trees = ["tree", *(one.brackets for one in self)]
         width = None if columns is None else columns - len(lines[0]) - 2
         return "\n".join(
-            f"{line}  {tree if width is None else _shorten(tree, width)}"
+            f"{line}  {tree if width is None else shorten(tree, width)}"
             for line, tree in zip(lines, trees, strict=True)
         )
 
@@ -143,10 +143,6 @@ class RankedTrees(list[RankedTree]):
 
 def _format_probability(value: float | None) -> str:
     return "-" if value is None else f"{value:.4f}"
-
-
-def _shorten(text: str, max_length: int) -> str:
-    return text if len(text) <= max_length else text[: max_length - 1] + "…"
 
 
 def k_best(nlp: Language | ConstituentPipe, sentence: str | Doc | Span, k: int = 10) -> RankedTrees:

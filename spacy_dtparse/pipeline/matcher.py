@@ -1,7 +1,5 @@
 """ConstituentMatcher: patterns over the constituents of Docs, in the manner of spaCy's matchers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
@@ -21,7 +19,7 @@ from ..trees.heads import HeadRules
 from ..trees.tree import TOP, Tree
 from .constituents import Constituents, make_span, read_constituents, tree_of
 from .phrases import head_rules_for
-from .sentences import attribute_texts, read_words
+from .sentences import attribute_texts, read_words, token_bounds
 
 OnMatch = Callable[["ConstituentMatcher", Doc, int, list[Any]], Any]
 _NUMERIC = ("LENGTH", "IS_", "LIKE_")
@@ -219,7 +217,7 @@ def _sentences(doc_index: int, doclike: Doc | Span, key: str | None) -> Iterator
     found = read_constituents(doc, key)
     words, bounds = read_words(doc)
     tags = attribute_texts(doc, TAG)
-    first, last = (doclike.start, doclike.end) if isinstance(doclike, Span) else (0, len(doc))
+    first, last = token_bounds(doclike)
     for start, end, within in bounds:
         positions = within if first <= start and end <= last else [i for i in within if first <= i < last]
         if len(positions):

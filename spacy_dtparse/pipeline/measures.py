@@ -1,8 +1,6 @@
 """Measures of syntactic complexity of Docs, and the structures that they count as spans; `query.structures` and
 `query.measures` define them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from spacy.tokens import Doc, Span

@@ -180,8 +180,8 @@ class ModelPipe(Pipe):
         Raises ModelFormatError for a parser that needs another factory, ConfigError for settings that it does not have;
         then nothing changes.
         """
-        if not self._accepts(parser):
-            kind = KINDS[parser.name]
+        kind = KINDS.get(parser.name)  # None: a parser of another package, which every factory accepts
+        if kind is not None and kind.factory != self.factory:
             raise ModelFormatError(
                 f"{self.name}: a model of kind {kind.name!r} ({kind.noun}) is not one for the factory "
                 f"{self.factory!r}; use it with nlp.add_pipe({kind.factory!r}, config={{'model': …}}), or give this "
@@ -194,10 +194,6 @@ class ModelPipe(Pipe):
     def _configure(self, parser: Any) -> Any:
         """Return a parser with this component's settings. Raises ConfigError for settings that it does not have."""
         return parser.with_settings(**self._parser_settings(parser))
-
-    def _accepts(self, parser: Any) -> bool:
-        """Whether the factory accepts parsers of this kind; every factory accepts parsers of other packages."""
-        return parser.name not in KINDS or KINDS[parser.name].factory == self.factory
 
     def _parser_settings(self, parser: Any) -> dict[str, Any]:
         """This component's settings for the parser's `with_settings`. Raises ConfigError for a setting that the parser

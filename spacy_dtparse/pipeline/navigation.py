@@ -6,12 +6,10 @@ give equal results for equal spans, and return spans that equal those in `doc._.
 constituent is the span of that token).
 """
 
-from bisect import bisect_right
-
 from spacy.tokens import Doc, Span, Token
 
 from ..errors import DtparseError
-from .attributes import Location, chain_end, children, locate, tag_getter
+from .attributes import Location, chain_end, children, locate, lowest_cover, tag_getter
 from .constituents import ChainSpan, Constituents, make_span, read_constituents
 from .phrases import head_rules_for
 from .sentences import is_blank
@@ -170,15 +168,7 @@ def _above(location: Location) -> int:
     found = location.constituents
     if location.constituent >= 0:
         return found.parents[location.constituent]
-    return _cover(found, location.start, location.end)
-
-
-def _cover(found: Constituents, start: int, end: int) -> int:
-    """The lowest constituent that covers the tokens [start, end), -1 if there is none."""
-    k = bisect_right(found.starts, start) - 1
-    while k >= 0 and found.ends[k] < end:
-        k = found.parents[k]
-    return k
+    return lowest_cover(found, location.start, location.end)
 
 
 def _node(location: Location, span: Span | Token) -> int:
@@ -198,11 +188,11 @@ def _leaf(location: Location) -> list[Span]:
 def _covering(found: Constituents, span: Span | Token) -> int:
     """The lowest constituent that contains a token or any span; that of the span if it is a member of a chain."""
     if isinstance(span, Token):
-        return _cover(found, span.i, span.i + 1)
+        return lowest_cover(found, span.i, span.i + 1)
     start, end = span.start, span.end
     if (start, end) in found.by_extent:
         return _node(locate(span), span)
-    return _cover(found, start, end)
+    return lowest_cover(found, start, end)
 
 
 def _check_docs(*spans: Span | Token) -> None:

@@ -23,7 +23,7 @@ from ..trees.tree import TOP
 from .attributes import child_nodes, has_universal_tags, locate, tag_getter, to_tree
 from .constituent_group import attribute
 from .constituents import Constituents, group_key, make_span, read_constituents, token_values
-from .sentences import visible_tokens
+from .sentences import token_bounds, visible_tokens
 
 FRAMES = frozenset(("SBAR", "SBARQ"))
 """Clauses that consist of another clause and a word before it (that, because, who, why …)."""
@@ -265,7 +265,7 @@ def _noun_chunks(where: Doc | Span, key: str | None) -> list[tuple[int, int]]:
     """The token ranges of the base noun phrases."""
     doc, rules = where.doc, head_rules_for(where.doc, key)
     read_constituents(doc, key)
-    first, last = (0, len(doc)) if isinstance(where, Doc) else (where.start, where.end)
+    first, last = token_bounds(where)
     found = []
     for start, end, words in visible_tokens(doc):
         if words and start < last and end > first:

@@ -14,7 +14,7 @@ from .chunks import chunk_tags, chunks
 from .clauses import subjects_verbs_kinds
 from .constituents import Constituents, group_key, make_span, read_constituents, values_in_order
 from .phrases import clauses, head_rules_for
-from .sentences import is_blank, visible_tokens
+from .sentences import is_blank, token_bounds, visible_tokens
 
 if TYPE_CHECKING:
     import pandas
@@ -98,10 +98,6 @@ def _place(span: Span, text: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _bounds(where: Doc | Span) -> tuple[int, int]:
-    return (0, len(where)) if isinstance(where, Doc) else (where.start, where.end)
-
-
 def _sentence_numbers(doc: Doc) -> list[int]:
     """The index of the sentence of each token."""
     numbers = [0] * len(doc)
@@ -131,7 +127,7 @@ def _heads_and_probabilities(doc: Doc, found: Constituents, key: str | None) -> 
 
 def _constituent_rows(where: Doc | Span, key: str | None) -> Iterator[dict[str, Any]]:
     doc = where.doc
-    found, (first, last), sentences = read_constituents(doc, key), _bounds(where), _sentence_numbers(doc)
+    found, (first, last), sentences = read_constituents(doc, key), token_bounds(where), _sentence_numbers(doc)
     heads, text = _heads_and_probabilities(doc, found, key), doc.text
     depths: list[int] = []
     for k, above in enumerate(found.parents):
@@ -145,7 +141,7 @@ def _constituent_rows(where: Doc | Span, key: str | None) -> Iterator[dict[str, 
 
 
 def _clause_rows(where: Doc | Span, key: str | None) -> Iterator[dict[str, Any]]:
-    doc, (first, last) = where.doc, _bounds(where)
+    doc, (first, last) = where.doc, token_bounds(where)
     sentences, found = _sentence_numbers(doc), read_constituents(doc, key)
     heads, text = _heads_and_probabilities(doc, found, key), doc.text
     open_clauses: list[tuple[int, int]] = []  # index and end of the clauses around the next one
@@ -169,7 +165,7 @@ def _clause_rows(where: Doc | Span, key: str | None) -> Iterator[dict[str, Any]]
 
 
 def _chunk_rows(where: Doc | Span, key: str | None) -> Iterator[dict[str, Any]]:
-    sentences, (first, last), text = _sentence_numbers(where.doc), _bounds(where), where.doc.text
+    sentences, (first, last), text = _sentence_numbers(where.doc), token_bounds(where), where.doc.text
     for number, span in enumerate(chunks(where.doc, key)):
         if first <= span.start and span.end <= last:
             yield {"sentence": sentences[span.start], "chunk": number, "label": span.label_, **_place(span, text)}
@@ -177,7 +173,7 @@ def _chunk_rows(where: Doc | Span, key: str | None) -> Iterator[dict[str, Any]]:
 
 def _token_rows(where: Doc | Span, key: str | None) -> Iterator[dict[str, Any]]:
     doc = where.doc
-    found, (first, last), sentences = read_constituents(doc, key), _bounds(where), _sentence_numbers(doc)
+    found, (first, last), sentences = read_constituents(doc, key), token_bounds(where), _sentence_numbers(doc)
     tags, parents = chunk_tags(doc, key), _lowest(found.starts, found.ends, len(doc))
     for token in doc[first:last]:
         if not is_blank(token.text):

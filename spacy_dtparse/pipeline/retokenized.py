@@ -13,7 +13,8 @@ from spacy.attrs import IDX, LENGTH
 from spacy.tokens import Doc, Span, SpanGroup
 
 from ..errors import NonConstituentError, NotParsedError
-from .constituent_group import VALUES, ConstituentGroup, verified_attrs
+from .constituent_group import ConstituentGroup, verified_attrs
+from .group_values import VALUES
 from .sentences import is_blank
 from .stored_group import stored_spans
 
@@ -71,9 +72,7 @@ def realign(doc: Doc, group: SpanGroup, name: str) -> SpanGroup:
     spans = [
         Span(doc, int(first[k]), int(last[k]) + 1, int(stored["label"][k]), span_id=int(stored["id"][k])) for k in kept
     ]
-    new_attrs = _select(attrs, kept)
-    if "n_tokens" in attrs:
-        new_attrs["n_tokens"] = len(doc)
+    new_attrs = _select(attrs, kept, len(doc))
     if "sentences" in attrs:
         old_starts, old_ends = stored["extent"].T.tolist()
         new = {k: (span.start, span.end) for k, span in zip(kept, spans, strict=True)}
@@ -93,9 +92,9 @@ def _visible_offsets(doc: Doc) -> tuple[np.ndarray, np.ndarray]:
     return starts, ends
 
 
-def _select(attrs: dict[str, Any], kept: list[int]) -> dict[str, Any]:
-    """The attrs of a group of which only some spans remain."""
-    selected = dict(attrs)
+def _select(attrs: dict[str, Any], kept: list[int], n_tokens: int) -> dict[str, Any]:
+    """The attrs of a group of which only some spans remain, in a Doc of so many tokens."""
+    selected = {name: n_tokens if name == "n_tokens" else value for name, value in attrs.items()}
     for name in VALUES:
         values = attrs.get(name)
         if isinstance(values, list):
@@ -156,9 +155,7 @@ def as_doc(span: Span, key: str | None = None, copy_user_data: bool = False) -> 
         for one in map(group.__getitem__, kept)
     ]
     group_attrs = verified_attrs(group)
-    attrs = _select(group_attrs, kept)
-    if "n_tokens" in attrs:
-        attrs["n_tokens"] = len(new_doc)
+    attrs = _select(group_attrs, kept, len(new_doc))
     if "sentences" in attrs:
         attrs["sentences"] = [
             {**info, "start": info["start"] - start, "end": info["end"] - start}

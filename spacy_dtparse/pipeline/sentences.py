@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from spacy.attrs import ORTH, SENT_START, TAG
-from spacy.tokens import Doc, Token
+from spacy.tokens import Doc, Span, Token
 
 from ..core.parser import UNKNOWN_TAG
 from ..errors import MissingAnnotationError
@@ -102,6 +102,11 @@ def sentence_bounds(doc: Doc) -> list[tuple[int, int]]:
 def has_boundaries(doc: Doc) -> bool:
     """Whether sentence starts are set; true for a Doc that is too short for a boundary."""
     return len(doc) < 2 or "sents" in doc.user_hooks or doc.has_annotation("SENT_START")
+
+
+def token_bounds(where: Doc | Span) -> tuple[int, int]:
+    """The half-open token range of a Doc or Span."""
+    return (0, len(where)) if isinstance(where, Doc) else (where.start, where.end)
 
 
 def visible_tokens(doc: Doc) -> Iterator[tuple[int, int, list[Token]]]:

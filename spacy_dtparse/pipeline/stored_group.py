@@ -1,7 +1,5 @@
 """The bytes in which spaCy stores a span group, and the checksum of its spans."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from collections.abc import Callable, Iterator

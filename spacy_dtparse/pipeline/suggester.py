@@ -15,7 +15,7 @@ from thinc.api import Ops, get_current_ops
 from thinc.types import Ints2d, Ragged
 
 from ..checks import Setting, boolean, check, integer
-from ..errors import ConfigError, NotParsedError
+from ..errors import ConfigError, NotParsedError, shorten
 from ..trees.labels import base_label
 from .constituents import DEFAULT_KEY, read_constituents
 from .model_pipe import KEY
@@ -146,9 +146,8 @@ def _sibling_runs(
 
 
 def _not_parsed_message(doc: Doc, key: str) -> str:
-    begins = doc.text if len(doc.text) <= 40 else f"{doc.text[:39]}…"
     return (
-        f"constituents_suggester: the Doc {begins!r} has no constituents in doc.spans[{key!r}]. Put a parser such as "
-        "'dtparse', after a tagger, before the spancat. For training also name both in [training] "
+        f"constituents_suggester: the Doc {shorten(doc.text, 40)!r} has no constituents in doc.spans[{key!r}]. Put a "
+        "parser such as 'dtparse', after a tagger, before the spancat. For training also name both in [training] "
         "annotating_components, or the Docs that the spancat learns from are not parsed"
     )

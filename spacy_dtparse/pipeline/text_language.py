@@ -1,7 +1,5 @@
 """Checks that a pipeline, and a text, are in the language of a parser's model."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib.util import module_from_spec, spec_from_file_location

@@ -11,8 +11,6 @@ A node is a text (a pattern of `parser`) or a dict with any of these keys:
 - NAME: the name of the node in matches.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any

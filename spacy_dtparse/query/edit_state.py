@@ -1,7 +1,5 @@
 """The tree and the named nodes while operations change them, the trees that they insert, and positions."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import NamedTuple

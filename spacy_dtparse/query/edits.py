@@ -4,8 +4,6 @@ edit = compile_edit("NP < (PP=pp $- NP)", "prune pp")
 edit.apply(tree)
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice

@@ -4,8 +4,6 @@ Node x and all that it dominates are the nodes [x, stops[x]), so dominance is an
 come from an index. Tags are above words: (NN dog) is a node NN whose only child is a node dog.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from itertools import chain, repeat

@@ -1,7 +1,5 @@
 """The lexer of the query language: a pattern's text as tokens, each with its column."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Limits of a search: the number of matches in a tree, and the time for it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from functools import lru_cache

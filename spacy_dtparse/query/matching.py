@@ -6,8 +6,6 @@ set of all nodes of the forest that match. If something depends on a named node,
 small, and `Matching.ways` decides by trying. The same applies to patterns whose names are requested.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any

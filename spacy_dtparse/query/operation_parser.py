@@ -13,8 +13,6 @@ tree       := "(" label (tree | word)* ")"
 In a tree, =name after a label names its node, and @ marks the foot; \\=, \\@ stand for the characters.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

@@ -4,8 +4,6 @@
 They change a `State`. An operation that cannot be carried out raises EditError.
 """
 
-from __future__ import annotations
-
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator

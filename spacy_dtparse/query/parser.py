@@ -12,8 +12,6 @@ A | without a space before it joins labels, with a space relations or whole patt
 accepts with a meaning that readers would not expect are errors: see `_Parser.alternatives`, `_both`, `description`.
 """
 
-from __future__ import annotations
-
 import re
 import warnings
 

@@ -1,7 +1,5 @@
 """Compiled patterns and their matches."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple

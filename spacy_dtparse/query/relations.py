@@ -5,8 +5,6 @@ it, and by head token the path of heads through it. `related_mask` decides from 
 binary search and without comparing pairs; `RelatedNodes` lists the nodes of one slice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 

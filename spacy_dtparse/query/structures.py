@@ -5,8 +5,6 @@ earlier ones (Hunt 1965, 1970; Cooper 1976). docs/measures.md states each of the
 of Lu's patterns, which `measures` applies as well.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from itertools import accumulate

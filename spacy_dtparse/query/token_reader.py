@@ -1,7 +1,5 @@
 """The tokens of a pattern, read one after the other."""
 
-from __future__ import annotations
-
 from ..errors import PatternError
 from .lexer import PatternToken, bad_pattern, tokens
 

@@ -1,7 +1,5 @@
 """Agreement of two annotators of the same sentences: brackets, labels and tags of two lists of trees."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, pairwise

@@ -1,7 +1,5 @@
 """Attaching unattached tokens of long sentences piece by piece, so that time stays linear in the length."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The attacher of the span parser: attaches tokens that a treebank never leaves unattached."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..dtypes import INDEX

@@ -1,7 +1,5 @@
 """Decoding the sentences of an encoded batch."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,7 +9,7 @@ from ..dtypes import INDEX, OFFSET, SCORE
 from .attach import PIECE
 from .attacher import NO_TABLES, Attacher
 from .decoder import Decoder, double, double_listing
-from .encoder import output_of
+from .encoder import n_tokens, output_of
 from .kernels.batch import DONE, LONG, OUT_OF_SPACE, ChainListing, Encoded, Trees, parse_from
 from .posteriors import list_chains_of
 
@@ -55,7 +53,7 @@ def decode_batch(
         elif reason != DONE:  # unattached tokens in the last sentence, which is long
             s = done - 1
             count = int(trees.ends[done] - trees.ends[s])
-            here, (items, costs) = slice(trees.ends[s], trees.ends[done]), decoder.workspace(_length(encoded, s))
+            here, (items, costs) = slice(trees.ends[s], trees.ends[done]), decoder.workspace(n_tokens(encoded, s))
             items[:count], costs[:count] = trees.items[here], trees.costs[here]
             found = attacher.attach(count, _tags(encoded, s), output_of(encoded, s))
             apart[s] = _constituents(*found, decoder.exact_status, int(trees.tried[s]), float(trees.max_cost[s]))
@@ -91,10 +89,6 @@ def _constituents(
     items: Sequence[Sequence[int]], costs: Sequence[float], status: str, tried: int, max_cost: float
 ) -> DecodedColumns:
     return DecodedColumns([*zip(*items, strict=True)] or [(), (), ()], costs, status, tried, max_cost)
-
-
-def _length(encoded: Encoded, s: int) -> int:
-    return int(encoded.offsets[s + 1] - encoded.offsets[s]) - 2
 
 
 def _tags(encoded: Encoded, s: int) -> np.ndarray:

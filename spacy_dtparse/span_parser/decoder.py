@@ -1,7 +1,5 @@
 """The decoder of the span parser: from the output of the networks to probabilities of spans and to trees."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -11,7 +9,7 @@ import numpy as np
 from ..core.marginals import SpanMarginals
 from ..core.settings import SpanSettings
 from ..dtypes import INDEX, OFFSET, REAL, SCORE
-from .encoder import NetworkOutput, n_tokens, output_of
+from .encoder import NetworkOutput, output_of
 from .kernels.batch import DONE, LONG, OUT_OF_SPACE, ChainListing, ChartArrays, Encoded, marginals_from
 from .kernels.network import constituent_marginals, decode, label_spans, span_probabilities
 from .long import ScoredSpans, decode_long, long_posteriors
@@ -121,10 +119,6 @@ class Decoder:
         arrays = _empty_marginals(len(scored[0]))
         count = constituent_marginals(*scored, MIN_MARGINAL, *arrays)
         return SpanMarginals(*(array[:count] for array in arrays))
-
-    def is_long(self, encoded: Encoded, s: int) -> bool:
-        """Return whether sentence s is too long for one chart."""
-        return n_tokens(encoded, s) > self.max_chart_tokens
 
 
 def _empty_marginals(capacity: int) -> SpanMarginals:

@@ -1,7 +1,5 @@
 """The encoder of the span parser: runs the networks on a batch of sentences, once for all that needs their output."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

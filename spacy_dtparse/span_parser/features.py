@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,14 +35,6 @@ class PartCounts(NamedTuple):
     tags: Counter[str]
     suffixes: Counter[str]
     prefixes: Counter[str]
-
-
-def count_parts(sentences: Iterable[tuple[Sequence[str], Sequence[str]]]) -> PartCounts:
-    """Count the features in sentences (words, tags)."""
-    tokens: Counter[tuple[str, str]] = Counter()
-    for words, tags in sentences:
-        tokens.update(zip(words, tags, strict=True))
-    return parts_of(tokens)
 
 
 def parts_of(tokens: Counter[tuple[str, str]]) -> PartCounts:

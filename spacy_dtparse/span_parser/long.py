@@ -6,8 +6,6 @@ units, and the next charts are over units: they use the same scores, at the rema
 halves the number of units, so that time is linear in the length of the sentence.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..dtypes import INDEX, SCORE

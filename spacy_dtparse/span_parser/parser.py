@@ -1,7 +1,5 @@
 """The span parser: maps words and tags to the tree with the greatest expected number of correct labels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, ClassVar
@@ -119,13 +117,7 @@ class SpanParser(StoredParser, Parser):
         """The label chains by id, labels separated by blanks, from top to bottom."""
         return tuple(" ".join(chain) for chain in self.chains)
 
-    @property
-    def head_rules(self) -> HeadRules | None:
-        """The head rules of the model; None if they are the standard ones of its language."""
-        return self._custom_heads
-
     def describe(self) -> dict[str, Any]:
-        """Return sizes of the model and the current settings, as plain data."""
         n_parameters = sum(array.size for packed in self.model.packed for array in packed.arrays.values())
         return {
             "networks": f"{len(self.encoder.networks)} of {len(self.model.networks)}",
@@ -147,7 +139,6 @@ class SpanParser(StoredParser, Parser):
 
     @property
     def vocabulary(self) -> tuple[Strings, Strings]:
-        """The words and tags of the model."""
         return self.model.words.tables[0], self.model.words.tables[1].strings
 
     def golden_outputs(self, words: list[str], tags: list[str]) -> GoldenParse:

@@ -1,7 +1,5 @@
 """Posterior probabilities of constituents, from the label chains that a kernel lists for the sentences of a batch."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

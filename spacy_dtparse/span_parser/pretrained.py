@@ -21,8 +21,8 @@ from .word_pieces import N_SHAPES, WordPieces
 
 KIND = "pretrained"
 VERSION = 1
-MAX_HEADS, MAX_LAYERS, MAX_WIDTH = 64, 48, 4096
-"""Maximum numbers of attention heads, of layers, and of columns of a layer's input."""
+MAX_HEADS = 64
+"""Maximum number of attention heads."""
 _MIN_PIECES = 16
 """Minimum number of pieces of a text that a network must be able to read."""
 _QUANTIZED: dict[str, tuple[int | str | None, ...]] = {

@@ -1,7 +1,5 @@
 """The span parser over a pretrained encoder: another network, and all else as in `span_parser.parser`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -31,7 +29,6 @@ class PretrainedEncoder(SentenceEncoder):
         return network
 
     def encode(self, sentences: Sequence[TaggedWords], n_networks: int | None = None) -> Encoded:
-        """Return the output of the network for sentences (words, tags)."""
         (network,) = self.networks
         m, n_unknown = len(network.bilinear), len(self.words.tables[1])
         rows, chosen = self.words.encode_all([words for words, _ in sentences], len(network.positions))
@@ -70,7 +67,6 @@ class PretrainedSpanParser(SpanParser):
     ENCODER = PretrainedEncoder
 
     def network_sizes(self, n_parameters: int) -> dict[str, int]:
-        """Return sizes of the model's network, by their names for people."""
         network = self.model.networks[0]
         sizes = {"layers": len(network.norms), "units": network.table.shape[1], "attention heads": network.n_heads}
         return {**sizes, "parameters": n_parameters, "word pieces": self.model.words.size}

@@ -1,7 +1,5 @@
 """The sequence tagger: maps words and tags to labels."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any

@@ -5,8 +5,6 @@ section 2. A chunk contains the syntactic head of a constituent and what stands 
 arguments and no modifiers after it, so chunks neither nest nor overlap. The code follows the text of the paper.
 """
 
-from __future__ import annotations
-
 from .heads import COLLINS, HeadRules
 from .labels import PUNCTUATION_TAGS, base_label
 from .tree import Tree

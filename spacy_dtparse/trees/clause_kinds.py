@@ -1,7 +1,5 @@
 """The kind of a clause: main, relative, complement, adverbial or quotation, from labels and the words around it."""
 
-from __future__ import annotations
-
 from . import verb_words as words_of
 from .gaps import is_wh
 from .labels import QUOTE_TAGS

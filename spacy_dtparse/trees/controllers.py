@@ -1,7 +1,5 @@
 """Understood subjects: who goes in *He wants to go* and *He left, singing*."""
 
-from __future__ import annotations
-
 from . import verb_words as words_of
 from .labels import base_label
 from .noun_phrases import CLAUSES

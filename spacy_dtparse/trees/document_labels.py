@@ -4,8 +4,6 @@ CRAFT's trees of journal articles have such a label above the structure of the w
 label says nothing about the words, and the constituent below it has their structure.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 

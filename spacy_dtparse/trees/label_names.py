@@ -1,7 +1,5 @@
 """Descriptions in words of Penn-style labels, tags and function tags: NP is a noun phrase."""
 
-from __future__ import annotations
-
 import re
 
 from .labels import base_label

@@ -1,7 +1,5 @@
 """Base noun phrases of a tree, also called noun chunks."""
 
-from __future__ import annotations
-
 from .heads import HeadRules
 from .labels import base_label
 from .tree import Tree

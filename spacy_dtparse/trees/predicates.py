@@ -3,8 +3,6 @@
 A node is an int: k >= 0 is constituent k, ~i < 0 is token i, as in `Tree.child_lists`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from . import verb_words as words_of

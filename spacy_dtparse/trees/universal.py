@@ -1,7 +1,5 @@
 """Universal parts of speech for the tags of the Penn Treebank and of newer treebanks in its style."""
 
-from __future__ import annotations
-
 _TAGS = """
 ADJ   AFX JJ JJR JJS
 ADP   IN RP

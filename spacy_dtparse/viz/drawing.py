@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import ConfigError
+from ..errors import ConfigError, shorten
 from ..files import write_atomically
 from ..trees.tree import Tree
 from .colors import PLAIN
@@ -184,8 +184,7 @@ def _figure(svg: str) -> str:
 
 
 def _page(trees: Sequence[Tree], look: Look, style: str, content: str) -> str:
-    title = legal(" ".join(trees[0].words)) if trees else "spacy-dtparse"
-    title = title if len(title) <= 80 else f"{title[:79]}…"
+    title = shorten(legal(" ".join(trees[0].words)) if trees else "spacy-dtparse", 80)
     theme = "light" if look.theme == "auto" else look.theme
     body = f"background:{look.background or PLAIN[theme]['background']};color:{PLAIN[theme]['word']}"
     dark = PLAIN["dark"]

@@ -1,7 +1,5 @@
 """Answers to the page's requests as plain data: the trees of a text, and the details of one constituent."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

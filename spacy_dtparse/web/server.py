@@ -1,7 +1,5 @@
 """`serve`: the page over HTTP, with the standard library only; by default only this machine can connect."""
 
-from __future__ import annotations
-
 import json
 import logging
 import socket
@@ -30,14 +28,7 @@ MAX_CLIENTS = 64
 READ_SECONDS = 20.0
 """Maximum time in which a client sends its whole request."""
 
-_HERE = Path(__file__).parent
-_FILES = {
-    "/": ("page.html", "text/html"),
-    "/page.css": ("page.css", "text/css"),
-    "/common.js": ("common.js", "text/javascript"),
-    "/page.js": ("page.js", "text/javascript"),
-    "/drawing.js": ("drawing.js", "text/javascript"),
-}
+_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
     "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -125,9 +116,15 @@ def _content_length(value: str) -> int | None:
     return int(value) if len(value) < 20 else 10**20
 
 
+def page_files(module: str, page: str, *others: str) -> dict[str, Path]:
+    """The files of a page, beside the file `module`, by their path in the address."""
+    return {"/" if name == page else f"/{name}": Path(module).with_name(name) for name in (page, *others)}
+
+
 class PageHandler(BaseHTTPRequestHandler):
     """GET for the page and its files; POST /parse and /explain for answers in JSON."""
 
+    FILES = page_files(__file__, "page.html", "page.css", "common.js", "page.js", "drawing.js")
     server: PageServer
     server_version = "dtparse"
     sys_version = ""
@@ -212,10 +209,9 @@ class PageHandler(BaseHTTPRequestHandler):
         path = self.path.partition("?")[0]
         if path == "/about":
             return _json(self.server.answers.about())
-        if path not in _FILES:
+        if path not in self.FILES:
             raise _RequestError(HTTPStatus.NOT_FOUND, f"there is nothing at {shorten(path)!r}; the page is at /")
-        name, kind = _FILES[path]
-        return kind, (_HERE / name).read_bytes()
+        return _TYPES[self.FILES[path].suffix], self.FILES[path].read_bytes()
 
     def _post(self) -> tuple[str, bytes]:
         answers = {"/parse": self.server.answers.parse, "/explain": self.server.answers.explain_constituent}

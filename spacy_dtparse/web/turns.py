@@ -1,7 +1,5 @@
 """Turns of the page's requests: the pipeline answers one at a time, the shortest of those that wait first."""
 
-from __future__ import annotations
-
 import heapq
 import time
 from collections.abc import Callable, Iterator

@@ -10,24 +10,15 @@ import urllib.request
 
 import pytest
 
-import spacy_dtparse
 from spacy_dtparse.annotation.corrector import Corrector
-from spacy_dtparse.annotation.server import make_annotation_server
-from spacy_dtparse.cli import main
-from spacy_dtparse.cli.annotate import read_sentences
 from spacy_dtparse.core.constraints import Constraint, Constraints
-from spacy_dtparse.errors import ConfigError, ConstraintError, DtparseError, MissingAnnotationError, TrainingDataError
+from spacy_dtparse.errors import ConfigError, ConstraintError, DtparseError
 from spacy_dtparse.trees import parse_tree, read_trees
 
 from ..pipeline.conftest import make_nlp, model_file, rule_parser_loads  # noqa: F401 (fixtures)
 from .window import annotating
 
 TEXT = "I saw the man with the telescope."
-
-
-@pytest.fixture(scope="module")
-def nlp():
-    return spacy_dtparse.load()
 
 
 @pytest.fixture
@@ -337,49 +328,6 @@ def test_the_server_is_as_careful_as_that_of_serve(nlp, tmp_path):
         assert status == 200 and json.loads(text)["words"] == ["She", "sat", "."]
 
 
-def test_inputs(tmp_path, capsys):
-    text, tokens, trees = (tmp_path / name for name in ("a.txt", "b.txt", "c.mrg"))
-    text.write_text("One text.\n\nAnother.\n")
-    tokens.write_text("One line .\n\nAnd more .\n")
-    trees.write_text("(TOP (S (NP-SBJ (PRP She)) (VP (VBD sat))))")
-    assert list(read_sentences([str(text)], False)) == ["One text.", "Another."]
-    assert list(read_sentences([str(tokens)], True)) == [["One", "line", "."], ["And", "more", "."]]
-    (tree,) = read_sentences([str(trees)], False)
-    assert tree.labels == ("TOP", "S", "NP", "VP")
-    with pytest.raises(TrainingDataError, match="there is no file"):
-        list(read_sentences([str(tmp_path / "none.txt")], False))
-    assert main(["annotate", str(text), "--out", str(trees)]) == 1
-    assert "exists and has no journal" in capsys.readouterr().err
-
-
-def test_a_parser_without_constraints_is_refused(model_file, tmp_path):  # noqa: F811
-    with pytest.raises(ConfigError, match="does not support constraints"):
-        make_annotation_server(["She sat."], tmp_path / "trees.mrg", make_nlp(model_file))
-
-
-@pytest.mark.embedded
-@pytest.mark.parametrize("label", ["", "N P", "(NP)", "TOP", "-NONE-", "N\u200bP"])
-def test_labels_that_cannot_be_written_are_refused_at_the_start(nlp, tmp_path, label):
-    with pytest.raises(ConfigError, match="cannot be a label"):
-        make_annotation_server(["She sat."], tmp_path / "trees.mrg", nlp, labels=["OBJ", label], port=0)
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.embedded
-def test_a_port_in_use_creates_no_files(nlp, tmp_path):
-    with annotating(["She sat."], tmp_path / "one" / "trees.mrg", nlp) as server:
-        port = server.server_address[1]
-        with pytest.raises(ConfigError, match="cannot listen at"):
-            make_annotation_server(["She sat."], tmp_path / "two" / "trees.mrg", nlp, port=port)
-    with pytest.raises(ConfigError, match="port=70000"):
-        make_annotation_server(["She sat."], tmp_path / "two" / "trees.mrg", nlp, port=70000)
-    with pytest.raises(ConfigError, match="order is 'best'"):
-        make_annotation_server(["She sat."], tmp_path / "one" / "trees.mrg", nlp, port=port, order="best")
-    assert not (tmp_path / "two").exists()
-    with annotating(["She sat."], tmp_path / "one" / "trees.mrg", nlp):  # the failed attempt left nothing open
-        pass
-
-
 @pytest.mark.embedded
 def test_a_statement_may_leave_the_rest_of_the_tree(nlp):
     corrector = Corrector(nlp)
@@ -393,12 +341,3 @@ def test_a_statement_may_leave_the_rest_of_the_tree(nlp):
     assert unnamed.tags[4] == "NN" and (1, 3, best) in unnamed.spans() and len(unnamed) == len(tree) + 1
     with pytest.raises(ConstraintError):
         corrector.correct(tree, tree.tags, Constraints([Constraint(1, 9, "NP")]))
-
-
-def test_a_pipeline_without_sentence_boundaries():
-    nlp = spacy_dtparse.load()
-    corrector = Corrector(nlp)
-    with nlp.select_pipes(disable=["tagger"]):
-        assert corrector.read_text("Go") == [["Go"]]
-        with pytest.raises(MissingAnnotationError, match="no component of this pipeline finds sentences"):
-            corrector.read_text("She sat. He ran.")

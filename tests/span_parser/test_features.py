@@ -9,8 +9,9 @@ import pytest
 
 from spacy_dtparse.errors import DtparseError
 from spacy_dtparse.nn.vocabularies import UNKNOWN_WORD
-from spacy_dtparse.span_parser.features import KINDS, WORD, WordParts, count_parts, parts_of, word_parts
+from spacy_dtparse.span_parser.features import KINDS, WORD, WordParts, parts_of, word_parts
 from spacy_dtparse.text import SHAPES
+from tests.span_models import count_parts
 
 SENTENCES = [(("The", "cats", "sat"), ("DT", "NNS", "VBD")), (("the", "dogs"), ("DT", "NNS"))]
 

@@ -1,7 +1,5 @@
 """Marginals of a treebank's constituents by networks that were trained on its other folds, never on the same tree."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

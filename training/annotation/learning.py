@@ -1,8 +1,6 @@
 """Learn from annotated trees, scored on the dev part: boosted trees over the frozen span model of a pipeline, and from
 some number of trees on also the network of the span model."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path

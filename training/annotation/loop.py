@@ -5,8 +5,6 @@ tree is the gold tree. After some numbers of trees a model is trained on them an
 dev part that has no part in the annotation. A fifth of the annotated trees, drawn by chance, chooses λ.
 """
 
-from __future__ import annotations
-
 import random
 import tempfile
 from collections.abc import Iterator, Sequence

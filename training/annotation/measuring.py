@@ -1,7 +1,5 @@
 """How many planted errors a review finds in its first places."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Calibrate a parser that was trained beside annotation on the accepted trees of the dev part, which are few."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -8,8 +8,6 @@ statement is also the choice of one of nine trees after pointing at a constituen
 tree (see `annotation.alternatives`).
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

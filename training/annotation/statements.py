@@ -1,7 +1,5 @@
 """The number of statements of a simulated annotator, who makes the statement that corrects most brackets directly."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

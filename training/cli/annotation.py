@@ -1,13 +1,10 @@
 """Commands about annotation."""
 
-from __future__ import annotations
-
 import argparse
 from functools import partial
 
 from spacy_dtparse.errors import ConfigError
 
-from ..runs.files import write_json
 from . import declaring as arg
 
 command = partial(arg.declare, "Parsers")
@@ -54,8 +51,7 @@ def simulate_annotation(options: argparse.Namespace) -> None:
             found = summarize(simulate(parser, gold, tags, strategy))
             records.append({"treebank": file.name, "strategy": strategy, **found})
     print(summary_table(records))
-    if options.json is not None:
-        write_json(options.json, records)
+    arg.write_results(options, records)
 
 
 @command(
@@ -123,6 +119,5 @@ def simulate_learning(options: argparse.Namespace) -> None:
         for record in simulate_loop(task, by_order[order]):
             records.append({"treebank": file.name, "order": order, **record})
             print(loop_table(records[-1:]), flush=True)
-            if options.json is not None:
-                write_json(options.json, records)
+            arg.write_results(options, records)
     print(loop_table(records))

@@ -1,7 +1,5 @@
 """Commands that collect, check and convert treebank files."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from functools import partial

@@ -12,6 +12,8 @@ from spacy_dtparse.cli.pipelines import natural_number, positive_number
 from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.trees.bad_input import ERRORS as ERROR_POLICIES
 
+from ..runs.files import write_json
+
 if TYPE_CHECKING:
     from spacy_dtparse.trees import HeadRules
     from training.data.converting import Conversion
@@ -199,6 +201,11 @@ def parse_treebanks(options: argparse.Namespace) -> tuple[list[TreebankFile], li
     return files["train"], files["dev"]
 
 
+def workdir(content: str, required: bool = False) -> Option:
+    """The option --workdir. `content`: of the folder."""
+    return path("--workdir", f"folder for {content}; repeat the command to resume a run", required=required)
+
+
 def settings(of: str) -> Option:
     """The option --set NAME=VALUE …: one or several at a time, repeatable. `of`: the class whose fields they set, with
     an example."""
@@ -255,6 +262,12 @@ def load_heads(options: argparse.Namespace) -> HeadRules | None:
     from spacy_dtparse.trees import HeadRules
 
     return None if options.heads is None else HeadRules.from_json(options.heads)
+
+
+def write_results(options: argparse.Namespace, results: Any) -> None:
+    """Write plain data to the file given with --json, if one is given."""
+    if options.json is not None:
+        write_json(options.json, results)
 
 
 def size(path: Path) -> str:

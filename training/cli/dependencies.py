@@ -1,14 +1,11 @@
 """Commands that train and score dependency parsers."""
 
-from __future__ import annotations
-
 import argparse
 import time
 from functools import partial
 
 from spacy_dtparse.errors import ConfigError
 
-from ..runs.files import write_json
 from . import declaring as arg
 
 LINKS_SPEC = "PATH[,tags=PATH][,limit=N][,block=K/N]"
@@ -44,14 +41,11 @@ command = partial(arg.declare, "Parsers")
     arg.option("--decoder", "projective (Eisner, default) or spanning", default="projective"),
     arg.settings("training.bpm_parser.options.DependencyOptions (members=20 stages=1 method=mira)"),
     arg.number("--workers", 2, "processes, one learner in each", minimum=1),
-    arg.path("--workdir", "folder for finished learners, so that a run can be resumed"),
+    arg.workdir("finished learners"),
     *arg.model_options("bpm", licence=True, credit="credit for the meta"),
 )
 def train_bpm(options: argparse.Namespace) -> None:
-    """Train a dependency parser, a Bayes point machine.
-
-    Repeat the command to resume a run.
-    """
+    """Train a dependency parser, a Bayes point machine."""
     from spacy_dtparse.bpm_parser.features import TextRules
     from training.bpm_parser.options import DependencyOptions
     from training.bpm_parser.running import Annotators, train_dependency_parser
@@ -123,5 +117,4 @@ def evaluate_bpm(options: argparse.Namespace) -> None:
     tokens = sum(len(sentence.heads) for sentence in sentences)
     print(f"{len(sentences)} sentences, {tokens} tokens, {tokens / max(seconds, 1e-9):.0f} tokens per CPU second")
     print(report.line())
-    if options.json is not None:
-        write_json(options.json, report.to_dict())
+    arg.write_results(options, report.to_dict())

@@ -1,13 +1,10 @@
 """Commands that estimate grammars."""
 
-from __future__ import annotations
-
 import argparse
 import time
 from functools import partial
 
 from spacy_dtparse.cli.pipelines import natural_number
-from spacy_dtparse.errors import ConfigError
 
 from . import declaring as arg
 
@@ -114,15 +111,12 @@ def train_pcfg(options: argparse.Namespace) -> None:
         "--candidates",
         "add a grammar of vertical order 2 and horizontal order 1, whose best trees the parser can rerank",
     ),
-    arg.number("--threads", 2, "threads of the expectation step"),
-    arg.path("--workdir", "folder for finished cycles, so that a run can be resumed"),
+    arg.number("--threads", 2, "threads of the expectation step", minimum=1),
+    arg.workdir("finished cycles"),
     *arg.model_options("pcfgla"),
 )
 def train_pcfgla(options: argparse.Namespace) -> None:
-    """Train a PCFG with latent annotations by EM.
-
-    Repeat the command to resume a run.
-    """
+    """Train a PCFG with latent annotations by EM."""
     from spacy_dtparse.pcfgla.parser import PcfgParser
     from training.data.treebanks import read_files, training_origin
     from training.pcfgla import Markov
@@ -140,8 +134,6 @@ def train_pcfgla(options: argparse.Namespace) -> None:
         given_tags=options.parse_tags == "given",
         candidates=options.candidates,
     )
-    if options.threads < 1:
-        raise ConfigError("--threads is 0; give 1 or more")
     files, _ = arg.parse_treebanks(options)
     start = time.perf_counter()
     meta = {**arg.model_metadata(options), **training_origin(files)}

@@ -22,7 +22,7 @@ command = partial(arg.declare, "Parsers")
     arg.ERRORS,
     arg.option("--pipeline", "pipeline folder, or the name of an English parser (default: en_dtparse)"),
     arg.path("--current", "model file of the parser used so far (default: that of the pipeline)"),
-    arg.path("--workdir", "folder for examples and checkpoints, so that a run can be resumed", required=True),
+    arg.workdir("examples and checkpoints", required=True),
     arg.path("--out", "model file, which is written if it is better than the parser used so far", required=True),
     arg.option("--network-from N", "from N trees on, train the network, too, and take the better model", type=int),
     arg.path("--report FILE", "also write the scores to this JSON file"),
@@ -31,8 +31,7 @@ command = partial(arg.declare, "Parsers")
 def learn_annotated(options: argparse.Namespace) -> None:
     """Train boosted trees over a pipeline's frozen span model on annotated trees, and score them on the dev part.
 
-    With --network-from also the network. The model's probabilities are calibrated on the dev part. Repeat the command
-    to resume a run.
+    With --network-from also the network. The model's probabilities are calibrated on the dev part.
     """
     from spacy_dtparse.cli.pipelines import get_component
     from spacy_dtparse.core import load_parser

@@ -1,13 +1,12 @@
 """Commands that train span parsers and boosted trees."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys
 import time
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from spacy_dtparse.cli.pipelines import natural_number
 from spacy_dtparse.errors import ConfigError
@@ -22,29 +21,22 @@ command = partial(arg.declare, "Parsers")
     *arg.treebanks(dev="to be scored on"),
     arg.each(f"--pretrain-trees {arg.treebank_spec()}", "trees of a teacher to train on first; repeatable"),
     arg.path("--teacher", "span parser whose marginals are interpolated with the trees of --pretrain-trees"),
-    arg.path(
-        "--distill DIR", "shards written by teacher annotate, to learn from; repeatable", action="append", default=[]
-    ),
+    arg.each("--distill DIR", "shards written by teacher annotate, to learn from; repeatable", type=Path),
     arg.path("--start", "span model whose networks and vocabulary to start from"),
     arg.path("--word-vectors FILE", "initial word vectors, written by teacher vectors"),
     arg.option("--seeds +", "random seeds; one network is trained for each", type=natural_number, default=[0, 1]),
-    arg.number("--workers", 2, "processes; at most one per network is used"),
+    arg.number("--workers", 2, "processes; at most one per network is used", minimum=1),
     arg.settings("training.span_parser.fitting.SpanOptions, its shape and dropout (epochs=20 dropout.layers=0.2)"),
-    arg.path("--workdir", "folder for unfinished networks, so that a run can be resumed"),
+    arg.workdir("unfinished networks"),
     arg.HEADS,
     *arg.model_options("span", credit="credit for the meta, for example for raw texts"),
 )
 def train_span(options: argparse.Namespace) -> None:
-    """Train a span parser.
-
-    Repeat the command to resume a run.
-    """
+    """Train a span parser."""
     from training.data.shards import list_shards
     from training.data.treebanks import TreebankFile
     from training.span_parser.running import SpanSources, parse_settings, train_span_parser
 
-    if options.workers < 1:
-        raise ConfigError("--workers is 0; give 1 or more")
     train, dev = arg.parse_treebanks(options)
     pretrain_files = list(map(TreebankFile.parse, options.pretrain_trees))
     chosen = parse_settings(options.set, tuple(options.seeds))
@@ -68,14 +60,11 @@ def train_span(options: argparse.Namespace) -> None:
     arg.option("--seeds +", "random seeds; one network is trained for each", type=natural_number, default=[0]),
     arg.number("--workers", 2, "processes"),
     arg.settings("training.span_parser.fitting.SpanOptions, its shape and dropout (epochs=20 dropout.layers=0.2)"),
-    arg.path("--workdir", "folder for unfinished networks, so that a run can be resumed", required=True),
+    arg.workdir("unfinished networks", required=True),
     arg.path("--out", "folder for NAME.train.beliefs.npz", required=True),
 )
 def jackknife_marginals(options: argparse.Namespace) -> None:
-    """Compute jackknifed span marginals of the trees that train-boosted learns from.
-
-    Repeat the command to resume a run.
-    """
+    """Compute jackknifed span marginals of the trees that train-boosted learns from."""
     from training.span_parser.jackknife import jackknifed_marginals
     from training.span_parser.running import parse_settings
 
@@ -138,7 +127,7 @@ def clusters(options: argparse.Namespace) -> None:
     "--tags build/tags --workdir build/fit --out build/dtparse.model",
     arg.path("--recipe", "settings, such as training/recipes/sample.json", required=True),
     *arg.treebanks(dev="whose F1 chooses λ"),
-    arg.path("--workdir", "folder for examples, checkpoints and logs", required=True),
+    arg.workdir("examples, checkpoints and logs", required=True),
     arg.path("--span-model", "span model whose marginals are features: a model file, or en for the English one"),
     arg.option(
         "--span-model-tagger PIPELINE",
@@ -157,10 +146,7 @@ def clusters(options: argparse.Namespace) -> None:
     arg.settings("the recipe (path.patience=8 max_arity=5)"),
 )
 def train_boosted(options: argparse.Namespace) -> None:
-    """Train an ensemble of boosted decision trees.
-
-    Repeat the command to resume a run.
-    """
+    """Train an ensemble of boosted decision trees."""
     from training.data.clusters import read_clusters
     from training.data.treebanks import listed_texts
     from training.dtparse.fit import load_span_parser, train_boosted_parser

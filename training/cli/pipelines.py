@@ -1,7 +1,5 @@
 """Commands that build whole pipelines."""
 
-from __future__ import annotations
-
 import argparse
 import shutil
 from functools import partial
@@ -89,7 +87,7 @@ def package(options: argparse.Namespace) -> None:
     arg.option("--sizes N +", "also write the first N trees", type=natural_number),
     arg.number("--seed", 0, "random seed for the order of the trees"),
     arg.number("--workers", 2, "processes"),
-    arg.path("--workdir", "folder for the parsed sentences, so that a run can be resumed", required=True),
+    arg.workdir("the parsed sentences", required=True),
     arg.path("--out", "folder for teacher.mrg, teacher.tags and teacher.json", required=True),
 )
 def self_train(options: argparse.Namespace) -> None:
@@ -167,7 +165,7 @@ def parse_betas(text: str) -> tuple[float, ...]:
     arg.option("--estimator", "perceptron (default), mira, gis or lbfgs", default="perceptron"),
     arg.settings("training.spine_tagger.options.SequenceOptions (epochs=5 cutoff=10 sigma=0.5)"),
     arg.number("--workers", 2, "processes and threads", minimum=1),
-    arg.path("--workdir", "folder for intermediate results, so that a run can be resumed"),
+    arg.workdir("intermediate results"),
     arg.path("--out", "folder for the pipeline", required=True),
 )
 def adapt(options: argparse.Namespace) -> None:

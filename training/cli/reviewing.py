@@ -102,8 +102,7 @@ def review(options: argparse.Namespace) -> None:
     if errors:
         summary = summarize_places(errors, suspicions, options.places or [100, 200, 300])
         print(places_table(summary))
-        if options.json is not None:
-            write_json(options.json, {"method": method, **summary})
+        arg.write_results(options, {"method": method, **summary})
 
 
 def _read(files: list[Path], errors: str) -> list[Tree]:

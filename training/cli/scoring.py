@@ -1,7 +1,5 @@
 """Commands that score parsers and calibrate their probabilities."""
 
-from __future__ import annotations
-
 import argparse
 from dataclasses import replace
 from functools import partial
@@ -10,7 +8,6 @@ from typing import Any
 from spacy_dtparse.cli.pipelines import natural_number
 from spacy_dtparse.errors import ConfigError
 
-from ..runs.files import write_json
 from . import declaring as arg
 
 command = partial(arg.declare, "Parsers")
@@ -60,8 +57,7 @@ def evaluate(options: argparse.Namespace) -> None:
     settings = {name: value for name, value in changes.items() if value is not None}
     records = evaluate(options.source, files, options.tags, options.budgets or [None], settings)
     print(scores_table(records))
-    if options.json is not None:
-        write_json(options.json, records)
+    arg.write_results(options, records)
     if options.record:
         record_performance(options.source, records)
 
@@ -115,8 +111,7 @@ def calibrate(options: argparse.Namespace) -> None:
     calibration = fit_calibration(list(results.values()))
     records = errors_by_treebank(results, calibration)
     print(calibration_table(records))
-    if options.json is not None:
-        write_json(options.json, {CALIBRATION: calibration.to_dict(), "treebanks": records})
+    arg.write_results(options, {CALIBRATION: calibration.to_dict(), "treebanks": records})
     if options.out is None:
         return
     model = replace(parser.model, meta={**parser.meta, CALIBRATION: calibration.to_dict()})

@@ -1,7 +1,5 @@
 """Commands that reproduce studies of papers."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from functools import partial
@@ -172,7 +170,7 @@ def reproduce_report(options: argparse.Namespace) -> None:
     arg.path("--out", "folder of all runs", default=Path("build/latent_study")),
     RUNS,
     LIST,
-    arg.number("--threads", 2, "threads of the expectation step"),
+    arg.number("--threads", 2, "threads of the expectation step", minimum=1),
     SCALE,
     arg.path("--page", "only fill the blocks <!-- latent: NAME --> of this file"),
 )
@@ -195,8 +193,6 @@ def pcfgla_study(options: argparse.Namespace) -> None:
         return
     if options.corpus is None:
         raise ConfigError("give --corpus FOLDER, with the treebanks that --list shows")
-    if options.threads < 1:
-        raise ConfigError("--threads is 0; give 1 or more")
     command = ("python", "-m", "training", *sys.argv[1:])
     study = Study(options.corpus, options.tags, options.out, options.threads, options.scale, command)
     run_each(runs, lambda run: execute(run, study), _format_view_scores)

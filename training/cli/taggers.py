@@ -11,7 +11,6 @@ from spacy_dtparse.cli.pipelines import positive_number
 from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.trees.directional import category_writer
 
-from ..runs.files import write_json
 from . import declaring as arg
 
 if TYPE_CHECKING:
@@ -152,8 +151,7 @@ def spines(options: argparse.Namespace) -> int:
     if held_out:
         covered = inventory.coverage(spines.categorise(read_files(held_out), recipe, categories))
     print(spines.report(described, covered, options.max_rows))
-    if options.json is not None:
-        write_json(options.json, {"inventory": described, "held_out": covered})
+    arg.write_results(options, {"inventory": described, "held_out": covered})
     if options.write is not None:
         options.write.parent.mkdir(parents=True, exist_ok=True)
         labelled = (LabelledSentence(*zip(*sentence, strict=True)) for sentence in sentences)
@@ -199,7 +197,7 @@ def _check_round_trips(files: Sequence[TreebankFile], rules: HeadRules, categori
         default=0,
     ),
     arg.number("--workers", 2, "threads", minimum=1),
-    arg.path("--workdir", "folder for unfinished runs, so that they can be resumed"),
+    arg.workdir("unfinished runs"),
     *arg.model_options(
         "tagger",
         of="sentences",
@@ -209,10 +207,7 @@ def _check_round_trips(files: Sequence[TreebankFile], rules: HeadRules, categori
     ),
 )
 def train_spine_tagger(options: argparse.Namespace) -> None:
-    """Train a log-linear tagger of spines or other labels.
-
-    Repeat the command to resume a run.
-    """
+    """Train a log-linear tagger of spines or other labels."""
     from training.runs.settings import apply_field_settings
     from training.spine_tagger.fitting import fit_files, jackknife_files, report
     from training.spine_tagger.options import SequenceOptions

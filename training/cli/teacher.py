@@ -41,11 +41,11 @@ def prepare(options: argparse.Namespace) -> None:
         f"pretrained encoder to start from: {', '.join(KNOWN)}, or a folder with its configuration, weights and "
         f"tokenizer (default: {MINILM})",
     ),
-    arg.path("--distill DIR", "shards that annotate wrote, to learn from; repeatable", action="append", default=[]),
+    arg.each("--distill DIR", "shards that annotate wrote, to learn from; repeatable", type=Path),
     arg.path("--start", "teacher to continue training, with its labels, tags and sources"),
     arg.each("--reserve-source NAME", "name of a source to add to the teacher without data"),
     arg.settings("training.teacher.fitting.TeacherOptions (epochs=6)"),
-    arg.path("--workdir", "folder for the log and the state of the run", required=True),
+    arg.workdir("the log and the state of the run", required=True),
     arg.path("--out", "folder for the teacher", required=True),
 )
 def fit(options: argparse.Namespace) -> None:
@@ -125,9 +125,7 @@ def annotate(options: argparse.Namespace) -> None:
 @teacher.subcommand(
     arg.path("folder TEACHER", "folder that fit wrote, with one network over an encoder of BERT's shape"),
     *arg.treebanks(train="that it was trained on, for credits and for tables of tokens to attach", tags=False),
-    arg.path(
-        "--shards DIR", "annotated text that it was trained on, for credits; repeatable", action="append", default=[]
-    ),
+    arg.each("--shards DIR", "annotated text that it was trained on, for credits; repeatable", type=Path),
     *arg.model_options("pretrained", credit="credit for the meta; repeatable"),
 )
 def export(options: argparse.Namespace) -> None:

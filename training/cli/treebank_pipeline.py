@@ -1,7 +1,5 @@
 """Commands that run all steps from a treebank to a pipeline, for one number of training trees or for several."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from functools import partial

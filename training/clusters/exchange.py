@@ -5,8 +5,6 @@ rounds on the word after it (the predictive exchange of Uszkoreit & Brants 2008,
 van Genabith 2016). The log likelihood is Σ N(v, c) ln N(v, c) − Σ N(c) ln N(c), plus a constant.
 """
 
-from __future__ import annotations
-
 import logging
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Cluster the words of raw text, and write a file of clusters."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable, Sequence
 from pathlib import Path

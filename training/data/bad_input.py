@@ -1,8 +1,6 @@
 """Malformed trees, lines and bytes in the files that a command reads: stop at the first, or skip and count them (the
 option --errors). The choice holds for all files that are read in the process while `input_errors` is active."""
 
-from __future__ import annotations
-
 import codecs
 from collections.abc import Iterator
 from contextlib import contextmanager

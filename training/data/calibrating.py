@@ -3,8 +3,6 @@
 See `spacy_dtparse.core.calibration` for the calibration map.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

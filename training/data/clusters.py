@@ -1,7 +1,5 @@
 """Files of word clusters: one cluster per line, words separated by blanks, the most frequent first."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

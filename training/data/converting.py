@@ -1,7 +1,5 @@
 """Convert treebanks to cleaned bracketed trees and to spaCy's binary format."""
 
-from __future__ import annotations
-
 import codecs
 from dataclasses import dataclass, field
 from itertools import accumulate

@@ -1,7 +1,5 @@
 """The output of a span parser's networks for many sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from spacy_dtparse.core.parser import TaggedWords

@@ -1,7 +1,5 @@
 """Packages of pipelines, as `spacy package` makes them, with licence texts, in folders that pip installs."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Constituency trees of CoNLL-U treebanks, by the rules of the component `dependency_phrases`."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Properties of a new treebank that matter for training, reported after its conversion, with advice."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

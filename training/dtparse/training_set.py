@@ -1,7 +1,5 @@
 """Training data of boosted trees: the derivations of a treebank's trees, and the tables that they are encoded with."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

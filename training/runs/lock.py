@@ -1,7 +1,5 @@
 """Locks on folders: only one run at a time uses a folder."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import logging

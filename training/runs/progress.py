@@ -1,7 +1,5 @@
 """Progress of runs: messages of `logging` at level INFO, printed by commands on standard output, and progress bars."""
 
-from __future__ import annotations
-
 import logging
 import sys
 from typing import Any

@@ -1,7 +1,5 @@
 """Write the span marginals of a sentence into the matrix that the boosted trees read."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...core.marginals import SpanMarginals, concatenate_marginals

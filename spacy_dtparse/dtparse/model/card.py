@@ -1,13 +1,10 @@
 """Summary of a label's rules in a model: which groups of tests they use, and the strongest rules in plain words."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...dtypes import CONFIDENCE_GRID
-from ...errors import ConfigError
 from ...stored_names import stored_as
 from ..features.wording import GROUPS, group_of, phrase
 from .model import DtreeModel
@@ -40,9 +37,8 @@ class LabelCard:
 
 def label_card(model: DtreeModel, label: str, max_rules: int = 5) -> LabelCard:
     """Summarize a label with its `max_rules` strongest rules. Raises ConfigError for an unknown label."""
-    if label not in model.names:
-        raise ConfigError(f"the model has no label {label!r}; its labels are {', '.join(model.names)}")
-    book, label_id = rule_book(model), model.names.index(label)
+    book = rule_book(model)
+    label_id = book.label_id(label)
     rule_ids = np.flatnonzero(book.label_of_rule == label_id)
     units = np.abs(book.units[rule_ids])
     sums = dict.fromkeys(GROUPS, 0.0)

@@ -7,7 +7,7 @@ of the same thing are one fact: "the next word on the right is a full stop" summ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache, partial
 from itertools import count
@@ -17,20 +17,21 @@ import numpy as np
 
 from ...core.time_limit import TimeLimit
 from ...dtypes import CONFIDENCE_GRID
+from ...errors import ConfigError
 from ...stored_names import stored_as
 from ..encoder import EncodedBatch
 from ..features.fact_clauses import fact_clause, topic_of
-from ..features.names import NOTHING, SPAN_MODEL_PREFIX
-from ..features.templates import MARGINALS
+from ..features.names import SPAN_MODEL_PREFIX, atom_names
 from ..features.wording import ALWAYS, AtomTest, atom_tests, canonical_subject, group_of, is_counted
 from ..kernels import marginals as b
-from ..kernels.features import MARGINAL_COLUMN, Nodes
+from ..kernels.features import Nodes
 from ..kernels.marginals import count_tokens
 from ..kernels.pruning import AFTER, CERTAIN, LIKELY
 from ..kernels.search import FALLBACK
 from .model import DtreeModel
-from .rule_sums import Rule, atoms_of, cached_atom_names, search
-from .rules import Conjunctions, conjunctions
+from .replayed_atoms import atoms_of, search
+from .rules import Conjunctions, Rule, conjunctions
+from .subject_values import marginal_values, next_item, node_values, right_item_values
 
 
 @stored_as("words", "value", "over")
@@ -85,7 +86,7 @@ class RuleBook:
 
     def __init__(self, model: DtreeModel):
         self.names = model.names
-        self.atoms = cached_atom_names(model)
+        self.atoms = atom_names(model)
         self._rules: Conjunctions = conjunctions(list(model.ensembles))
         size = np.diff(self._rules.start)
         rule = np.repeat(np.arange(len(size)), size)
@@ -101,6 +102,12 @@ class RuleBook:
         """Topics by id: group, topic, and the value if each value is a separate topic."""
         self._is_counted = cache(lambda atom: any(is_counted(test.subject) for test in self.tests(atom)))
         self._parts = lru_cache(1 << 17)(self._parts_of)
+
+    def label_id(self, label: str) -> int:
+        """Return the id of a label, or of `*shift*`. Raises ConfigError for an unknown label."""
+        if label not in self.names:
+            raise ConfigError(f"the model has no label {label!r}; its labels are {', '.join(self.names)}")
+        return self.names.index(label)
 
     def firing(self, active: np.ndarray) -> np.ndarray:
         """bool (R,): whether each rule fires; `active`: ids of the atoms that are present."""
@@ -255,16 +262,16 @@ def reasons(
             break
         children = nodes.pool[at : at + arity].tolist()
         window = _Window(arity, children.index(int(item["middle"])))
-        known = book.known_values(active, window) | _node_values(model, nodes, node, n, children, kept_words, kept_tags)
-        known |= _right_item_values(model, nodes, node, n, kept_words, kept_tags)
+        known = book.known_values(active, window) | node_values(model, nodes, node, n, children, kept_words, kept_tags)
+        known |= right_item_values(model, nodes, node, n, kept_words, kept_tags)
         row, right = (
             _row(tokens, start, end),
-            int(nodes.item[_next_item(nodes, node, n, end)]["end"]) if end < n else -1,
+            int(nodes.item[next_item(nodes, node, n, end)]["end"]) if end < n else -1,
         )
         spans = {"window": row, "with left": _row(tokens, start - 1, end)}
         spans |= {"with right": _row(tokens, start, right), "of right": _row(tokens, end, right)}
         for name, at_row in spans.items() if model.span_model else ():
-            known |= _marginal_values(model, tokens, at_row, f"{SPAN_MODEL_PREFIX}{name}")
+            known |= marginal_values(model, tokens, at_row, f"{SPAN_MODEL_PREFIX}{name}")
         fired, label = book.firing(active), int(item["label"])
         units, below = book.scores(fired), _labels_below(nodes, node)
         allowed = {k for k in range(len(model.lexicon.labels) - 1)} - below - {label}
@@ -306,21 +313,6 @@ def _allowed_labels(model: DtreeModel, tokens: np.ndarray, row: int, unary: bool
     return {k for k in range(len(model.lexicon.labels)) if found >> k & 1}
 
 
-def _marginal_values(model: DtreeModel, tokens: np.ndarray, row: int, prefix: str) -> dict[str, str]:
-    """Return the span model's values for the span of a row, by the subjects of atoms at the position `prefix`."""
-    names = ("chain", "second chain", "mass", "sure", "second sure", "starting", "ending", "crossing")
-    if row < 0:
-        return {f"{prefix} {name}": NOTHING for name in names}
-    values = {}
-    for name, column in (("chain", b.CHAIN), ("second chain", b.CHAIN_2)):
-        chain_id = int(tokens[row, column])
-        values[name] = model.lexicon.chains[chain_id] if chain_id >= 0 else NOTHING
-    for name in names[2:]:
-        low, high = ((0.0, *b.LIMITS, 1.0)[int(tokens[row, MARGINALS[name] - MARGINAL_COLUMN]) + k] for k in (0, 1))
-        values[name] = f"{low:g} to {high:g}"
-    return {f"{prefix} {name}": value for name, value in values.items()}
-
-
 def _labels_below(nodes: Nodes, node: int) -> set[int]:
     """Return the labels of the unary chain below a node, which the node cannot have."""
     found, item = set(), nodes.item
@@ -328,76 +320,3 @@ def _labels_below(nodes: Nodes, node: int) -> set[int]:
         node = int(item[node]["first"])
         found.add(int(item[node]["label"]))
     return found
-
-
-def _node_values(
-    model: DtreeModel,
-    nodes: Nodes,
-    node: int,
-    n: int,
-    children: Sequence[int],
-    words: Sequence[str],
-    tags: Sequence[str],
-) -> dict[str, str]:
-    """Return the values of a node and of the words next to it, by the subjects of atoms."""
-    symbols, arity = model.lexicon.symbols, len(children)
-    start, end = int(nodes.item[node]["start"]), int(nodes.item[node]["end"])
-    labels = [symbols[int(nodes.item[child]["label"])] for child in children]
-    values = {"labels": " ".join(labels), "items of span": str(arity), "terminals of span": str(end - start)}
-    tokens = dict.fromkeys((f"{side} terminal {k}" for side in ("left", "right") for k in range(4)), -1)
-    for k in range(4):
-        tokens |= {f"left terminal {k}": start - 1 - k, f"right terminal {k}": end + k}
-        if k < end - start:
-            tokens |= {f"start terminal {k}": start + k, f"end terminal {k}": end - 1 - k}
-    for k, child in enumerate(children):
-        name = "first" if k == 0 else "last" if k == arity - 1 else f"start item {k}"
-        tokens[name], values[f"{name} label"] = int(nodes.item[child]["head"]), labels[k]
-    middle = int(nodes.item[node]["middle"])
-    tokens["head"], values["head label"] = int(nodes.item[node]["head"]), symbols[int(nodes.item[middle]["label"])]
-    inner = {"first": children[0], "last": children[-1], "head": middle}
-    if int(nodes.item[node]["end"]) < n:
-        inner["right item 0"] = _next_item(nodes, node, n, end)
-    for name, child in inner.items():
-        for which, column in (("first", "first"), ("head", "middle"), ("last", "last")):
-            below, inside = int(nodes.item[child][column]), f"{which} child of {name}"
-            values[f"{inside} label"] = symbols[int(nodes.item[below]["label"])] if below >= 0 else NOTHING
-            tokens[inside] = int(nodes.item[below]["head"]) if below >= 0 else -1
-    for k in range(arity, 4):
-        for side in ("start", "end"):
-            tokens[f"{side} item {k}"], values[f"{side} item {k} label"] = -1, NOTHING
-    if arity == 1:
-        tokens["last"], values["last label"] = tokens["first"], labels[0]
-    for name, token in tokens.items():
-        there = 0 <= token < len(words)
-        values[f"{name} tag"] = tags[token] if there else NOTHING
-        values[f"{name} word"] = f'"{words[token]}"' if there else NOTHING
-    return values
-
-
-def _next_item(nodes: Nodes, node: int, n: int, at: int) -> int:
-    """Return the frontier item that began at token `at` when `node` was inferred: the last one built there before."""
-    built = np.flatnonzero(nodes.item["start"][n:node] == at)
-    return n + int(built[-1]) if len(built) else at
-
-
-def _right_item_values(
-    model: DtreeModel, nodes: Nodes, node: int, n: int, words: Sequence[str], tags: Sequence[str]
-) -> dict[str, str]:
-    """Return the values of the next items to the right of a node, by the subjects of atoms."""
-    result: dict[str, str] = {}
-    at, count = int(nodes.item[node]["end"]), 0
-    for k in range(_COUNTED):
-        values = (NOTHING, NOTHING, NOTHING)
-        if at < n:
-            item = nodes.item[_next_item(nodes, node, n, at)]
-            head, at = int(item["head"]), int(item["end"])
-            values = model.lexicon.symbols[int(item["label"])], tags[head], f'"{words[head]}"'
-            count += 1
-        result |= {
-            f"right item {k} {name}": value for name, value in zip(("label", "tag", "word"), values, strict=True)
-        }
-    return result | {f"items of {_COUNTED} of right context": str(count)}
-
-
-_COUNTED = 4
-"""Number of items on the right that the standard template tables count."""

@@ -7,12 +7,14 @@ conjunctions. Values are integer multiples of `CONFIDENCE_GRID`, so merging and 
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from ...dtypes import BITS, CONFIDENCE_GRID, INDEX
 from ...model_io.segments import select_segments
+from ..features.names import SPAN_MODEL_PREFIX
 from ..kernels.rules import RuleSet
 from .ensemble import LabelEnsemble
 
@@ -267,3 +269,33 @@ def _by_atom(atom: np.ndarray, slot: np.ndarray, n_atoms: int, n_words: int) -> 
 def _changes(values: np.ndarray) -> np.ndarray:
     """Return a mask of the entries that differ from the one before."""
     return np.append(np.ones(min(len(values), 1), dtype=bool), values[1:] != values[:-1])
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule: `value` is added to the score if all of `present` and none of `absent` hold (names of atoms).
+
+    A rule without conditions is the label's constant. `str(rule)` is one line of text.
+    """
+
+    present: tuple[str, ...]
+    absent: tuple[str, ...]
+    value: float
+
+    @property
+    def source(self) -> str:
+        """Source of its features: "span model", "words" (also tags and partial trees), "both", or "nothing"."""
+        uses_span_model = [
+            name.startswith(SPAN_MODEL_PREFIX) or f" & {SPAN_MODEL_PREFIX}" in name
+            for name in (*self.present, *self.absent)
+        ]
+        if not uses_span_model:
+            return "nothing"
+        only_span_model = [
+            name.count(SPAN_MODEL_PREFIX) == name.count(" & ") + 1 for name in (*self.present, *self.absent)
+        ]
+        return "words" if not any(uses_span_model) else "span model" if all(only_span_model) else "both"
+
+    def __str__(self) -> str:
+        tests = [*self.present, *(f"not [{name}]" for name in self.absent)]
+        return f"{self.value:+.4f} {'if ' + ' and '.join(tests) if tests else 'always'}"

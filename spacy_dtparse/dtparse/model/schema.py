@@ -1,7 +1,5 @@
 """Schema of files with boosted trees; see `model_io.schema`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -9,6 +9,7 @@ import pytest
 from spacy_dtparse.core.settings import SearchSettings
 from spacy_dtparse.core.time_limit import TimeLimit
 from spacy_dtparse.dtparse.features.fact_clauses import fact_clause, negative_clause, topic_of
+from spacy_dtparse.dtparse.features.names import atom_names
 from spacy_dtparse.dtparse.features.wording import (
     ALWAYS,
     GROUPS,
@@ -20,11 +21,24 @@ from spacy_dtparse.dtparse.features.wording import (
     phrase,
 )
 from spacy_dtparse.dtparse.model.reasons import reasons, rule_book
-from spacy_dtparse.dtparse.model.rule_sums import explain
+from spacy_dtparse.dtparse.model.replayed_atoms import atoms_of, search
+from spacy_dtparse.dtparse.model.rule_sums import explain, label_rules
 from spacy_dtparse.dtparse.parser import DtreeParser
 from tests.jit.harness import KERNEL_MARKS, SLOW, STRATEGIES, hand_made, sentence
 
 pytestmark = KERNEL_MARKS
+
+
+def present_atoms(parser: DtreeParser, words: list[str], tags: list[str]) -> dict[tuple[int, int, str], set[str]]:
+    """The names of the atoms that are present in the window of each inference of a parse."""
+    tokens = parser.encode(words, tags)
+    nodes, _ = search(parser, tokens)
+    names, labels = atom_names(parser.model), parser.model.names
+    found = {}
+    for node, atoms in atoms_of(parser.model, tokens, nodes, len(words), int(nodes.used[0])).items():
+        item = nodes.item[node]
+        found[int(item["start"]), int(item["end"]), labels[item["label"]]] = {names[atom] for atom in atoms}
+    return found
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -37,11 +51,15 @@ def test_groups_add_up_to_the_score_and_the_margin(strategy):
         result = parser.parse(words, tags)
         found = reasons(parser, parser.encode_sentence(words, tags))
         assert set(found) == set(result.tree.spans())
+        present = present_atoms(parser, words, tags)
         for number, key in enumerate(result.tree.spans()):
             own = found[key]
             rules = explain(parser, words, tags, number)
             assert own.score == sum(rule.value for rule in rules) == own.scores[key[2]]
             assert sorted(map(str, own.rules)) == sorted(map(str, rules)) and own.n_rules == len(rules)
+            there = present[key]
+            firing = [rule for rule in label_rules(made.model, key[2]) if there.issuperset(rule.present)]
+            assert rules == [rule for rule in firing if there.isdisjoint(rule.absent)]
             assert sum(group.value for group in own.groups) == own.score
             assert own.runner_up not in (key[2], "TOP")
             second = 0.0 if own.runner_up is None else own.scores[own.runner_up]

@@ -10,9 +10,10 @@ import spacy
 
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.scoring.parseval import ALL, EVALB, score_sentence
-from spacy_dtparse.span_parser.features import WordParts, count_parts
+from spacy_dtparse.span_parser.features import WordParts
 from spacy_dtparse.trees import COLLINS, Tree, head_rules, parse_tree, read_trees, write_tree
 from spacy_dtparse.trees.heads import LEFTMOST
+from tests.span_models import count_parts
 from training.data.converting import Conversion, convert_treebank, split_tokens
 from training.data.corpus import Sentence, read_treebank
 from training.data.heads import learn_head_rules, rules_for

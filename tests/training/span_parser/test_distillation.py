@@ -13,10 +13,10 @@ import pytest
 
 from spacy_dtparse.core import load_parser
 from spacy_dtparse.errors import TrainingDataError
-from spacy_dtparse.span_parser.features import WordParts, count_parts
+from spacy_dtparse.span_parser.features import WordParts
 from spacy_dtparse.span_parser.kernels.chart import tree_posteriors
 from spacy_dtparse.text import normal_word
-from tests.span_models import SENTENCES
+from tests.span_models import SENTENCES, count_parts
 from tests.teacher_shards import TAGS, WORDS, MadeDistribution, made_shard, shard_of_trees
 from training.cli import main
 from training.data.kernels import fit_scores, score_matrix

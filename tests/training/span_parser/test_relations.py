@@ -10,8 +10,9 @@ import pytest
 
 from spacy_dtparse.core import load_parser
 from spacy_dtparse.errors import ConfigError, TrainingDataError
-from spacy_dtparse.span_parser.features import WordParts, count_parts
+from spacy_dtparse.span_parser.features import WordParts
 from spacy_dtparse.trees import Tree
+from tests.span_models import count_parts
 from training.data.corpus import Sentence
 from training.data.relations import add_relations, directional_relations, list_relations, with_relations
 from training.data.spans import chain_ids, count_chains, make_example

@@ -14,12 +14,12 @@ import pytest
 import training.span_parser.distillation
 from spacy_dtparse.core import load_parser
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
-from spacy_dtparse.span_parser.features import WordParts, count_parts
+from spacy_dtparse.span_parser.features import WordParts
 from spacy_dtparse.span_parser.model import PackedNetwork
 from spacy_dtparse.span_parser.parser import SpanParser
 from spacy_dtparse.trees import Tree
 from tests.reference.spans import binary_trees, tree_score
-from tests.span_models import CHAINS, SENTENCES, random_model
+from tests.span_models import CHAINS, SENTENCES, count_parts, random_model
 from training.cli import main
 from training.data.corpus import Sentence
 from training.data.spans import (

@@ -12,8 +12,8 @@ from spacy_dtparse.core import load_parser
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.nn.packing import table_of
 from spacy_dtparse.nn.vocabularies import UNKNOWN_WORD
-from spacy_dtparse.span_parser.features import WORD, WordParts, count_parts
-from tests.span_models import SENTENCES
+from spacy_dtparse.span_parser.features import WORD, WordParts
+from tests.span_models import SENTENCES, count_parts
 from training.data.treebanks import TreebankFile
 from training.data.word_vectors import WordVectors, read_vectors, save_vectors
 from training.span_parser.fitting import init_from_vectors, project_vectors

@@ -1,7 +1,5 @@
 """Adaptation of a tagger to raw text: what it learns from, what is measured, the command from text to a pipeline."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path
