@@ -153,7 +153,7 @@ def test_collect_keeps_the_roots_of_the_source(capsys, tmp_path, monkeypatch):
 def test_annotate(capsys, tmp_path, monkeypatch, bad, kind):
     served: list = []
     monkeypatch.setattr("spacy_dtparse.annotation.server.annotate", lambda found, *_, **__: served.append(found))
-    monkeypatch.setattr(annotate, "load_pipeline", lambda *_, **__: None)
+    monkeypatch.setattr(annotate, "load_chosen_pipeline", lambda *_, **__: None)
     source = tmp_path / ("a.mrg" if kind == "trees" else "a.txt")
     if kind == "trees":
         write_trees(source, bad)
@@ -174,7 +174,7 @@ def test_annotate(capsys, tmp_path, monkeypatch, bad, kind):
 def test_annotate_reads_other_encodings(capsys, tmp_path, monkeypatch):
     served: list = []
     monkeypatch.setattr("spacy_dtparse.annotation.server.annotate", lambda found, *_, **__: served.append(found))
-    monkeypatch.setattr(annotate, "load_pipeline", lambda *_, **__: None)
+    monkeypatch.setattr(annotate, "load_chosen_pipeline", lambda *_, **__: None)
     (tmp_path / "a.txt").write_bytes("Un café.\r\nDeux.\n".encode("latin-1"))
     arguments = ("annotate", tmp_path / "a.txt", "--out", tmp_path / "out.mrg", "--encoding")
     assert run(capsys, dtparse, *arguments, "latin-1")[0] == 0 and served == [["Un café.\nDeux."]]

@@ -378,5 +378,7 @@ def test_the_command(tmp_path, capsys):
     assert main(["evaluate", str(out), f"{SAMPLE / 'dev.mrg'},limit=5"]) == 0
     assert "gold" in capsys.readouterr().out
     assert main(["train-pcfgla", "--out", str(out)]) == 1
-    assert main([*command, "--threads", "0", "--out", str(out)]) == 1
     assert "no training data" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as refused:
+        main([*command, "--threads", "0", "--out", str(out)])
+    assert refused.value.code == 2 and "--threads: the number must be at least 1" in capsys.readouterr().err
