@@ -117,9 +117,14 @@ def _make_sentence(rows: list[list[str]], where: str) -> ConlluSentence:
 def training_tag(pos: str, features: str) -> str:
     """The tag of a word: its part of speech with the features that matter for phrases: VERB.Fin, PRON.Rel.
 
-    Cases are left out: a tagger confuses them in small treebanks, which costs more than they are worth.
+    Some treebanks have no VerbForm: verbs with a mood are finite, others with a tense are participles. Cases are left
+    out: a tagger confuses them in small treebanks, which costs more than they are worth.
     """
     values = dict(pair.split("=", 1) for pair in features.split("|") if "=" in pair)
+    if "Mood" in values:
+        values.setdefault("VerbForm", "Fin")
+    elif "Tense" in values and "Person" not in values:
+        values.setdefault("VerbForm", "Part")
     parts = [pos]
     for name, kinds in _FEATURES.items():
         value = values.get(name, "").partition(",")[0]

@@ -78,6 +78,11 @@ def test_constituents_inside_a_multiword_token_are_dropped(tmp_path):
     ("pos", "features", "tag"),
     [
         ("VERB", "Mood=Ind|VerbForm=Fin", "VERB.Fin"),
+        ("AUX", "Mood=Sub|Number=Sing|Person=3|Tense=Past", "AUX.Fin"),
+        ("VERB", "Tense=Past", "VERB.Part"),
+        ("VERB", "Person=3|Tense=Past", "VERB"),
+        ("VERB", "", "VERB"),
+        ("ADJ", "Tense=Past", "ADJ"),
         ("PRON", "Case=Acc|PronType=Rel", "PRON.Rel"),
         ("PRON", "PronType=Prs", "PRON"),
         ("NOUN", "Case=Gen|Number=Sing", "NOUN"),
