@@ -14,8 +14,8 @@ what the conversion did, and F1 on the held-back sentences, against trees that t
 NPs are innermost if they contain no other NP, and outermost if no other NP contains them. Clauses are S, SBAR, SQ and
 SBARQ. Repeat the command to resume a run; `--errors` also prints the scores of labels and of lengths. `--set` gives
 settings of the span model. `--english`: the span model is trained on English trees first. `--scheme
-training/schemes/parts_of_speech.json`: tags without features. `--block 1/4`: only every fourth block of ten training
-sentences is used, for a learning curve.
+training/schemes/parts_of_speech.json`: tags without features. `--span-only`: no dependency parser. `--block 1/4`: only
+every fourth block of ten training sentences is used, for a learning curve.
 """
 
 from __future__ import annotations
@@ -188,7 +188,8 @@ def with_tags(doc, tags: Sequence[str]):
 def train(options: argparse.Namespace, lang: str, out: Path) -> None:
     """Run `python -m training pipeline`."""
     words = [sys.executable, "-m", "training", "pipeline", out / "treebank", "--lang", lang, "--parser", "span"]
-    words += ["--dependencies", "--workers", 1, "--out", out, *SETTINGS.get(lang, ()), *options.pipeline]
+    words += ["--workers", 1, "--out", out, *SETTINGS.get(lang, ()), *options.pipeline]
+    words += [] if options.span_only else ["--dependencies"]
     words += ["--scheme", options.scheme] if options.scheme else []
     for setting in options.set:
         words += ["--span-set", setting]
@@ -207,9 +208,9 @@ def convert(options: argparse.Namespace, lang: str, folder: Path) -> None:
         print(f"{lang} {part}: {counts}; {tokens} tokens with {ratio:.2f} constituents each", flush=True)
 
 
-def measure(out: Path, errors: bool) -> None:
+def measure(out: Path, errors: bool, span_only: bool) -> None:
     """Print the scores of a trained pipeline, and write them to OUT/LANG/NAME/languages.json. `errors`: also those of
-    labels and lengths."""
+    labels and lengths. `span_only`: those of the span parser alone."""
     corpus = out / "corpus" / "treebank"
     gold = list(read_trees(corpus / "dev.mrg"))
     model, nlp = load_source(out / "pipeline")
@@ -217,18 +218,19 @@ def measure(out: Path, errors: bool) -> None:
     rows = {
         "span parser, gold tags": [model.parse(tree.words, tree.tags).tree for tree in gold],
         "span parser": [model.parse(tree.words, tags).tree for tree, tags in zip(gold, predicted, strict=True)],
-        "dependency parser, rules": by_rule(nlp, gold, predicted, None),
-        "gold dependencies, rules": by_rule(nlp, gold, predicted, corpus / "dev.conllu"),
     }
+    if not span_only:
+        rows["dependency parser, rules"] = by_rule(nlp, gold, predicted, None)
+        rows["gold dependencies, rules"] = by_rule(nlp, gold, predicted, corpus / "dev.conllu")
     pairs = [pair for tree, tags in zip(gold, predicted, strict=True) for pair in zip(tree.tags, tags, strict=True)]
-    print(f"tags: {100 * sum(a == b for a, b in pairs) / len(pairs):.1f} % correct")
+    print(f"tags: {100 * sum(a == b for a, b in pairs) / len(pairs):.2f} % correct")
     names = ("all", "evalb", *MEASURES)
     print(f"{'F1':26}" + "".join(f"{name:>14}" for name in names))
     record = {}
     for name, trees in rows.items():
         counts = compare(gold, trees)
         record[name] = {key: 200 * m / max(g + f, 1) for key, (m, g, f) in counts.items()}
-        print(f"{name:26}" + "".join(f"{record[name][key]:14.1f}" for key in names))
+        print(f"{name:26}" + "".join(f"{record[name][key]:14.2f}" for key in names), flush=True)
         for key, (m, g, f) in sorted(counts.items()) if errors else ():
             if key not in names:
                 print(f"    {key:16} {200 * m / max(g + f, 1):6.1f} {g - m:6} missing {f - m:6} wrong of {g}")
@@ -248,6 +250,7 @@ def main() -> None:
     parser.add_argument("--scheme", type=lambda text: Path(text).resolve(), help="as in convert, for all trees")
     parser.add_argument("--block", help="K/N: every N-th block of ten training sentences, from the K-th on")
     parser.add_argument("--errors", action="store_true")
+    parser.add_argument("--span-only", action="store_true", help="without dependency parser and rules")
     parser.add_argument("--convert-only", action="store_true")
     options = parser.parse_args()
     options.out = options.out.resolve()
@@ -256,7 +259,7 @@ def main() -> None:
         convert(options, lang, out / "treebank")
         if not options.convert_only:
             train(options, lang, out)
-            measure(out, options.errors)
+            measure(out, options.errors, options.span_only)
 
 
 if __name__ == "__main__":
