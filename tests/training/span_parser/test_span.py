@@ -24,7 +24,6 @@ from training.cli import main
 from training.data.corpus import Sentence
 from training.data.spans import (
     bracket_gradients,
-    chain_id,
     chain_ids,
     count_chains,
     crossing_spans,
@@ -55,27 +54,6 @@ def examples():
     one_word = Tree.from_spans(["cat"], ["NN"], [(0, 1, "TOP"), (0, 1, "NP")])
     second = make_example(Sentence(one_word, one_word.tags, "x", 0.5), words, chain_ids(chains), Counter(), 0.0)
     return words, chains, [example, second]
-
-
-def test_labels_over_one_span_are_a_chain() -> None:
-    tree = Tree.from_spans(["Run", "!"], ["VB", "."], [(0, 2, "TOP"), (0, 2, "FRAG"), (0, 2, "S"), (0, 1, "VP")])
-    assert label_chains(tree) == {(0, 2): ("FRAG", "S"), (0, 1): ("VP",)}
-
-
-def test_an_unlisted_chain_loses_labels_from_the_top_first() -> None:
-    numbers = chain_ids([(), ("NP",), ("S", "VP"), ("X",)])
-    assert chain_id(("FRAG", "S", "VP"), numbers) == 2
-    assert chain_id(("S", "NP"), numbers) == 1
-    assert chain_id(("X", "ADJP"), numbers) == 3
-    assert chain_id(("ADJP",), numbers) == 0
-
-
-def test_crossing_spans_are_those_that_no_tree_of_the_constituents_has() -> None:
-    spans = [(0, 3), (3, 5)]
-    crossing = crossing_spans(spans, 5)
-    for tree in binary_trees(0, 5):
-        fits = set(spans) <= tree
-        assert fits == (not any(crossing[i, j] for i, j in tree))
 
 
 def test_an_example_has_all_tokens_and_constituents() -> None:
