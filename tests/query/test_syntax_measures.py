@@ -86,10 +86,10 @@ COUNTED: dict[str, tuple[str, list[str], dict[str, int]]] = {
         {"W": 14, "S": 4, "VP": 4, "C": 4, "T": 4, "DC": 0, "CT": 0, "CP": 1, "CN": 0},
     ),
     "fragments": (
-        "What a day! No trains, no taxis. Because it snowed.",
+        "What a day! No rain, no flowers. Because it snowed.",
         [
             "(NP (WDT What) (DT a) (NN day) (. !))",
-            "(FRAG (NP (DT No) (NNS trains)) (, ,) (NP (DT no) (NNS taxis)) (. .))",
+            "(FRAG (NP (DT No) (NN rain)) (, ,) (NP (DT no) (NNS flowers)) (. .))",
             "(FRAG (SBAR (IN Because) (S (NP (PRP it)) (VP (VBD snowed)))) (. .))",
         ],
         # a fragment is one clause and one T-unit; in the third, the clause is it snowed, which is dependent

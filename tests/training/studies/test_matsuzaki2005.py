@@ -124,8 +124,9 @@ def test_a_block_of_another_name(tmp_path):
 def test_bad_options(tmp_path, capsys):
     assert main(["pcfgla-study", "--runs", "left-1"]) == 1
     assert "give --corpus FOLDER" in capsys.readouterr().err
-    assert main(["pcfgla-study", "--corpus", str(tmp_path), "--runs", "left-1", "--threads", "0"]) == 1
-    assert "--threads is 0" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as refused:
+        main(["pcfgla-study", "--corpus", str(tmp_path), "--runs", "left-1", "--threads", "0"])
+    assert refused.value.code == 2 and "--threads: the number must be at least 1" in capsys.readouterr().err
 
 
 def test_parameters_are_given_in_thousands_and_millions():
