@@ -58,14 +58,14 @@ def add_pipeline_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def natural_number(text: str) -> int:
-    """A whole number, at least 0, for argparse."""
+def natural_number(text: str, minimum: int = 0) -> int:
+    """A whole number, at least `minimum`, for argparse."""
     try:
         number = int(text)
     except ValueError:
-        number = -1
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
+        number = minimum - 1
+    if number < minimum:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {minimum}")
     return number
 
 
@@ -83,9 +83,7 @@ def seconds(text: str) -> float:
 
 def positive_number(text: str) -> int:
     """A whole number, at least 1, for argparse."""
-    if natural_number(text) == 0:
-        raise argparse.ArgumentTypeError("the number must be at least 1")
-    return int(text)
+    return natural_number(text, 1)
 
 
 def read_tree_file(path: str, read: Callable[..., Iterable[Item]], limit: int = 0, stdin: bool = False) -> list[Item]:

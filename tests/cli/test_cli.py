@@ -132,7 +132,7 @@ def test_model_and_budget(capsys, pipeline, tmp_path):
         (["parse", "--text", "  "], 1, "the input has no text"),
         (["parse", "LATIN", "--encoding", "klingon"], 1, "unknown encoding 'klingon'"),
         (["parse", "--text", "a", "--budget", "-3"], 2, "'-3' is not a whole number from 0"),
-        (["parse", "--text", "a", "--n-process", "0"], 2, "at least 1"),
+        (["parse", "--text", "a", "--n-process", "0"], 2, "'0' is not a whole number from 1"),
         (["parse", "--text", "a", "--format", "xml"], 2, "invalid choice: 'xml'"),
         (["parse", "--text", "a", "--pipeline", "no_such_pipeline"], 1, "cannot load the pipeline 'no_such_pipeline'"),
         (["parse", "--text", "a", "--pipeline", "UNKNOWN"], 1, "Can't find factory for 'nobody_s_component'"),

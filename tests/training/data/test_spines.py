@@ -208,7 +208,7 @@ def test_the_command_writes_training_data_for_the_tagger(tmp_path, capsys, categ
     capsys.readouterr()
     with pytest.raises(SystemExit):
         main(["spines", str(trees), "--min-count", "0"])
-    assert "the number must be at least 1" in capsys.readouterr().err
+    assert "'0' is not a whole number from 1" in capsys.readouterr().err
 
 
 def test_command_follows_its_options(tmp_path, capsys):

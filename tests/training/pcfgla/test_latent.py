@@ -381,4 +381,4 @@ def test_the_command(tmp_path, capsys):
     assert "no training data" in capsys.readouterr().err
     with pytest.raises(SystemExit) as refused:
         main([*command, "--threads", "0", "--out", str(out)])
-    assert refused.value.code == 2 and "--threads: the number must be at least 1" in capsys.readouterr().err
+    assert refused.value.code == 2 and "--threads: '0' is not a whole number from 1" in capsys.readouterr().err
