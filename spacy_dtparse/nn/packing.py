@@ -15,8 +15,8 @@ from .kernels.products import round_matrix
 
 N = TypeVar("N", bound=Any)
 _ADVICE = "fetch or write the model again"
-_MAX_LAYERS = 8
-"""Maximum number of recurrent layers; kernels are compiled separately for each number of layers."""
+_MAX_LAYERS = 64
+"""Maximum number of recurrent layers."""
 
 
 def declare_network(arrays: Mapping[str, np.ndarray], prefix: str, **rest: tuple[int | str, ...]) -> dict[str, Array]:
@@ -43,8 +43,11 @@ def table_of(network: Any) -> np.ndarray:
 
 
 def round_layers(network: N, *names: str) -> N:
-    """Return a network with `weights`, and the matrices of these names, as RoundedMatrix, as kernels multiply them."""
-    weights = tuple(map(round_matrix, network.weights))
+    """Return a network with `weights`, and the matrices of these names, as RoundedMatrix, as kernels multiply them:
+    the weights of the first layer, and those of the others together, so that types do not depend on their number."""
+    first, *others = network.weights
+    d = network.recurrent.shape[3]
+    weights = round_matrix(first), round_matrix(np.stack(others) if others else np.zeros((0, 2 * d, 6 * d)))
     return network._replace(weights=weights, **{name: round_matrix(getattr(network, name)) for name in names})  # type: ignore[no-any-return]
 
 

@@ -10,13 +10,13 @@ from .kernels import TaggingNetwork, score_tags
 
 
 def kernel_arguments() -> dict[Any, tuple[Any, ...]]:
-    """Return arguments of the types that every model has, with the usual two layers."""
+    """Return arguments of the types that every model has."""
 
     def zeros(*shape: int) -> np.ndarray:
         return np.zeros(shape, dtype=REAL)
 
-    table, layers = np.zeros((1, 1), dtype=STORED_TABLE), (zeros(1, 8), zeros(2, 6))
-    network = TaggingNetwork(table, zeros(1), layers, zeros(2, 2, 2, 1), zeros(2, 2, 2, 1), zeros(2, 2), zeros(2))
+    table, layers = np.zeros((1, 1), dtype=STORED_TABLE), zeros(1, 2, 2, 1)
+    network = TaggingNetwork(table, zeros(1), (zeros(1, 8),), layers, layers, zeros(2, 2), zeros(2))
     token_ids, offsets = np.zeros((3, 5), dtype=INDEX), np.array([0, 3], dtype=INDEX)
     return {score_tags: (round_layers(network), token_ids, offsets, 400, np.zeros(3, dtype=INDEX), zeros(3))}
 

@@ -13,12 +13,9 @@ from .kernels.batch import ChainListing, ChartArrays, Encoded, Trees, marginals_
 from .kernels.network import LabelLayer, SpanNetwork, encode_gaps
 from .kernels.pretrained import PretrainedNetwork, encode_words, score_gaps
 
-_LAYERS = 6
-"""Number of layers of the English network; kernels for other numbers are compiled when they are needed."""
-
 
 def kernel_arguments() -> dict[Any, tuple[Any, ...]]:
-    """Return arguments of the types that every model has, with the layers of the English network, for each kernel."""
+    """Return arguments of the types that every model has, for each kernel."""
 
     def zeros(*shape: int) -> np.ndarray:
         return np.zeros(shape, dtype=REAL)
@@ -26,9 +23,9 @@ def kernel_arguments() -> dict[Any, tuple[Any, ...]]:
     network = SpanNetwork(
         table=np.zeros((1, 1), dtype=STORED_TABLE),
         factor=zeros(1),
-        weights=(zeros(1, 8), *[zeros(2, 6)] * (_LAYERS - 1)),
-        recurrent=zeros(_LAYERS, 2, 2, 1),
-        bias=zeros(_LAYERS, 2, 2, 1),
+        weights=(zeros(1, 8),),
+        recurrent=zeros(1, 2, 2, 1),
+        bias=zeros(1, 2, 2, 1),
         edges=zeros(2, 4),
         edge_bias=zeros(4),
         bilinear=zeros(1, 1),

@@ -51,7 +51,7 @@ def parse(kind: str) -> None:
         DtreeParser(hand_made("shift_reduce", seed=1).model).parse(["a", "cat"], ["DT", "NN"])
         load_parser(embedded_model("en_dtparse")).parse(["a", "cat"], ["DT", "NN"])
     elif kind == "span":
-        SpanParser(random_model(2, layers=6)).parse(*SENTENCES[0])
+        SpanParser(random_model(2, layers=3)).parse(*SENTENCES[0])
     else:
         load_tagger(embedded_tagger()).tag([["a", "cat"]])
 

@@ -70,6 +70,12 @@ class RoundedMatrix(NamedTuple):
     factors: np.ndarray
 
 
+@kernel(no_cpython_wrapper=True)
+def matrix_of_layer(matrices, layer):
+    """One of several matrices, a RoundedMatrix of (k, n)."""
+    return RoundedMatrix(matrices.pairs[layer], matrices.factors[layer])
+
+
 def round_matrix(weights: np.ndarray) -> RoundedMatrix:
     """Round weights, float32 (…, k, n), to int16 as finely as sums of int32 allow."""
     weights = np.asarray(weights, dtype=np.float64)
@@ -94,7 +100,7 @@ def _pack_pairs(values: np.ndarray, factors: np.ndarray) -> RoundedMatrix:
     *layers, k, n = values.shape
     padded = np.zeros((*layers, k + k % 2, n), dtype=np.int16)
     padded[..., :k, :] = values
-    pairs = np.swapaxes(padded.reshape(*layers, -1, 2, n), -1, -2)
+    pairs = np.swapaxes(padded.reshape(*layers, (k + 1) // 2, 2, n), -1, -2)
     return RoundedMatrix(np.ascontiguousarray(pairs), np.ascontiguousarray(factors, dtype=REAL))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...dtypes import REAL
 from ...jit.decorator import kernel, noalloc_kernel, yield_cpu
-from .products import multiply_rounded
+from .products import matrix_of_layer, multiply_rounded
 
 CANDIDATE, FORGET, RESET, HIGHWAY = 0, 1, 2, 3
 """Rows of a unit's values."""
@@ -87,23 +87,22 @@ def sum_rows(table, factor, ids, out):
 
 
 @kernel(fastmath=True, error_model="numpy", no_cpython_wrapper=True)
-def encode_rows(table, factor, layers, recurrent, bias, ids, offsets):
+def encode_rows(table, factor, weights, recurrent, bias, ids, offsets):
     """Encode the tokens of sentences: the outputs of the last layer, float32 (tokens, 2 d). The bits do not depend on
     the other sentences.
 
-    `table` (V, e) with `factor` as in `sum_rows`; `layers`: the weights of each layer, each a
-    `products.RoundedMatrix`; `recurrent` and `bias` float32
-    (layers, 2, 2, d). `ids` int32 (tokens, k): ids of table rows; `offsets` int32 (sentences + 1,): offsets of the
-    sentences, and the number of tokens.
+    `table` (V, e) with `factor` as in `sum_rows`; `weights`: of the first layer, and of the others together, each a
+    `products.RoundedMatrix`; `recurrent` and `bias` float32 (layers, 2, 2, d). `ids` int32 (tokens, k): ids of table
+    rows; `offsets` int32 (sentences + 1,): offsets of the sentences, and the number of tokens.
     """
     tokens, d = len(ids), recurrent.shape[3]
     inputs = np.empty((tokens, table.shape[1]), dtype=REAL)
     sum_rows(table, factor, ids, inputs)
     states = np.empty((tokens, 2 * d), dtype=REAL)
-    for layer in range(len(layers)):
-        weights = layers[layer]
-        products = np.empty((tokens, len(weights.factors)), dtype=REAL)
-        multiply_rounded(inputs, weights, products)
+    for layer in range(len(recurrent)):
+        matrix = matrix_of_layer(weights[1], layer - 1) if layer else weights[0]
+        products = np.empty((tokens, len(matrix.factors)), dtype=REAL)
+        multiply_rounded(inputs, matrix, products)
         outputs = np.empty((tokens, 2 * d), dtype=REAL)
         for s in range(len(offsets) - 1):
             yield_cpu()
