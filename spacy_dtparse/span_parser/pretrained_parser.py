@@ -28,10 +28,11 @@ class PretrainedEncoder(SentenceEncoder):
         """Return the network, whose large matrices are rounded already."""
         return network
 
-    def encode(self, sentences: Sequence[TaggedWords], n_networks: int | None = None) -> Encoded:
+    def word_vectors(self, texts: Sequence[Sequence[str]]) -> np.ndarray:
+        """Return the vectors of the words of texts (lists of words), float32 (n, d): of each text one row for its
+        beginning, its words, and one for its end."""
         (network,) = self.networks
-        m, n_unknown = len(network.bilinear), len(self.words.tables[1])
-        rows, chosen = self.words.encode_all([words for words, _ in sentences], len(network.positions))
+        rows, chosen = self.words.encode_all(texts, len(network.positions))
         vectors = np.empty((len(rows.piece_offsets) - 1, network.table.shape[1]), dtype=REAL)
         for first, last in parts_of_batch(rows.piece_offsets[rows.offsets].tolist()):
             begin, end = rows.offsets[first], rows.offsets[last]
@@ -40,8 +41,12 @@ class PretrainedEncoder(SentenceEncoder):
                 network, rows.pieces[piece_offsets[0] : piece_offsets[-1]], piece_offsets - piece_offsets[0],
                 rows.offsets[first : last + 1] - begin, vectors[begin:end],
             )  # fmt: skip
-        if chosen is not None:
-            vectors = vectors[chosen]
+        return vectors if chosen is None else vectors[chosen]
+
+    def encode(self, sentences: Sequence[TaggedWords], n_networks: int | None = None) -> Encoded:
+        (network,) = self.networks
+        m, n_unknown = len(network.bilinear), len(self.words.tables[1])
+        vectors = self.word_vectors([words for words, _ in sentences])
         offsets = np.cumsum([0, *(len(words) + 2 for words, _ in sentences)]).astype(INDEX)
         tags = np.full(len(vectors), n_unknown, dtype=INDEX)
         inside = np.ones(len(tags), dtype=bool)

@@ -220,10 +220,33 @@ def trees(options: argparse.Namespace) -> None:
 
 
 @teacher.subcommand(
+    arg.option("encoder MODEL", "span parser over a pretrained encoder: a model file, or an English model by name"),
+    arg.each("--treebank PATH[:WEIGHT]", "as for train-tagger; the weight multiplies the losses", required=True),
+    arg.number("--every", 1, "use every N-th training sentence (default: all)", minimum=1),
+    arg.number("--epochs", 4, "passes over the training sentences", minimum=1),
+    arg.number("--seed", 0, "seed of the random numbers"),
+    arg.path("--out", "the file to write (.npz)", required=True),
+)
+def fit_tags(options: argparse.Namespace) -> None:
+    """Train a layer that tags words with the vectors of a pretrained encoder."""
+    from training.recurrent_tagger.treebanks import Treebank
+    from training.teacher.tag_layer import fit_tag_layer, open_encoder, save_tag_layer
+
+    encoder, treebanks = open_encoder(options.encoder), [Treebank.read(one) for one in options.treebank]
+    layer = fit_tag_layer(
+        encoder, treebanks, partial(print, flush=True), options.every, options.epochs, seed=options.seed
+    )
+    save_tag_layer(options.out, layer)
+    print(f"{options.out}: {len(layer.tags)} tags")
+
+
+@teacher.subcommand(
     arg.path("sources DIR|TREES *", "shards that annotate wrote, or trees: NAME/PART.mrg"),
     arg.path("--corpus", "folder of treebanks: train and dev of --names are tagged in addition to the above"),
     arg.NAMES,
     arg.option("--pipeline", "spaCy pipeline with a tagger (default: the embedded one)"),
+    arg.option("--encoder", "tag with this model, a span parser over a pretrained encoder, and --tag-layer"),
+    arg.path("--tag-layer FILE", "file that fit-tags wrote for --encoder"),
     arg.number("--skip-every", 0, "leave the tags of every N-th shard unchanged (default: of none)"),
     arg.ERRORS,
     arg.number("--workers", 2, "processes"),
@@ -234,8 +257,10 @@ def retag(options: argparse.Namespace) -> None:
     from training.data.bad_input import skip_or_raise
     from training.data.treebanks import corpus_files
     from training.runs.processes import worker_pool
-    from training.teacher.retagging import retag_file, retag_tasks
+    from training.teacher.retagging import TaggerSource, retag_file, retag_tasks
 
+    if (options.encoder is None) != (options.tag_layer is None) or (options.encoder and options.pipeline):
+        raise ConfigError("--encoder and --tag-layer belong together, without --pipeline; give both or none")
     sources = list(options.sources)
     if options.corpus is not None:
         files = [file for part in ("train", "dev") for file in corpus_files(options.corpus, options.names, part)]
@@ -244,7 +269,8 @@ def retag(options: argparse.Namespace) -> None:
         raise ConfigError("nothing to tag; give shards, files of trees, or --corpus with --names")
     tasks = retag_tasks(sources, options.out, options.skip_every)
     with worker_pool(options.workers) as pool:
-        retag_one = partial(retag_file, options.pipeline, options.errors)
+        tagger = TaggerSource(options.pipeline, options.encoder, options.tag_layer)
+        retag_one = partial(retag_file, tagger, options.errors)
         for number, (message, skipped) in enumerate(pool.map(retag_one, tasks), 1):
             for error in skipped:
                 skip_or_raise(error)

@@ -1,6 +1,6 @@
 """Replace the tags of annotated text and trees by those of a tagger like the one used at parsing time."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +14,7 @@ from ..data.reading import load_tagger
 from ..data.shards import read_shard, retag, shard_files
 from ..data.treebanks import write_tags
 from ..runs.files import write_atomically
+from .tag_layer import EncoderTagger
 
 
 class RetagTask(NamedTuple):
@@ -50,28 +51,44 @@ def retag_tasks(sources: Sequence[Path], out: Path, skip_every: int = 0) -> list
 
 
 _pipeline = lru_cache(maxsize=1)(load_tagger)
+_encoder_tagger = lru_cache(maxsize=1)(EncoderTagger)
 
 
-def retag_file(pipeline: str | None, errors: str, task: RetagTask) -> tuple[str, list[DtparseError]]:
+class TaggerSource(NamedTuple):
+    """The tagger: a spaCy `pipeline` (None: the embedded one), or an `encoder`, a model by file or name, with a
+    `tag_layer`."""
+
+    pipeline: str | None = None
+    encoder: str | None = None
+    tag_layer: Path | None = None
+
+    def tag(self, sentences: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
+        """Return the tags of sentences (lists of words)."""
+        if self.encoder is None or self.tag_layer is None:
+            return tag_lists(_pipeline(self.pipeline), sentences)
+        return _encoder_tagger(self.encoder, self.tag_layer).tag(list(sentences))
+
+
+def retag_file(tagger: TaggerSource, errors: str, task: RetagTask) -> tuple[str, list[DtparseError]]:
     """Write the file of a task; returns a message with the tag accuracy for trees, an empty one for shards, and the
     errors of what was skipped. `errors`: the value of --errors, which a worker process does not know. The file has a
     line of tags for each tree that is not skipped."""
     with input_errors(errors) as skipped:
-        message = _retag(pipeline, task)
+        message = _retag(tagger, task)
     return message, [*skipped.values()]
 
 
-def _retag(pipeline: str | None, task: RetagTask) -> str:
+def _retag(tagger: TaggerSource, task: RetagTask) -> str:
     task.out.parent.mkdir(parents=True, exist_ok=True)
     if task.copy:
         write_atomically(task.out, task.source.read_bytes())
         return ""
     if task.source.suffix == ".npz":
         sentences = [sentence.words for sentence in read_shard(task.source).sentences]
-        retag(task.source, task.out, tag_lists(_pipeline(pipeline), sentences))
+        retag(task.source, task.out, tagger.tag(sentences))
         return ""
     trees = read_treebank(task.source)
-    tags = tag_lists(_pipeline(pipeline), (sentence.tree.words for sentence in trees))
+    tags = tagger.tag(sentence.tree.words for sentence in trees)
     write_tags(task.out, tags)
     right = sum(a == b for s, row in zip(trees, tags, strict=True) for a, b in zip(s.tree.tags, row, strict=True))
     return f"{task.out}: {100 * right / max(1, sum(map(len, tags))):.2f} % of the tags are correct"
