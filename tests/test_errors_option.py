@@ -27,11 +27,11 @@ INPUTS = {
 OTHERS = {
     *("pattern", "names", "pipelines", "--credit", "--source-of", "--skip"),  # words, not files
     # models, and files that other commands write
-    *("--model", "--span-model", "--start", "--teacher", "--baseline", "--parser", "--interpolate", "--encoder"),
+    *("--model", "--span-model", "--start", "--teacher", "--baseline", "--parser", "--interpolate", "--encoder", "encoder"),
     *("--student-encoder", "--teacher-encoder", "networks", "--arrays"),
     *("model", "pipeline", "teachers", "--tagger", "--guide", "--dependency-model", "--word-vectors"),
     *("--scheme", "--heads", "--recipe", "--meta", "--tags", "--marginals", "--clusters", "--distill"),
-    *("--ranking", "--current", "--span-models"),
+    *("--ranking", "--current", "--span-models", "--tag-layer"),
     # output
     *("--out", "--output", "--svg", "--html", "target", "--workdir", "--json", "--write", "results", "--page"),
     *("--images", "--report", "--planted"),

@@ -15,7 +15,7 @@ from spacy_dtparse.text import (
     word_shape,
 )
 from training.data.corpus import read_treebank
-from training.recurrent_tagger.treebanks import read_tagged_sentences
+from training.data.tagged_treebanks import read_tagged_sentences
 
 
 def test_escapes():

@@ -15,9 +15,9 @@ from . import declaring as arg
 
 if TYPE_CHECKING:
     from spacy_dtparse.trees import HeadRules
+    from training.data.tagged_treebanks import Treebank
     from training.data.treebanks import TreebankFile
     from training.recurrent_tagger.config import TaggingConfig
-    from training.recurrent_tagger.treebanks import Treebank
 
 command = partial(arg.declare, "Taggers")
 COMMON = (
@@ -41,7 +41,7 @@ COMMON = (
 
 def treebanks_and_config(options: argparse.Namespace, start: TaggingConfig) -> tuple[list[Treebank], TaggingConfig]:
     """(Treebanks, configuration) that the options of COMMON describe. Raises ConfigError, TrainingDataError."""
-    from training.recurrent_tagger.treebanks import Treebank
+    from training.data.tagged_treebanks import Treebank
     from training.runs.settings import apply_field_settings
 
     if options.names and options.corpus is None:

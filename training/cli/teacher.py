@@ -222,6 +222,7 @@ def trees(options: argparse.Namespace) -> None:
 @teacher.subcommand(
     arg.option("encoder MODEL", "span parser over a pretrained encoder: a model file, or an English model by name"),
     arg.each("--treebank PATH[:WEIGHT]", "as for train-tagger; the weight multiplies the losses", required=True),
+    arg.ERRORS,
     arg.number("--every", 1, "use every N-th training sentence (default: all)", minimum=1),
     arg.number("--epochs", 4, "passes over the training sentences", minimum=1),
     arg.number("--seed", 0, "seed of the random numbers"),
@@ -229,7 +230,7 @@ def trees(options: argparse.Namespace) -> None:
 )
 def fit_tags(options: argparse.Namespace) -> None:
     """Train a layer that tags words with the vectors of a pretrained encoder."""
-    from training.recurrent_tagger.treebanks import Treebank
+    from training.data.tagged_treebanks import Treebank
     from training.teacher.tag_layer import fit_tag_layer, open_encoder, save_tag_layer
 
     encoder, treebanks = open_encoder(options.encoder), [Treebank.read(one) for one in options.treebank]

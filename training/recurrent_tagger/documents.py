@@ -14,8 +14,8 @@ from spacy.tokenizer import Tokenizer
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from training.data.tagged_treebanks import CorpusSentence
 from training.recurrent_tagger.config import AugmentConfig, FitConfig
-from training.recurrent_tagger.treebanks import CorpusSentence
 
 SPACE_TAG = "_SP"
 _CURLY = {('"', "``"): "“", ('"', "''"): "”", ("'", "``"): "‘"}

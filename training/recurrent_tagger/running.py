@@ -27,13 +27,13 @@ from spacy_dtparse.symbols import Memo
 from spacy_dtparse.text import normal_word
 from training.data.corpus import long_block_folds
 from training.data.evaluate import tag_lists
+from training.data.tagged_treebanks import CorpusSentence, Treebank, accuracy, consecutive_runs, tag_set
 from training.data.tokens import blank_pipeline
 from training.data.treebanks import write_tags
 from training.nn.layers import Arrays, as_network, values_of
 from training.recurrent_tagger.config import AugmentConfig, FitConfig, NetworkConfig, TaggingConfig
 from training.recurrent_tagger.documents import SPACE_TAG, DocumentSampler, TokenRow, WordSplitter
 from training.recurrent_tagger.network import TaggedText, TaggerTrainer, init_tagger_values
-from training.recurrent_tagger.treebanks import CorpusSentence, Treebank, accuracy, consecutive_runs, tag_set
 from training.runs.files import append_line, load_checkpoint, save_checkpoint
 from training.runs.lock import lock_dir
 from training.runs.progress import progress_bar

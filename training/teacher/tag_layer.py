@@ -15,9 +15,9 @@ from spacy_dtparse.errors import ModelFormatError, TrainingDataError
 from spacy_dtparse.models import open_parser
 from spacy_dtparse.span_parser.pretrained_parser import PretrainedEncoder, PretrainedSpanParser
 
+from ..data.tagged_treebanks import CorpusSentence, Treebank, tag_set
 from ..nn.kernels import AdamFactors, adam
 from ..nn.layers import Arrays, apply_dropout, label_losses, random_matrix
-from ..recurrent_tagger.treebanks import CorpusSentence, Treebank, tag_set
 from ..runs.resuming import open_arrays, save_arrays
 
 _SENTENCES = 400

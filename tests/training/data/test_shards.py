@@ -19,9 +19,9 @@ from training.cli import main
 from training.data.bad_input import input_errors
 from training.data.corpus import read_treebank
 from training.data.shards import LEVELS, read_shard, retag, save_shard, shard_files
+from training.data.tagged_treebanks import Treebank
 from training.data.treebanks import TreebankFile
-from training.recurrent_tagger.treebanks import Treebank
-from training.teacher.retagging import RetagTask, retag_file, retag_tasks
+from training.teacher.retagging import RetagTask, TaggerSource, retag_file, retag_tasks
 from training.teacher.trees import interpolate, lowest_cost_trees, most_probable_tree, parse_shards, shard_trees
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -45,7 +45,7 @@ def test_a_written_shard_is_read_back(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_reading_shards_needs_no_torch() -> None:
-    modules = "training.span_parser.running, training.teacher.retagging, training.recurrent_tagger.treebanks"
+    modules = "training.span_parser.running, training.teacher.retagging, training.data.tagged_treebanks"
     modules += ", training.cli"
     code = f"import sys; sys.modules['torch'] = None; import {modules}; print('imported')\n"
     code += "sys.exit(training.cli.main(['teacher', 'evaluate', 'nothing', '--dev', 'nothing.mrg']))"
@@ -210,15 +210,15 @@ def test_trees_in_the_working_directory_are_named_by_its_name(tmp_path: Path, mo
 
 def test_a_pipeline_tags_shards_and_trees(nlp, tmp_path: Path) -> None:
     nlp.to_disk(tmp_path / "nlp")
-    pipeline, path, out = str(tmp_path / "nlp"), tmp_path / "a.00000.npz", tmp_path / "out"
+    tagger, path, out = TaggerSource(str(tmp_path / "nlp")), tmp_path / "a.00000.npz", tmp_path / "out"
     made_shard(path)
-    assert retag_file(pipeline, "strict", RetagTask(path, out / "kept.npz", copy=True)) == ("", [])
+    assert retag_file(tagger, "strict", RetagTask(path, out / "kept.npz", copy=True)) == ("", [])
     assert (out / "kept.npz").read_bytes() == path.read_bytes()
-    assert retag_file(pipeline, "strict", RetagTask(path, out / "a.00000.npz")) == ("", [])
+    assert retag_file(tagger, "strict", RetagTask(path, out / "a.00000.npz")) == ("", [])
     tagged = read_shard(out / "a.00000.npz").sentences
     assert tagged[0].words == WORDS[0] and tagged[0].tags == ("DT", "NN", "NN", "IN", "DT", "NN", ".")
     (tmp_path / "dev.mrg").write_text("(TOP (NP (DT the) (JJ old) (NN cat)))\n(TOP (NP (NN cat)))\n")
-    printed, _ = retag_file(pipeline, "strict", RetagTask(tmp_path / "dev.mrg", out / "tiny.dev.tags"))
+    printed, _ = retag_file(tagger, "strict", RetagTask(tmp_path / "dev.mrg", out / "tiny.dev.tags"))
     assert (out / "tiny.dev.tags").read_text() == "DT NN NN\nNN\n"
     assert printed == f"{out / 'tiny.dev.tags'}: 75.00 % of the tags are correct"
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import spacy
 from spacy.training import Example
 
+from training.data.tagged_treebanks import CorpusSentence
 from training.recurrent_tagger.config import AugmentConfig, FitConfig
 from training.recurrent_tagger.documents import DocumentSampler, WordSplitter, curly_words, title_words
-from training.recurrent_tagger.treebanks import CorpusSentence
 
 OFF = AugmentConfig(curly=0, lower=0, title=0, upper=0)
 

@@ -18,6 +18,7 @@ from spacy_dtparse.recurrent_tagger.features import TokenParts
 from training.cli import main
 from training.data.corpus import long_block_folds
 from training.data.evaluate import tag_lists
+from training.data.tagged_treebanks import CorpusSentence, Treebank, consecutive_runs, read_tagged_sentences
 from training.data.tokens import add_tokens
 from training.recurrent_tagger import running as running_module
 from training.recurrent_tagger.config import AugmentConfig, FitConfig, NetworkConfig, TaggingConfig
@@ -31,7 +32,6 @@ from training.recurrent_tagger.running import (
     train_final,
     train_tagger,
 )
-from training.recurrent_tagger.treebanks import CorpusSentence, Treebank, consecutive_runs, read_tagged_sentences
 
 OFF = AugmentConfig(curly=0, lower=0, title=0, upper=0)
 SMALL = TaggingConfig(
