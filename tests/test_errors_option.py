@@ -27,8 +27,8 @@ INPUTS = {
 OTHERS = {
     *("pattern", "names", "pipelines", "--credit", "--source-of", "--skip"),  # words, not files
     # models, and files that other commands write
-    *("--model", "--span-model", "--start", "--teacher", "--baseline", "--parser", "--interpolate", "--encoder", "encoder"),
-    *("--student-encoder", "--teacher-encoder", "networks", "--arrays"),
+    *("--model", "--span-model", "--start", "--teacher", "--baseline", "--parser", "--interpolate", "--encoder"),
+    *("encoder", "--student-encoder", "--teacher-encoder", "networks", "--arrays"),
     *("model", "pipeline", "teachers", "--tagger", "--guide", "--dependency-model", "--word-vectors"),
     *("--scheme", "--heads", "--recipe", "--meta", "--tags", "--marginals", "--clusters", "--distill"),
     *("--ranking", "--current", "--span-models", "--tag-layer"),

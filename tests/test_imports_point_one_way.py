@@ -61,7 +61,7 @@ TRAINING: dict[str, set[str]] = {
     "data": {"runs"},
     "nn": set(),
     **{subpackage: {"runs", "data"} for subpackage in TRAINERS},
-    **{subpackage: {"runs", "data", "nn"} for subpackage in ("span_parser", "recurrent_tagger")},
+    **{subpackage: {"runs", "data", "nn"} for subpackage in ("span_parser", "recurrent_tagger", "teacher")},
     "annotation": {"runs", "data", "dtparse", "span_parser"},
     "self_training": {"runs", "data"} | TRAINERS,
     "supertag_adaptation": {"runs", "data", "self_training"} | TRAINERS,
