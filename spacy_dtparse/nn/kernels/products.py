@@ -23,6 +23,7 @@ _int_row, _int_narrow_row = make_int16_block(1, 2), make_int16_block(1, 1)
 _int_single = make_int16_block(1, 1, lanes=1)
 _LARGEST = 8191
 """Largest absolute value of a rounded row."""
+_WITHOUT_SIGN, _SMALLEST = np.int32(0x7FFFFFFF), REAL(1e-30)
 _LARGEST_WEIGHT, _LARGEST_SUM = 32767, 2**31 - 1
 
 
@@ -110,11 +111,15 @@ def _round_rows(left, rounded, factors):
     `factors` float32 (m,)."""
     m, k = left.shape
     largest = REAL(_LARGEST)
+    bits, factor_bits = left.view(np.int32), factors.view(np.int32)
     for t in range(m):
-        row, target = left[t], rounded[t]
-        highest = REAL(1e-30)
+        row, row_bits, target = left[t], bits[t], rounded[t]
+        # Without their sign, float32 are in the order of their bits, and a maximum of integers is vectorised.
+        highest_bits = np.int32(0)
         for j in range(k):
-            highest = max(highest, abs(row[j]))
+            highest_bits = max(highest_bits, row_bits[j] & _WITHOUT_SIGN)
+        factor_bits[t] = highest_bits
+        highest = max(factors[t], _SMALLEST)
         scale = largest / highest
         for j in range(k):
             target[j] = np.int16(np.rint(row[j] * scale))
