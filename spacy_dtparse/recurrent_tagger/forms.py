@@ -17,6 +17,8 @@ FORMS = {
 }
 """Tag -> regular expressions for whole tokens: addresses (ADD) and emoji (NFP) as in the English Web Treebank, whose
 few hundred examples are all different, so that no tagger can learn them; and the ellipsis."""
+PENN_FORMS = {"TO": (r"^[Tt][Oo]$",), ":": (r"^(?:-{2,}|\u2014+)$",)}
+"""The same for forms on which treebanks disagree: their tags in the Penn Treebank. Elsewhere *to* can be IN."""
 
-PATTERNS = tuple(form for forms in FORMS.values() for form in forms)
-"""All regular expressions of FORMS."""
+PATTERNS = tuple(form for forms in (*FORMS.values(), *PENN_FORMS.values()) for form in forms)
+"""All regular expressions of FORMS and PENN_FORMS."""

@@ -91,14 +91,16 @@ class FitConfig:
         )
 
 
-@stored_as("network", "augment", "fit")
+@stored_as("network", "augment", "fit", "penn_forms")
 @dataclass(frozen=True)
 class TaggingConfig:
-    """All settings that determine a trained tagger, except the sentences."""
+    """All settings that determine a trained tagger, except the sentences. `penn_forms`: whether an English tagger
+    always gives *to* and dashes their tags in the Penn Treebank (TO, :), for treebanks that disagree on them."""
 
     network: NetworkConfig = NetworkConfig()
     augment: AugmentConfig = AugmentConfig()
     fit: FitConfig = FitConfig()
+    penn_forms: bool = False
 
     def fingerprint(self) -> str:
         """A short hash of all settings; equal settings give equal fingerprints."""

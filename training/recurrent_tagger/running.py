@@ -19,7 +19,7 @@ from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.nn.packing import pack
 from spacy_dtparse.pipeline.provenance import PROVENANCE
 from spacy_dtparse.recurrent_tagger.features import TokenParts
-from spacy_dtparse.recurrent_tagger.forms import FORMS
+from spacy_dtparse.recurrent_tagger.forms import FORMS, PENN_FORMS
 from spacy_dtparse.recurrent_tagger.kernels import TaggingNetwork
 from spacy_dtparse.recurrent_tagger.model import RecurrentModel
 from spacy_dtparse.recurrent_tagger.tagger import RecurrentTagger
@@ -95,8 +95,8 @@ def train_tagger(
             bar.update(words)
             bar.set_postfix({"tags": f"{losses[0]:.3f}", "starts": f"{losses[1]:.4f}"}, refresh=False)
     packed = pack(as_network(TaggingNetwork, learner.averages))
-    lang_forms = FORMS if lang == "en" else {}
-    forms = tuple((form, tag) for tag, listed in lang_forms.items() if tag in tags for form in listed)
+    listed = [*FORMS.items(), *(PENN_FORMS.items() if config.penn_forms else ())] if lang == "en" else []
+    forms = tuple((form, tag) for tag, patterns in listed if tag in tags for form in patterns)
     model = RecurrentModel(parts, tuple(learned_tags), packed, forms, SPACE_TAG, {"lang": lang})
     return model, time.perf_counter() - began
 
