@@ -72,9 +72,9 @@ def annotate(
 
     Options: `labels`: labels that the parser does not have; `annotator`: a name for the journal; `order`:
     "expected-errors" (the sentences with most expected errors per token first) or "given"; `dev_fraction`: fraction of
-    the sentences that chance chooses for the dev part; `seed`; `scheme`: the name or JSON file of an annotation scheme;
-    accepted trees have only its labels and those of `labels`; `port`: 0 takes any free port; `host`: by default only
-    this machine can connect.
+    the sentences that are chosen at random for the dev part, with `seed`; `scheme`: the name or JSON file of an
+    annotation scheme; accepted trees have only its labels and those of `labels`; `port`: 0 takes any free port; `host`:
+    by default only this machine can connect.
 
     Raises ConfigError for a parser without constraints, an option or a port that is not allowed, a journal of other
     sentences, or a file `out` that was changed by hand and cannot be understood.
@@ -88,11 +88,12 @@ def adjudicate(
 ) -> None:
     """Serve a web page for choosing between the trees of two annotators, until Ctrl-C.
 
-    Sentences with the same tree are accepted at the beginning; those that differ come next. The file `out` and its
-    journal are those of `annotate`, without a dev part. Options: `names` of the two annotators; `annotator`, the name
-    of the adjudicator; `labels`, `scheme`, `port`, `host` as for `annotate`.
+    `first`, `second`: their trees, matched by their words. If both have the same tree of a sentence, it is accepted at
+    the beginning; sentences with two trees come next, then those that only one annotator has. The file `out` and its
+    journal are those of `annotate`, without a dev part. Options: `names`: two different names of the annotators;
+    `annotator`: the name of the adjudicator; `labels`, `scheme`, `port`, `host`: as for `annotate`.
 
-    Raises ConfigError as `annotate` does.
+    Raises ConfigError as `annotate` does, or if `names` are not two different names.
     """
     server = make_adjudication_server(first, second, out, nlp, **options)
     run_server(server, options.get("host", "localhost"))

@@ -17,7 +17,7 @@ class Agreement(NamedTuple):
     """Counts of agreement; white space does not count, a unary chain counts once.
 
     `tokens`: number of words. `same_heads`: number of words whose head is the one that the head rules find in the
-    constituents. `constituents`: number of constituents of more than one word and fewer than their sentence.
+    constituents. `constituents`: number of constituents that have more than one word and do not cover their sentence.
     `connected`: number of these in which exactly one word has its head outside, as in a phrase with a head.
     """
 
@@ -41,8 +41,8 @@ class Agreement(NamedTuple):
 def agreement(doc: Doc, key: str | None = None, rules: HeadRules | None = None) -> Agreement:
     """Compare `token.head` with the constituents in `doc.spans[key]`.
 
-    `rules`: head rules, by default those of the parser's model, else of the Doc's language. Raises NotParsedError if
-    the Doc has no constituents, MissingAnnotationError if it has no heads.
+    `key`: as for `constituents`. `rules`: head rules, by default those of the parser's model, else of the Doc's
+    language. Raises NotParsedError if the Doc has no constituents, MissingAnnotationError if it has no heads.
     """
     found = read_constituents(doc, key)
     if len(doc) and not doc.has_annotation("DEP"):

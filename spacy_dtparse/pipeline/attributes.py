@@ -51,7 +51,7 @@ class Location(NamedTuple):
 
 
 def is_parsed(doc: Doc, key: str | None = None) -> bool:
-    """Whether the Doc has constituents that fit its tokens."""
+    """Whether the Doc has constituents that fit its tokens. `key`: as for `constituents`. Raises nothing."""
     try:
         read_constituents(doc, key)
     except (NotParsedError, TreeError):
@@ -189,18 +189,18 @@ def score(span: Span) -> float | None:
 
 
 def probability(span: Span) -> float | None:
-    """The calibrated probability that the constituent (the highest of a chain) is right: on development trees, this
-    fraction of the constituents with such a probability was right. None unless the parser's setting `probabilities` is
-    on.
+    """The calibrated probability, from 0 to 1, that the constituent (the highest of a chain) is right; None unless the
+    parser's setting `probabilities` is on.
 
-    Doc.from_docs and JSON drop the probabilities.
+    Calibrated: on development trees, this fraction of the constituents with such a probability was right. Doc.from_docs
+    and JSON drop the probabilities. Raises as `labels` does.
     """
     return _read_score(span, "probabilities")
 
 
 def tree_probability(span: Span) -> float | None:
-    """The probability that all constituents of the sentence in which `span` begins are right and none is missing; None
-    as for `probability`."""
+    """The probability, from 0 to 1, that all constituents of the sentence in which `span` begins are right and none is
+    missing; None as for `probability`. Raises NotParsedError as `sentence_infos` does."""
     infos = sentence_infos(span.doc)
     return next((one.get("tree_probability") for one in infos if one["start"] <= span.start < one["end"]), None)
 
@@ -232,7 +232,8 @@ def sentence_infos(doc: Doc, key: str | None = None) -> list[dict[str, Any]]:
 def to_tree(span: Span, key: str | None = None) -> Tree:
     """The Tree of a sentence or of any span of whole constituents and tokens, root TOP, white-space tokens left out.
 
-    Raises NonConstituentError if a constituent crosses the edge of `span` or `span` has no word.
+    `key`: as for `constituents`. Raises NonConstituentError if a constituent crosses the edge of `span` or `span` has
+    no word, NotParsedError if the Doc has no valid parse.
     """
     doc, tag_of = span.doc, tag_getter(span.doc, key)
     if span.start < span.end:

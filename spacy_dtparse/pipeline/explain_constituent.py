@@ -49,7 +49,10 @@ def explain(nlp: Language | ConstituentPipe, span: Span) -> Explanation:
 
 
 def explanations(nlp: Language | ConstituentPipe, doc: Doc) -> list[Explanation]:
-    """`explain` each of `doc._.constituents`, in order; shared work is done once per sentence."""
+    """Explain each of `doc._.constituents`, in this order; shared work is done once per sentence.
+
+    Raises NotParsedError and OtherPipelineError as `explain` does.
+    """
     pipe, found = _component_of(nlp, doc)
     sentence: _SentenceExplainer | None = None
     explained = []

@@ -46,7 +46,7 @@ class Explanation:
     that the rules test, grouped, each group with its part of the score and of the margin; these add up to `score` and
     `margin`. `alternatives`: other labels and brackets, the most probable first.
 
-    `str()` is at most ten lines; `to_text(all=True)` has every fact and every rule.
+    `str()` is at most ten lines; `to_text(all=True)` is the whole explanation, with every rule.
     """
 
     label: str

@@ -29,7 +29,7 @@ _MAX_COLUMNS = 100
 class RankedTree:
     """One of the best trees of a sentence.
 
-    `rank`: from 1; `result`: of the parser; `positions`: the tokens of the Doc, by index, that are the leaves of the
+    `rank`: from 1; `result`: the parser's result; `positions`: indices in the Doc of the tokens that are leaves of the
     tree (all but white space).
     """
 

@@ -39,7 +39,7 @@ class ConstituentMatcher:
 
     Patterns are compiled when they are added, and all are searched for at once. `spans_key`: the span group with the
     constituents (default: as for `doc._.constituents`); `rules`: head rules (default: those of each Doc, as for
-    `span._.head`). `max_matches`, `timeout`: limits for each Doc, the latter in seconds, for patterns of strangers:
+    `span._.head`). `max_matches`, `timeout`: limits for each Doc, the latter in seconds, for untrusted patterns:
     SearchLimitError is raised if one is exceeded; None is no limit.
     """
 

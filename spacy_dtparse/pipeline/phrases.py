@@ -63,7 +63,8 @@ def clauses(where: Doc | Span, key: str | None = None) -> list[Span]:
 
     A clause is a constituent S, SBAR, SBARQ, SINV or SQ. Of a unary chain only the highest counts. A clause that is the
     only one directly below an SBAR or SBARQ is the same clause without its first words (*that it rains*, *it rains*)
-    and does not count. Clauses may be nested. Raises NotParsedError if the Doc has no valid parse.
+    and does not count. Clauses may be nested. `key`: as for `constituents`. Raises NotParsedError if the Doc has no
+    valid parse.
     """
     found, inside = _constituents_in(where, key)
     clause_labels = {k: base_label(found.labels[k]) for k in inside if base_label(found.labels[k]) in CLAUSES}
@@ -81,9 +82,10 @@ def clauses(where: Doc | Span, key: str | None = None) -> list[Span]:
 
 
 def head(span: Span | Token, key: str | None = None, rules: HeadRules | None = None) -> Token:
-    """The head of a constituent or sentence: the token that its head rules find. A token is its own head.
+    """The head of a constituent or sentence: the token that the head rules find. A token is its own head.
 
-    White space is never a head. `rules`: by default those of the parser's model, else those of the Doc's language.
+    White space is never a head. `key`: as for `constituents`. `rules`: head rules, by default those of the parser's
+    model, else those of the Doc's language.
     Raises NonConstituentError if `span` is neither a constituent nor one token, NotParsedError if the Doc has no valid
     parse.
     """
@@ -157,7 +159,8 @@ def _find_heads(
 def noun_chunks(where: Doc | Span, key: str | None = None) -> list[Span]:
     """The base noun phrases of a Doc, or within a Span, as `trees.noun_phrases` finds them, labelled NP, in order.
 
-    Unlike `doc.noun_chunks`, it never uses dependencies. Raises NotParsedError if the Doc has no valid parse.
+    Unlike `doc.noun_chunks`, it never uses dependencies. `key`: as for `constituents`. Raises NotParsedError if the Doc
+    has no valid parse.
     """
     label = where.doc.vocab.strings.add("NP")
     return [Span(where.doc, start, end, label) for start, end in _noun_chunks(where, key)]

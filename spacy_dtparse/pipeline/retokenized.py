@@ -130,9 +130,9 @@ def _realign_sentences(
 def as_doc(span: Span, key: str | None = None, copy_user_data: bool = False) -> Doc:
     """A Doc of the tokens of a span with its constituents, which spaCy's `Span.as_doc()` drops.
 
-    Constituents around the span are left out. The records of sentences (`sentence_infos`) are kept of whole sentences.
-    `copy_user_data`: as for `Span.as_doc`. Raises NonConstituentError if a constituent crosses the edge of the span,
-    NotParsedError if the Doc has no valid parse.
+    Constituents around the span are left out. `sentence_infos` of the new Doc has the sentences that are completely in
+    the span. `key`: as for `constituents`. `copy_user_data`: as for `Span.as_doc`. Raises NonConstituentError if a
+    constituent crosses the edge of the span, NotParsedError if the Doc has no valid parse.
     """
     from .constituents import group_key, read_constituents
 

@@ -43,8 +43,8 @@ def parse_docs(texts: Iterable[tuple[Any, str]], pipeline: str | None = None) ->
     """Yield each text's id, its parsed Doc, and None; or its id, a Doc without tokens, and the error message.
 
     `texts`: pairs of an id and a text. `pipeline`: the name of an English parser (see `spacy_dtparse.load`), a folder
-    or an installed package; it is loaded once per process and used by one thread at a time. Raises for a pipeline that
-    cannot be loaded, never for a text.
+    or an installed package; it is loaded once per process and used by one thread at a time. Raises ModelFormatError if
+    the pipeline cannot be loaded; an error in a text is returned, never raised.
     """
     for chunk in _chunks(texts):
         with _lock:
@@ -55,11 +55,12 @@ def parse_docs(texts: Iterable[tuple[Any, str]], pipeline: str | None = None) ->
 def parse_rows(texts: Iterable[tuple[Any, str]], pipeline: str | None = None) -> Iterator[dict[str, Any]]:
     """Yield a dict for each sentence, plain data for JSON, Arrow and pandas; `texts` and `pipeline` as in `parse_docs`.
 
-    `id`: of the text; `sentence`: its number in the text, from 1; `start_char`, `end_char`: from its first word to its
-    last, offsets in the text, like all others; `text`: of the sentence; `tree`: in brackets, root TOP; `constituents`:
-    in pre-order, each with `label`, `start_char` and `end_char`; `error`: None. A text that cannot be parsed has one
-    row, with only its id and `error`, and a text without words one with only its id: no id is lost. New entries of the
-    vocabulary are removed again, so a process may parse any number of texts.
+    `id`: id of the text; `sentence`: number of the sentence in the text, from 1; `start_char`, `end_char`: from its
+    first word to its last; `text`: these characters; `tree`: in brackets, root TOP; `constituents`: in pre-order, each
+    with `label`, `start_char` and `end_char`; `error`: None. All offsets are characters of the text. A text that cannot
+    be parsed has one row, with only its id and `error`, and a text without words one with only its id: no id is lost.
+    New entries of the vocabulary are removed again, so a process may parse any number of texts. Raises as `parse_docs`
+    does.
     """
     for chunk in _chunks(texts):
         with _lock:
@@ -70,8 +71,11 @@ def parse_rows(texts: Iterable[tuple[Any, str]], pipeline: str | None = None) ->
 
 
 def parse_table(table: pyarrow.Table | pyarrow.RecordBatch, pipeline: str | None = None) -> pyarrow.Table:
-    """The rows of `parse_rows` for the columns `id` and `text` of an Arrow table; the ids keep their type. Raises
-    DtparseError if a column is missing."""
+    """The rows of `parse_rows` for the columns `id` and `text` of an Arrow table, as a table with `row_schema`.
+
+    The ids keep their type. `pipeline`: as for `parse_docs`. Raises DtparseError if a column is missing, otherwise as
+    `parse_docs` does.
+    """
     import pyarrow
 
     names = table.schema.names
@@ -86,7 +90,11 @@ def parse_table(table: pyarrow.Table | pyarrow.RecordBatch, pipeline: str | None
 
 
 def row_schema(id_type: pyarrow.DataType | None = None) -> pyarrow.Schema:
-    """The schema of `parse_table`, for ids of the given type (None: int64)."""
+    """The schema of the tables of `parse_table`: a column for each key of `parse_rows`. `id_type`: None is int64.
+
+    Numbers are int32, texts are strings, and `constituents` is a list of structs. Raises ImportError if pyarrow is not
+    installed, as `parse_table` does.
+    """
     import pyarrow as arrow
 
     constituent = arrow.struct([("label", arrow.string()), ("start_char", arrow.int32()), ("end_char", arrow.int32())])

@@ -62,10 +62,10 @@ L2SCA_PATTERNS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, repr=False)
 class SyntaxMeasures:
-    """Counts of structures in a text, and the ratios between them. Two can be added: the counts of both texts.
+    """Counts of structures in a text, and the ratios between them. The sum of two has the counts of both texts.
 
-    `measures["MLT"]` returns a count or ratio by its abbreviation (see STRUCTURES and RATIOS); a ratio to a count of 0
-    is None. `str()` is a table.
+    The fields are the counts. `measures["MLT"]` returns a count or ratio by its abbreviation (see STRUCTURES and
+    RATIOS); a ratio whose denominator is 0 is None. `str()` is a table.
     """
 
     words: int = 0

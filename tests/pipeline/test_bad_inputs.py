@@ -1,4 +1,4 @@
-"""Bad and odd inputs, one row each: the input and the expected result. docs/bad_inputs.md contains this table.
+"""Bad inputs, one row each: the input and the expected result. docs/bad_inputs.md contains this table.
 
 Print it for the document: python -c "from tests.pipeline.test_bad_inputs import table; print(table())"
 """
