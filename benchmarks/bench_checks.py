@@ -33,9 +33,10 @@ PATTERN = "NP=whole < (NP=part $+ (PP < IN))"
 
 
 class UncheckedGroup(SpanGroup):
-    """A group that has what was read of it, and notices no edits."""
+    """A group that has what was written and read of it, and notices no edits."""
 
     cached: Any = None
+    written: Any = None
 
 
 def _value_at(doc: Doc, name: str, field: str, constituent: int) -> Any:
