@@ -21,6 +21,7 @@ from spacy.vocab import Vocab
 from ..checks import Setting, one_of
 from ..core.parser import ParseResult
 from ..errors import ConfigError, MissingAnnotationError
+from ..pipeline.constituent_group import raw_attrs
 from ..pipeline.constituent_pipe import FACTORY_METADATA, SCORER
 from ..pipeline.constituents import DEFAULT_KEY
 from ..pipeline.extensions import register_extensions
@@ -103,7 +104,7 @@ class DependencyPhrases(Pipe):
         ]
         rules = "en" if penn else "universal"
         write_constituents(doc, parsed, self.spans_key, FACTORY, rules, self.noun_chunks)
-        attrs = doc.spans[self.spans_key].attrs
+        attrs = raw_attrs(doc.spans[self.spans_key])
         if not penn:
             attrs[UNIVERSAL_TAGS] = True
         for info, result in zip(attrs["sentences"], results, strict=True):

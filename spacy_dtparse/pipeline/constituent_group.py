@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Mapping
-from math import inf, isfinite
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,9 @@ class ConstituentGroup(SpanGroup):
     """The records of sentences that were found to be allowed, and their number."""
     cached: Any = None
     """Everything that was read of the spans (see `constituents`), until they change."""
+    written: Any = None
+    """The trees from which this process wrote the group (see `constituents.Written`), until somebody changes the spans
+    or gets the attributes."""
 
     @classmethod
     def from_group(
@@ -70,12 +73,14 @@ class ConstituentGroup(SpanGroup):
     @property
     def attrs(self) -> dict[str, Any]:  # type: ignore[override]
         """The attributes, up to date with the spans."""
+        self.written = None
         if self._before is not None:
             self._update_attrs()
         return _attrs_of(self)
 
     @attrs.setter
     def attrs(self, value: dict[str, Any]) -> None:
+        self.written = None
         self._update_attrs()
         ATTRS.__set__(self, value)
 
@@ -90,7 +95,7 @@ class ConstituentGroup(SpanGroup):
         if self._before is None:
             self._before = span_keys(self)
         self.version += 1
-        self.cached = None
+        self.cached = self.written = None
 
     def append(self, span: Span) -> None:
         """Add a span."""
@@ -122,7 +127,7 @@ class ConstituentGroup(SpanGroup):
 
     def from_bytes(self, data: bytes) -> ConstituentGroup:
         """Replace spans and attributes by stored ones."""
-        self._before = self.cached = None
+        self._before = self.cached = self.written = None
         self.version += 1
         super().from_bytes(data)
         ATTRS.__set__(self, without_foreign_values(ATTRS.__get__(self), self))
@@ -130,8 +135,8 @@ class ConstituentGroup(SpanGroup):
 
     def to_bytes(self) -> bytes:
         """Store the group, with the checksum of its spans."""
-        attrs = self.attrs
-        if not isinstance(attrs, dict) or not any(name in attrs for name in VALUES):
+        attrs = raw_attrs(self)
+        if not isinstance(attrs, dict) or attrs.keys().isdisjoint(VALUES):
             return super().to_bytes()
         stored = self._bytes_with({**attrs, CHECKSUM: PLACEHOLDER})
         number = zlib.crc32(spans_in(stored, self))
@@ -155,6 +160,11 @@ class ConstituentGroup(SpanGroup):
         self._update_attrs()
         copied = super().copy(doc)
         return ConstituentGroup(copied.doc, name=copied.name, attrs=ATTRS.__get__(copied), spans=list(copied))
+
+
+def raw_attrs(group: SpanGroup) -> Any:
+    """The attributes of a group, up to date, for a caller that does not give them away: no edit is expected."""
+    return _attrs_of(group) if isinstance(group, ConstituentGroup) and group._before is None else group.attrs
 
 
 def content_of(group: SpanGroup) -> Any:
@@ -267,16 +277,16 @@ def attribute_is_set(group: SpanGroup, name: str) -> bool:
 def constituent_value(group: ConstituentGroup, name: str, index: int) -> float | None:
     """The entry of one of VALUES for the constituent `index` of `group.cached`; None if it is unknown. Raises
     SpanGroupError if its value is not allowed."""
-    order = group.cached.spans.order
+    cached = group.cached  # since it is there, the attributes show all changes of the spans
+    order = cached.spans.order
     if order is not None:
         index = int(order[index])
-    if group._before is None:  # the usual case, first
-        usual = _attrs_of(group)
-        values = usual.get(name) if type(usual) is dict else None
-        if type(values) is list and len(values) == len(group):
-            value = values[index]
-            if (type(value) is float and -inf < value < inf) or value is None:
-                return value
+    attrs = _attrs_of(group)
+    values = attrs.get(name) if type(attrs) is dict else None
+    if type(values) is list and len(values) == cached.content:  # the usual case, first
+        value = values[index]
+        if (type(value) is float and value - value == 0.0) or value is None:  # not inf, not nan
+            return value
     attrs = _checked_dict(group)
     if name not in attrs:
         return None
@@ -320,7 +330,7 @@ def check_attributes(group: SpanGroup) -> Mapping[str, Any]:
 
 
 def _checked_dict(group: SpanGroup) -> Mapping[str, Any]:
-    attrs: Any = group.attrs
+    attrs = raw_attrs(group)
     if not isinstance(attrs, dict):
         raise SpanGroupError(f"the attrs of the span group {group.name!r} are {short_repr(attrs)}; {_ADVICE}")
     return attrs

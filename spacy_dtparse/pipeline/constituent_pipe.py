@@ -17,6 +17,7 @@ from ..core.settings import LABEL_POLICIES
 from ..errors import DtparseError
 from .batch_pipe import DEADLINE, THREADS, BatchPipe
 from .boundary_changes import LATER_SETTERS
+from .constituent_group import raw_attrs
 from .constituents import DEFAULT_KEY
 from .constraints import CONSTRAINTS_KEY, read_constraints
 from .dependencies import UnlabelledHeads, write_dependencies
@@ -215,7 +216,7 @@ class ConstituentPipe(BatchPipe):
         head_rules = head_rules_entry(parser, doc)
         write_constituents(doc, parsed, self.spans_key, parser.name, head_rules, self.noun_chunks)
         if later := self._later_sentence_setters():
-            doc.spans[self.spans_key].attrs[LATER_SETTERS] = later
+            raw_attrs(doc.spans[self.spans_key])[LATER_SETTERS] = later
         use_for_noun_chunks(doc.vocab, doc, self.noun_chunks, parser.labels)
         if self.heads and len(doc) and not doc.has_annotation("DEP"):
             self._set_heads(doc, parsed)

@@ -111,6 +111,30 @@ def nest_spans(spans: SpanColumns, blanks: frozenset[int]) -> Constituents:
     return Constituents(starts, ends, labels, parents, tops, subtrees, by_extent, blanks)
 
 
+class Written(NamedTuple):
+    """What a group was written from: the trees of its sentences, each with the Doc's token for each leaf and the number
+    of its first constituent in the group (1 without TOP), and the character offsets of the Doc's tokens, (n,)."""
+
+    trees: list[tuple[Tree, Sequence[int], int]]
+    token_starts: np.ndarray
+
+    def spans(self, n_spans: int, token_starts: list[int]) -> SpanColumns | None:
+        """The spans of the group; None if they are not in order, their number is another now, or tokens start
+        elsewhere."""
+        starts: list[int] = []
+        ends: list[int] = []
+        names: list[str] = []
+        for tree, positions, first in self.trees:
+            starts += map(positions.__getitem__, tree.starts[first:])
+            ends += [positions[end - 1] + 1 for end in tree.ends[first:]]
+            names += tree.labels[first:]
+        if len(starts) != n_spans or starts != sorted(starts) or self.token_starts.tolist() != token_starts:
+            return None
+        ids: IdMap[str] = IdMap()
+        labels = np.array([ids[name] for name in names], np.int64)
+        return SpanColumns(np.array(starts, np.int64), np.array(ends, np.int64), labels, list(ids))
+
+
 class _CachedGroup(NamedTuple):
     """The cached data of a group: its content (see `content_of`), the character offsets at which the Doc's tokens
     start, spans, and constituents once they are needed."""
@@ -200,6 +224,9 @@ def _read_group(doc: Doc, key: str | None, where: Span | None = None) -> tuple[s
             starts, now = cached.starts[where.start : where.end], token_values(where, IDX).tolist()
         if now == starts:
             return name, cached
+    cached = _read_written(doc, name)
+    if cached is not None:
+        return name, cached
     # No name for the group before `adopt_group`, which counts the references to it.
     objects = span_objects(doc.spans.data[name])
     stored, tokens = stored_spans(doc.spans.data[name], objects), token_offsets(doc)
@@ -211,6 +238,16 @@ def _read_group(doc: Doc, key: str | None, where: Span | None = None) -> tuple[s
         spans = _columns(doc, stored_spans(group), tokens)
         assert spans is not None
     return name, _cache(doc, name, _CachedGroup(content_of(group), tokens.starts.tolist(), spans))
+
+
+def _read_written(doc: Doc, name: str) -> _CachedGroup | None:
+    """The data of a group that this process wrote, from the trees that were written; None if it may be another now."""
+    group = doc.spans.data[name]
+    if not isinstance(group, ConstituentGroup) or group.written is None:
+        return None
+    token_starts: list[Any] = doc.to_array(IDX).reshape(-1).tolist()
+    spans, group.written = group.written.spans(len(group), token_starts), None
+    return None if spans is None else _cache(doc, name, _CachedGroup(len(group), token_starts, spans))
 
 
 def are_tokens_unchanged(doc: Doc, positions: Iterable[int]) -> bool:

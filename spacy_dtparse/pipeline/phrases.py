@@ -21,7 +21,7 @@ from ..trees.labels import base_label
 from ..trees.noun_phrases import CLAUSES, NOUN_PHRASES, noun_phrases
 from ..trees.tree import TOP
 from .attributes import child_nodes, has_universal_tags, locate, tag_getter, to_tree
-from .constituent_group import attribute
+from .constituent_group import attribute, raw_attrs
 from .constituents import Constituents, group_key, make_span, read_constituents, token_values
 from .sentences import token_bounds, visible_tokens
 
@@ -248,8 +248,8 @@ def mark_own_dependencies(vocab: Any, doc: Doc | None = None) -> None:
     whose source of noun chunks is "auto", it becomes "constituents", also where `doc` is stored."""
     _install(vocab).own_dependencies = True
     name = None if doc is None else group_key(doc)
-    if doc is not None and name is not None and "kind" in doc.spans[name].attrs:
-        doc.spans[name].attrs.setdefault("noun_chunks", "constituents")
+    if doc is not None and name is not None and "kind" in (attrs := raw_attrs(doc.spans[name])):
+        attrs.setdefault("noun_chunks", "constituents")
 
 
 def has_own_dependencies(doc: Doc) -> bool:

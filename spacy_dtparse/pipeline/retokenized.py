@@ -13,7 +13,7 @@ from spacy.attrs import IDX, LENGTH
 from spacy.tokens import Doc, Span, SpanGroup
 
 from ..errors import NonConstituentError, NotParsedError
-from .constituent_group import ConstituentGroup, verified_attrs
+from .constituent_group import ConstituentGroup, attribute, verified_attrs
 from .group_values import VALUES
 from .sentences import is_blank
 from .stored_group import stored_spans
@@ -154,6 +154,7 @@ def as_doc(span: Span, key: str | None = None, copy_user_data: bool = False) -> 
         Span(new_doc, one.start - start, one.end - start, strings.add(one.label_), span_id=one.id)
         for one in map(group.__getitem__, kept)
     ]
+    attribute(group, "sentences")
     group_attrs = verified_attrs(group)
     attrs = _select(group_attrs, kept, len(new_doc))
     if "sentences" in attrs:

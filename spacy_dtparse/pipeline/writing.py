@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from math import isfinite
 from typing import Any, NamedTuple
 
+from spacy.attrs import IDX
 from spacy.tokens import Doc, Span
 
 from ..core.parser import ParseResult
@@ -11,7 +12,7 @@ from ..errors import TreeError
 from ..symbols import Memo
 from ..trees.tree import TOP, Tree
 from .constituent_group import FORMAT_VERSION, ConstituentGroup
-from .constituents import DEFAULT_KEY, KIND, LEVELS
+from .constituents import DEFAULT_KEY, KIND, LEVELS, Written
 
 
 class ParsedSentence(NamedTuple):
@@ -57,6 +58,7 @@ def write_constituents(
     scores: list[float | None] = []
     probabilities: list[float | None] = []
     infos: list[dict[str, Any]] = []
+    trees: list[tuple[Tree, Sequence[int], int]] = []
     strings = doc.vocab.strings
     hashes = Memo(strings.add)  # creating spans from hashes takes a third of the time
     for start, end, positions, parse in sentences:
@@ -81,6 +83,7 @@ def write_constituents(
             )
         labels, starts, ends = tree.labels, tree.starts, tree.ends
         skip_top = labels[0] == TOP and len(labels) > 1 and ends[1] - starts[1] == ends[0] - starts[0]
+        trees.append((tree, positions, int(skip_top)))
         level, extent = 0, (-1, -1)
         for label, first, last in zip(labels[skip_top:], starts[skip_top:], ends[skip_top:], strict=True):
             level = level + 1 if (first, last) == extent else 0
@@ -97,4 +100,5 @@ def write_constituents(
         attrs["head_rules"] = head_rules
     if noun_chunks != "auto":
         attrs["noun_chunks"] = noun_chunks
-    doc.spans[key] = ConstituentGroup(doc, name=key, attrs=attrs, spans=spans)
+    doc.spans[key] = group = ConstituentGroup(doc, name=key, attrs=attrs, spans=spans)
+    group.written = Written(trees, doc.to_array(IDX).reshape(-1))
