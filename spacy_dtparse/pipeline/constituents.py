@@ -112,8 +112,8 @@ def nest_spans(spans: SpanColumns, blanks: frozenset[int]) -> Constituents:
 
 
 class Written(NamedTuple):
-    """What a group was written from: the trees of its sentences, each with the Doc's token for each leaf and the number
-    of its first constituent in the group (1 without TOP), and the character offsets of the Doc's tokens, (n,)."""
+    """The sources of a written group: the trees of its sentences, each with the Doc's token for each leaf and the
+    number of its first constituent in the group (1 without TOP), and the offsets in characters of the tokens, (n,)."""
 
     trees: list[tuple[Tree, Sequence[int], int]]
     token_starts: np.ndarray
@@ -224,7 +224,7 @@ def _read_group(doc: Doc, key: str | None, where: Span | None = None) -> tuple[s
             starts, now = cached.starts[where.start : where.end], token_values(where, IDX).tolist()
         if now == starts:
             return name, cached
-    cached = _read_written(doc, name)
+    cached = _cache_written(doc, name)
     if cached is not None:
         return name, cached
     # No name for the group before `adopt_group`, which counts the references to it.
@@ -240,8 +240,9 @@ def _read_group(doc: Doc, key: str | None, where: Span | None = None) -> tuple[s
     return name, _cache(doc, name, _CachedGroup(content_of(group), tokens.starts.tolist(), spans))
 
 
-def _read_written(doc: Doc, name: str) -> _CachedGroup | None:
-    """The data of a group that this process wrote, from the trees that were written; None if it may be another now."""
+def _cache_written(doc: Doc, name: str) -> _CachedGroup | None:
+    """Cache the data of a group that this process wrote, from the trees that were written, and return them; None if the
+    group may be another now."""
     group = doc.spans.data[name]
     if not isinstance(group, ConstituentGroup) or group.written is None:
         return None

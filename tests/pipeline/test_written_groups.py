@@ -13,7 +13,7 @@ from .test_edited_groups import KEY, append_as_base, append_low, delete_last, pa
 
 
 def test_written_groups_are_not_read_back_and_notice_edits(monkeypatch) -> None:
-    """What was written is used in place of the spans, until the spans are edited, the attributes are taken or tokens
+    """The written trees are used in place of the spans, until the spans are edited, the attributes are taken or tokens
     are merged."""
     fresh = values(parsed_doc())
 
