@@ -28,7 +28,7 @@ FIRST_SENTENCES = """
 (S (VP (VB Close) (NP (DT the) (NN door))) (, ,) (INTJ (UH please)) (. .))
 (S (NP (PRP She)) (VP (VBD lent) (NP (PRP me)) (NP (PRP$ her) (NN bike)) (NP (JJ last) (NN week))) (. .))
 (S (NP (PRP I)) (VP (VBP think) (SBAR (S (NP (PRP it)) (VP (VBZ looks) (ADJP (JJ good)))))) (. .))
-(S (S (NP (PRP It)) (VP (MD may) (VP (VB rain)))) (, ,) (CC so) (S (VP (VB take) (NP (DT an) (NN umbrella)))) (. .))
+(S (S (NP (PRP It)) (VP (MD may) (VP (VB rain)))) (, ,) (RB so) (S (VP (VB take) (NP (DT an) (NN umbrella)))) (. .))
 (S (NP (NN Time)) (VP (VBZ flies)) (. .))
 (S (NP (NNP Jack) (CC and) (NNP Jill)) (VP (VBD ran) (PP (IN up) (NP (DT the) (NN hill)))) (. .))
 (S (NP (PRP They)) (VP (VBD got) (VP (VBN married) (PP (IN on) (NP (NNP Saturday))))) (. .))
