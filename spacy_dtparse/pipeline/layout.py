@@ -10,7 +10,8 @@ of its text. The rules here do, and lower the log odds that a start needs where 
 
 No sentence begins directly after such a marker: *10:30 Tea* is one. Lines of verse that end without a mark do not end
 a sentence. All other starts are the tagger's own. The thresholds come from the English Web Treebank's training part,
-whose sentences were joined, put on lines of their own, and wrapped at 40 and 72 characters.
+whose sentences were joined, put on lines of their own, and wrapped at 40 and 72 characters; those of numbers from lists
+like *5 apples. 6 pears.*
 """
 
 import re
@@ -27,7 +28,7 @@ HARD_BREAK = -3.0
 """Minimum log odds of a start after a line break that no width explains."""
 ITEM = -5.0
 """Minimum log odds of a start after such a line break, at a line that begins with a number as another line does."""
-NUMBER, SAME_NUMBER = -1.0, -4.0
+NUMBER, SAME_NUMBER = -1.5, -5.5
 """Minimum log odds of a start at a number after a final mark, in general and if the sentence before it begins with the
 same kind of number."""
 WIDTH, FULL = 50, 0.8
@@ -92,18 +93,18 @@ def sentence_starts(
 
 
 def may_change(texts: Sequence[str], odds: np.ndarray) -> bool:
-    """Whether the layout may change the starts of these tokens: a line break between them, or a number that starts no
-    sentence with small odds."""
-    return _has_line_break(texts, odds) or any(texts[i][0].isdigit() for i in _uncertain(odds))
+    """Whether the layout may change the starts of these tokens: a line break between them, or a number that may start a
+    sentence."""
+    return _has_line_break(texts, odds) or bool(_numbers(texts, odds))
 
 
 def _has_line_break(texts: Sequence[str], odds: np.ndarray) -> bool:
     return any("\n" in texts[i] for i in np.flatnonzero(odds == -np.inf).tolist())
 
 
-def _uncertain(odds: np.ndarray) -> list[int]:
-    """The tokens at which the log odds of a start are small."""
-    return np.flatnonzero((odds > SAME_NUMBER) & (odds <= 0)).tolist()
+def _numbers(texts: Sequence[str], odds: np.ndarray) -> list[int]:
+    """The numbers that may start a sentence, but for the first token."""
+    return [i for i in np.flatnonzero(odds > SAME_NUMBER).tolist() if i and texts[i][0].isdigit()]
 
 
 # ---- numbers within a line ----
@@ -111,14 +112,16 @@ def _uncertain(odds: np.ndarray) -> list[int]:
 
 def _apply_numbers(texts: Sequence[str], tags: Sequence[str], odds: np.ndarray, starts: np.ndarray) -> None:
     """Set starts at numbers after final marks."""
-    for i in _uncertain(odds):
-        if not texts[i][0].isdigit() or not _follows_final_mark(texts, i):
+    for i in _numbers(texts, odds):
+        if not _follows_final_mark(texts, i):
             continue
         kind, body = _marker(texts, i, len(texts))
         before = _start_before(starts, i)
         kind_before, body_before = _marker(texts, before, i)
-        if before and (earlier := _marker(texts, _start_before(starts, before), i))[1] == before:
-            before, (kind_before, body_before) = _start_before(starts, before), earlier  # the tagger cut after a marker
+        earlier = _start_before(starts, before) if before else 0
+        marker = _marker(texts, earlier, i)
+        if before and (marker[1] == before or (marker[1] == before - 1 and _follows_final_mark(texts, before))):
+            before, (kind_before, body_before) = earlier, marker  # the tagger cut after a marker
         kind, kind_before = kind.replace("item", "number"), kind_before.replace("item", "number")
         same = kind == kind_before != ""
         needed = SAME_NUMBER if same else 0.0 if _may_be_abbreviated(texts, tags, i) else NUMBER

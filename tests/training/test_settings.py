@@ -10,7 +10,7 @@ from training.recurrent_tagger.config import TaggingConfig
 from training.runs.files import read_lines
 from training.runs.metrics_log import log_metrics
 from training.runs.progress import show_progress
-from training.runs.settings import apply_field_settings, apply_settings
+from training.runs.settings import apply_field_settings, apply_settings, like_value
 
 
 def test_settings_of_plain_data():
@@ -56,3 +56,9 @@ def test_metrics_are_printed_and_logged(tmp_path, capsys):
         log_metrics(tmp_path / "new" / "log.jsonl", step=step)
     assert capsys.readouterr().out.splitlines() == ["step em, cycle 1: loss 0.333", "step 1", "step 2"]
     assert read_lines(tmp_path / "new" / "log.jsonl") == [{"step": 1}, {"step": 2}]
+
+
+def test_true_and_false() -> None:
+    assert like_value("true", False) is True and like_value("False", True) is False
+    with pytest.raises(ValueError, match="yes"):
+        like_value("yes", False)

@@ -24,6 +24,8 @@ def like_value(text: str, old: Any) -> Any:
     ValueError if the text is no such value."""
     if isinstance(old, tuple):
         return tuple(int(part) for part in text.split(","))
+    if isinstance(old, bool) and text.lower() in ("true", "false"):
+        return text.lower() == "true"
     if isinstance(old, bool) or not isinstance(old, int | float | str):
         raise ValueError(text)
     return type(old)(text)

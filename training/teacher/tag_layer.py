@@ -14,6 +14,7 @@ from spacy_dtparse.dtypes import INDEX, REAL
 from spacy_dtparse.errors import ModelFormatError, TrainingDataError
 from spacy_dtparse.models import open_parser
 from spacy_dtparse.span_parser.pretrained_parser import PretrainedEncoder, PretrainedSpanParser
+from spacy_dtparse.stored_names import stored_as, stored_fields, to_stored
 
 from ..data.tagged_treebanks import CorpusSentence, Treebank, tag_set
 from ..nn.kernels import AdamFactors, adam
@@ -24,6 +25,7 @@ _SENTENCES = 400
 """Sentences that are encoded at a time."""
 
 
+@stored_as("tags", "mean", "scale", "hidden", "hidden_bias", "output", "output_bias")
 class TagLayer(NamedTuple):
     """`tags`, T of them; float32 `mean`, `scale` (d,): the inputs are shifted and divided by them; `hidden` (d, h),
     `hidden_bias` (h,), `output` (h, T), `output_bias` (T,)."""
@@ -171,18 +173,19 @@ def _accuracy(layer: TagLayer, inputs: Sequence[np.ndarray], sentences: Sequence
 def save_tag_layer(path: Path, layer: TagLayer) -> None:
     """Write an .npz file of the arrays, and of the tags, one per line."""
     text = np.frombuffer("\n".join(layer.tags).encode(), dtype=np.uint8)
-    save_arrays(path, {**layer._asdict(), "tags": text})
+    save_arrays(path, {**to_stored(layer), "tags": text})
 
 
 def read_tag_layer(path: Path) -> TagLayer:
     """Read a file of `save_tag_layer`. Raises TrainingDataError if it is not one."""
     with open_arrays(path) as arrays:
-        if missing := set(TagLayer._fields) - set(arrays):
+        names = list(stored_fields(TagLayer))
+        if missing := set(names) - set(arrays):
             raise TrainingDataError(
                 f"{path} lacks {', '.join(sorted(missing))}; give a file that `teacher fit-tags` wrote"
             )
         tags = tuple(arrays["tags"].tobytes().decode().split("\n"))
-        return TagLayer(tags, *(arrays[name] for name in TagLayer._fields[1:]))
+        return TagLayer(tags, *(arrays[name] for name in names[1:]))
 
 
 class EncoderTagger:

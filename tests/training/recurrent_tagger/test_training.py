@@ -63,6 +63,16 @@ def treebanks(tmp_path: Path) -> list[Treebank]:
     return [Treebank.read(str(tmp_path / "alpha")), Treebank.read(f"{tmp_path / 'beta'}:2")]
 
 
+def test_to_is_always_to_with_the_penn_treebanks_forms() -> None:
+    sentences = [CorpusSentence(("walk", "to", "Leeds"), ("VB", tag, "NNP")) for tag in ("IN", "TO")] * 20
+    for penn_forms in (False, True):
+        config = replace(SMALL, fit=replace(SMALL.fit, epochs=0.2), penn_forms=penn_forms)
+        model, _ = train_tagger(config, [sentences], ["IN", "NNP", "TO", "VB"], "tagger")
+        assert [tag for _, tag in model.forms] == (["TO"] if penn_forms else [])
+        if penn_forms:
+            assert make_pipeline(model, True)("To Leeds and to London")[0].tag_ == "TO"
+
+
 def test_reading_strips_escapes_empties_and_suffixes(tmp_path: Path) -> None:
     path = tmp_path / "train.mrg"
     path.write_text(
