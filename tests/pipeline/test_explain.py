@@ -19,7 +19,7 @@ TEXT = "The old man saw the dog with the telescope in the garden. Visiting relat
 
 pytestmark = [pytest.mark.slow, pytest.mark.embedded]
 
-PLANT = 'He plans to open a so-called "zero-waste" plant.'
+DISPUTED = "The must ferments in open vats."
 
 
 @pytest.fixture(scope="module")
@@ -56,9 +56,9 @@ def test_every_constituent_is_explained(nlp, doc):
 
 
 def test_the_deciding_model_agrees_with_the_score(nlp, doc):
-    plant = nlp(PLANT)
-    spans = [*doc._.constituents, *plant._.constituents]
-    for one, span in zip([*explanations(nlp, doc), *explanations(nlp, plant)], spans, strict=True):
+    disputed = nlp(DISPUTED)
+    spans = [*doc._.constituents, *disputed._.constituents]
+    for one, span in zip([*explanations(nlp, doc), *explanations(nlp, disputed)], spans, strict=True):
         cost = spacy_dtparse.score(span)
         if "rules were skipped" in one.decided:
             assert cost < 1e-6 and one.probability > 0.9
@@ -68,7 +68,7 @@ def test_the_deciding_model_agrees_with_the_score(nlp, doc):
             assert cost == pytest.approx(math.log1p(math.exp(-one.score)), abs=1e-6)
     said = {one.text: one for one in explanations(nlp, doc)}
     assert "the rules decided" in said["Visiting relatives"].decided
-    assert any("against the span model" in one.decided for one in explanations(nlp, plant) if one.text == "zero-waste")
+    assert any("against the span model" in one.decided for one in explanations(nlp, disputed) if one.text == "The must")
     assert {other.label for other in said["Visiting relatives"].alternatives} >= {"S", "VP"}
     (other, *_) = said["with the telescope in the garden"].alternatives
     assert (other.label, other.text, other.relation) == ("PP", "with the telescope", "shorter")
@@ -131,12 +131,12 @@ def test_what_cannot_be_explained(nlp, doc):
     alike = spacy_dtparse.load("en_dtparse", config={"components": {"dtparse": {"marginal_weight": 0.6}}})
     assert [(s.label_, s.text) for s in alike(TEXT)._.constituents] == [(s.label_, s.text) for s in doc._.constituents]
     assert explain(alike, doc[0:3]).label == "NP"  # marginal_weight changes nothing in its sentence
-    plant = nlp(PLANT)
-    assert [(s.label_, s.text) for s in alike(PLANT)._.constituents] == [
-        (s.label_, s.text) for s in plant._.constituents
+    disputed = nlp(DISPUTED)
+    assert [(s.label_, s.text) for s in alike(DISPUTED)._.constituents] == [
+        (s.label_, s.text) for s in disputed._.constituents
     ]
     with pytest.raises(OtherPipelineError, match=r"differs from the Doc.s tree or scores"):
-        explain(alike, plant[0:1])
+        explain(alike, disputed[0:2])
 
 
 def test_a_network_has_no_rules():
