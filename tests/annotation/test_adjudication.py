@@ -32,6 +32,7 @@ def opened(folder, **options):
 
 
 @pytest.mark.embedded
+@pytest.mark.slow
 def test_differing_sentences_come_first(tmp_path):
     with serving(opened(tmp_path, annotator="Eva")) as server:
         answers = server.answers

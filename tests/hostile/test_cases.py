@@ -51,6 +51,7 @@ def test_outcome(call, fault: str) -> None:
     assert fault in outcome.fault and bool(outcome.fault) == bool(fault) and len(outcome.fault) < 400, outcome
 
 
+@pytest.mark.slow
 def test_what_waits_ends_with_its_children(monkeypatch, tmp_path) -> None:
     monkeypatch.setattr("tests.hostile.cases._WALL_SECONDS", 2)
     child_pid = tmp_path / "pid"

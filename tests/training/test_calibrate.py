@@ -30,6 +30,7 @@ def test_boosted_trees_without_a_span_model_are_refused_before_parsing(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_another_network_can_be_put_inside_boosted_trees(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trees = open_parser("en_dtparse")
     network = trees.span_parser.model

@@ -87,6 +87,7 @@ def wait_for(server: PageServer, number: int) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_a_short_request_waits_for_one_long_one_only() -> None:
     with running() as server:
         long = [send(server, {"name": f"long{k}", "seconds": 0.6}) for k in range(4)]
@@ -98,6 +99,7 @@ def test_a_short_request_waits_for_one_long_one_only() -> None:
         assert server.answers.done.index("short") <= 1
 
 
+@pytest.mark.slow
 def test_too_many_requests_are_refused() -> None:
     with running() as server:
         waiting = [send(server, {"name": str(k), "seconds": 2}) for k in range(5)]
