@@ -9,7 +9,6 @@ compared each time.
 from __future__ import annotations
 
 import sys
-import zlib
 from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
 from typing import Any
@@ -23,14 +22,12 @@ from .group_values import VALUES, with_values_moved, without_foreign_values
 from .stored_group import (
     ATTRS,
     CHECKSUM,
-    PLACEHOLDER,
-    PLACEHOLDER_BYTES,
-    SPAN_LAYOUT,
     Key,
     attrs_removed,
     bytes_without_attrs,
+    checksum,
+    packed_group,
     span_keys,
-    spans_in,
     stored_spans,
 )
 
@@ -134,26 +131,19 @@ class ConstituentGroup(SpanGroup):
         return self
 
     def to_bytes(self) -> bytes:
-        """Store the group, with the checksum of its spans."""
+        """Store the group as spaCy does, with the checksum of its spans."""
         attrs = raw_attrs(self)
         if not isinstance(attrs, dict) or attrs.keys().isdisjoint(VALUES):
             return super().to_bytes()
-        stored = self._bytes_with({**attrs, CHECKSUM: PLACEHOLDER})
-        number = zlib.crc32(spans_in(stored, self))
-        at = stored.rfind(PLACEHOLDER_BYTES, 0, len(stored) - len(self) * SPAN_LAYOUT.itemsize)
-        if at >= 0 and number >= 2**16:  # a number of as many bytes: the group need not be stored again
-            at += len(CHECKSUM) + 2
-            return stored[:at] + number.to_bytes(4, "big") + stored[at + 4 :]
-        return self._bytes_with({**attrs, CHECKSUM: number})
-
-    def _bytes_with(self, attrs: dict[str, Any]) -> bytes:
-        """The bytes of the group with other attributes."""
-        before = ATTRS.__get__(self)
-        ATTRS.__set__(self, attrs)
+        spans = stored_spans(self)
+        packed = None if spans is None else packed_group(self.name, {**attrs, CHECKSUM: checksum(self, spans)}, spans)
+        if packed is not None:
+            return packed
+        ATTRS.__set__(self, {**attrs, CHECKSUM: checksum(self)})
         try:
             return super().to_bytes()
         finally:
-            ATTRS.__set__(self, before)
+            ATTRS.__set__(self, attrs)
 
     def copy(self, doc: Doc | None = None) -> ConstituentGroup:  # type: ignore[override]
         """Copy the group, also to another Doc."""

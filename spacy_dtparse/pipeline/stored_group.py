@@ -1,6 +1,7 @@
 """The bytes in which spaCy stores a span group, and the checksum of its spans."""
 
 import struct
+import threading
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from spacy.tokens import Span, SpanGroup
+from srsly import msgpack
 
 CHECKSUM = "checksum"
 """The attribute of a stored group from which a reader sees whether the spans are still those of the values."""
@@ -21,9 +23,7 @@ _pack = struct.Struct(">HQQQllll").pack
 """Packs a span as SPAN_LAYOUT."""
 _MAX_PACKED_SPANS = 300
 """Number of spans up to which packing them is faster than to store the group, for which srsly looks up its encoders."""
-PLACEHOLDER = 2**32 - 1
-PLACEHOLDER_BYTES = b"\xa8" + CHECKSUM.encode() + b"\xce\xff\xff\xff\xff\xa5spans"
-"""The last attribute and the name of the next field, in a stored group with PLACEHOLDER as its checksum."""
+_THREAD = threading.local()
 
 Key = tuple[int, int, int]
 """Start, end and hash of the label of a span."""
@@ -105,13 +105,30 @@ def span_keys(group: SpanGroup) -> list[Key]:
     return list(zip(*spans["extent"].T.tolist(), spans["label"].tolist(), strict=True))
 
 
+def packed_group(name: str, attrs: dict[str, Any], spans: np.ndarray) -> bytes | None:
+    """The bytes in which spaCy stores a group with these attributes and `stored_spans`; None if an attribute needs an
+    encoder that was registered with srsly after the first call.
+
+    spaCy looks up srsly's encoders for each group, which takes longer than to pack a group of 300 spans.
+    """
+    if not hasattr(_THREAD, "packer"):
+        _THREAD.packer = msgpack.Packer(use_bin_type=True)
+    pack = _THREAD.packer.pack
+    try:
+        without_spans: bytes = pack({"name": name, "attrs": attrs, "spans": []})
+    except TypeError:
+        return None
+    n_spans: bytes = _THREAD.packer.pack_array_header(len(spans))
+    return without_spans[:-1] + n_spans + spans.tobytes()  # the last byte is the header of the empty list
+
+
 def checksum(group: SpanGroup, stored: np.ndarray | None = None) -> int:
     """A checksum of the spans, as they are stored, that is the same in all processes and on all machines. `stored`:
     their `stored_spans`, if the caller has them."""
     spans = stored_spans(group) if stored is None else stored
-    return zlib.crc32(spans_in(bytes_without_attrs(group), group) if spans is None else spans.tobytes())
+    return zlib.crc32(_spans_in(bytes_without_attrs(group), group) if spans is None else spans.tobytes())
 
 
-def spans_in(stored: bytes, group: SpanGroup) -> bytes:
+def _spans_in(stored: bytes, group: SpanGroup) -> bytes:
     """The spans in the bytes of a group."""
     return stored[max(len(stored) - len(group) * SPAN_LAYOUT.itemsize, 0) :]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
+import catalogue
+import numpy as np
 import pytest
 from spacy.tokens import Doc, Span, SpanGroup
 from spacy.vocab import Vocab
@@ -333,7 +336,7 @@ def test_attributes_of_another_type_are_reported_by_trees_too() -> None:
         to_tree(doc[0:6])
 
 
-@pytest.mark.parametrize("n_tokens", [2, 300])
+@pytest.mark.parametrize("n_tokens", [2, 15, 300, 301])
 def test_checksums_of_stored_groups(n_tokens: int, monkeypatch) -> None:
     """The checksum is that of the stored spans, however it is computed; a small number is stored, too."""
     doc = Doc(Vocab(), words=["w"] * n_tokens)
@@ -347,6 +350,26 @@ def test_checksums_of_stored_groups(n_tokens: int, monkeypatch) -> None:
     assert stored == SpanGroup(doc, name=KEY, attrs=attrs, spans=spans).to_bytes() and "checksum" not in group.attrs
     monkeypatch.setattr(zlib, "crc32", lambda data: 7)
     assert SpanGroup(doc).from_bytes(group.to_bytes()).attrs["checksum"] == 7
+
+
+def test_attributes_of_other_types_are_stored_as_spacy_stores_them(monkeypatch) -> None:
+    """numpy's values by srsly's own encoder, others by encoders that are registered later; without one, spaCy's error,
+    and the group is as it was."""
+    doc = Doc(Vocab(), words=["a", "b"])
+    values = {"scores": [0.5], "mine": np.arange(3), "text": "\u00e9", 2: (1, None)}
+    group = ConstituentGroup(doc, name=KEY, attrs=values, spans=[Span(doc, 0, 2, label="NP")])
+    attrs = SpanGroup(doc).from_bytes(group.to_bytes()).attrs
+    assert attrs["mine"].tolist() == [0, 1, 2] and attrs["text"] == "\u00e9" and attrs[2] == [1, None]
+    group.attrs["mine"] = 1 + 2j, Fraction(1, 3)
+    with pytest.raises(TypeError, match="can not serialize 'Fraction' object"):
+        group.to_bytes()
+    assert group.attrs == {**values, "mine": (1 + 2j, Fraction(1, 3))}
+
+    def encode(value, chain=None):
+        return str(value) if isinstance(value, Fraction) else value if chain is None else chain(value)
+
+    monkeypatch.setitem(catalogue.REGISTRY, ("srsly", "msgpack_encoders", "fractions"), encode)
+    assert SpanGroup(doc).from_bytes(group.to_bytes()).attrs["mine"] == [1 + 2j, "1/3"]
 
 
 def swap_two(group: SpanGroup) -> None:
