@@ -204,15 +204,13 @@ def _is_info(info: Any) -> bool:
         return False
     get = info.get
     start, end = get("start"), get("end")
-    return (
-        type(start) is int
-        and type(end) is int
-        and 0 <= start <= end
-        and isinstance(get("status"), str)
-        and ((value := get("cost")) is None or _is_value(value))
-        and ((value := get("ambiguity")) is None or _is_value(value))
-        and ((value := get("tree_probability")) is None or _is_value(value))
-    )
+    if type(start) is not int or type(end) is not int or not 0 <= start <= end or not isinstance(get("status"), str):
+        return False
+    for name in ("cost", "ambiguity", "tree_probability"):
+        value = get(name)
+        if value is not None and not _is_value(value):
+            return False
+    return True
 
 
 _USUAL_TYPES = {float, type(None)}
@@ -229,8 +227,11 @@ def _are_values(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(map(_is_value, value))
 
 
+_LISTS = (list, tuple)  # faster than list | tuple
+
+
 def _is_list_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, list | tuple) and all(map(fits, value))
+    return lambda value: isinstance(value, _LISTS) and all(map(fits, value))
 
 
 _ALLOWED: dict[str, tuple[Callable[[Any], bool], str]] = {
@@ -314,7 +315,7 @@ def check_attributes(group: SpanGroup) -> Mapping[str, Any]:
     """The attributes of a group of constituents. Raises SpanGroupError unless all have allowed values."""
     attrs = _checked_dict(group)
     for name, value in attrs.items():
-        if name in _ALLOWED and not _ALLOWED[name][0](value):
+        if (allowed := _ALLOWED.get(name)) and not allowed[0](value):
             _check(group, name, value)
     return attrs
 
