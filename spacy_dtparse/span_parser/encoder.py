@@ -34,19 +34,13 @@ class SentenceEncoder:
         """Return a network of a model in the form that the kernels take."""
         return round_layers(network, "edges")
 
-    def encode(self, sentences: Sequence[TaggedWords], n_networks: int | None = None) -> Encoded:
-        """Return the output of the first `n_networks` networks (None: all) for sentences (words, tags)."""
-        ids, offsets = self.words.encode_all(sentences)
+    def encode(
+        self, sentences: Sequence[TaggedWords], n_networks: int | None = None, before: Encoded | None = None
+    ) -> Encoded:
+        """Return the output of the first `n_networks` networks (None: all) for sentences (words, tags). `before`: in
+        place of the sentences, their output of some networks, which do not run again."""
+        ids, offsets = self.words.encode_all(sentences) if before is None else (before.ids, before.offsets)
         used = len(self.networks) if n_networks is None else n_networks
-        return self._run(ids, offsets.astype(INDEX), used)
-
-    def complete(self, encoded: Encoded, chosen: Sequence[int]) -> Encoded:
-        """Return the chosen sentences of a batch with the output of all networks, of which those that have run do not
-        run again."""
-        part = select_encoded(encoded, chosen)
-        return self._run(part.ids, part.offsets, len(self.networks), part)
-
-    def _run(self, ids: np.ndarray, offsets: np.ndarray, used: int, before: Encoded | None = None) -> Encoded:
         m, size = self._weights.shape[1], len(ids) - len(offsets) + 1
         gaps, left_scores = np.empty((used, 4 * m * size), dtype=REAL), np.empty((used, size), dtype=REAL)
         done = 0 if before is None else len(before.layer.weights)
@@ -61,6 +55,11 @@ class SentenceEncoder:
                 )
         layer = LabelLayer(self._weights[:used], self._bias[:used], np.empty((used, 0, m), dtype=REAL))
         return Encoded(ids, offsets, self.words.tags_of(ids), gaps.reshape(-1), left_scores.reshape(-1), layer)
+
+    def complete(self, encoded: Encoded, chosen: Sequence[int]) -> Encoded:
+        """Return the chosen sentences of a batch with the output of all networks, of which those that have run do not
+        run again."""
+        return self.encode((), before=select_encoded(encoded, chosen))
 
 
 def parts_of_batch(offsets: Sequence[int]) -> Iterator[tuple[int, int]]:

@@ -43,7 +43,11 @@ class PretrainedEncoder(SentenceEncoder):
             )  # fmt: skip
         return vectors if chosen is None else vectors[chosen]
 
-    def encode(self, sentences: Sequence[TaggedWords], n_networks: int | None = None) -> Encoded:
+    def encode(
+        self, sentences: Sequence[TaggedWords], n_networks: int | None = None, before: Encoded | None = None
+    ) -> Encoded:
+        if before is not None:
+            return before  # there is only one network
         (network,) = self.networks
         m, n_unknown = len(network.bilinear), len(self.words.tables[1])
         vectors = self.word_vectors([words for words, _ in sentences])
