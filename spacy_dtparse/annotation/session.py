@@ -111,8 +111,8 @@ class Session:
         kind, index = event["event"], event.get("sentence", -1)
         if kind == "session" and event["inputs"] != key:
             raise ConfigError(
-                f"{self.journal.path} is of other sentences ({event['sentences']}, now {len(self.inputs)}); give the "
-                "same files in the same order, or another --out"
+                f"{self.journal.path} is the journal of {event['sentences']} other sentences than the "
+                f"{len(self.inputs)} of these files; give the same files in the same order, or another --out"
             )
         if kind == "open":
             self.parts[index] = event["part"]

@@ -81,6 +81,6 @@ def parser_from_bytes(data: bytes, builds: str, self_test: bool = True) -> Any:
     if kind.builds != builds:
         raise ModelFormatError(
             f"a model of kind {name!r} ({kind.noun}) builds {kind.builds}, not {builds}; use it with "
-            f"nlp.add_pipe({kind.factory!r}, config={{'model': …}}) or parsers.{LOADERS[kind.builds]}"
+            f"nlp.add_pipe({kind.factory!r}, config={{'model': …}}) or spacy_dtparse.core.{LOADERS[kind.builds]}"
         )
     return kind.parser_class().from_bytes(data, self_test=self_test)
