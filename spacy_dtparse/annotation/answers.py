@@ -265,7 +265,9 @@ class AnnotationAnswers:
                 [
                     one._replace(start=one.start - start, end=one.end - start)
                     for one in stated
-                    if start <= one.start and one.end <= end and (one[:2] != (start, end) or _is_required(one))
+                    if start <= one.start
+                    and one.end <= end
+                    and (one[:2] != (start, end) or (one.required and not one.exact))
                 ],
             )
             for start, end in ((0, token), (token, n))
@@ -362,8 +364,3 @@ class AnnotationAnswers:
         state = sentence_state(current, before, kind, self.corrector, theme(request), space)
         place = {"position": session.reading.index(index), "part": session.parts[index]}
         return {**common, **state, **place, "around": texts_around(session, index)}
-
-
-def _is_required(one: Constraint) -> bool:
-    """Return whether a constraint requires constituents, and allows others."""
-    return one.required and not one.exact

@@ -103,10 +103,7 @@ def _style_options(options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
     """The style and its options of `viz.draw`. Raises DtparseError for a style that the terminal or SVG cannot show."""
     from ..viz import OPTIONS
 
-    if options.svg is not None:
-        style = "tree"
-    else:
-        style = options.style or ("text" if options.html is None else "tree")
+    style = "tree" if options.svg is not None else options.style or ("text" if options.html is None else "tree")
     if options.style not in (None, style) or (options.html is None and options.svg is None and style != "text"):
         raise DtparseError(
             f"--style {options.style} is for a page: add --html FILE (the terminal shows text, --svg writes tree)"

@@ -43,10 +43,6 @@ class Settings:
             raise ConfigError(f"unknown {self.KIND} setting {', '.join(unknown)}; allowed are {', '.join(names)}")
         return replace(self, **changes)  # type: ignore[type-var]
 
-    def with_overrides(self: S, **changes: Any) -> S:
-        """Return `with_changes` for the values that are not None; the other settings stay unchanged."""
-        return self.with_changes(**{name: value for name, value in changes.items() if value is not None})
-
 
 @stored_as("budget", "max_tokens", "confident", "gate", "trust", "sure", "whole", "betas")
 @dataclass(frozen=True)

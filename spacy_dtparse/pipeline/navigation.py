@@ -40,7 +40,8 @@ def phrase(token: Token | Span) -> Span | None:
     *the old dog* for *old*; in a unary chain the lowest member. Raises as `ancestors` does.
     """
     location = locate(token)
-    return _optional(location, _node(location, token))
+    k = _node(location, token)
+    return make_span(location.doc, location.constituents, k, with_level=True) if k >= 0 else None
 
 
 def depth(span: Span | Token) -> int:
@@ -148,10 +149,6 @@ def _contains(one: Location, other: Location) -> bool:
 
 def _spans(location: Location, indices: list[int]) -> list[Span]:
     return [make_span(location.doc, location.constituents, k, with_level=True) for k in indices]
-
-
-def _optional(location: Location, k: int) -> Span | None:
-    return make_span(location.doc, location.constituents, k, with_level=True) if k >= 0 else None
 
 
 def _upward(found: Constituents, k: int) -> list[int]:

@@ -308,7 +308,7 @@ def _check_labels(doc: Doc, wanted: Iterable[str], found: Constituents, key: str
 
 def _plain_form(label: str) -> str:
     """The label in capitals, without the "s" of a plural."""
-    return (label[:-1] if label.endswith("s") else label).upper()
+    return label.removesuffix("s").upper()
 
 
 def _constituents_in(where: Doc | Span, key: str | None) -> tuple[Constituents, Sequence[int]]:

@@ -56,7 +56,7 @@ class Searching(Parser):
         self.parsed = [] if parsed is None else parsed
 
     def with_settings(self, **changes):
-        return type(self)(self.clock, self.settings.with_overrides(**changes), self.parsed)
+        return type(self)(self.clock, self.settings.with_changes(**changes), self.parsed)
 
     def to_bytes(self):
         raise NotImplementedError
