@@ -13,6 +13,7 @@ from ..trees.label_names import describe_label
 from ..trees.labels import EMPTY_TAG
 from ..trees.tree import Tree
 from ..viz import draw
+from ..web.answers import tree_changes
 from ..web.turns import Turns
 from .alternatives import K_BEST, choose_useful, pointed_alternatives
 from .corrector import Corrector
@@ -27,7 +28,7 @@ from .edits import (
     remove_constituent,
     tree_difference,
 )
-from .page_state import differing_part, find_removed, sentence_state, texts_around, tree_changes
+from .page_state import differing_part, find_removed, sentence_state, texts_around
 from .request_values import constituent, extent, height, integer, string, theme, width
 from .scheme import MAX_LABEL, Scheme, is_writable, letter_keys
 from .sentence import Sentence
