@@ -25,7 +25,6 @@ from .edits import is_crossing, relabel_constituent, remove_constituent
 from .journal import digest
 
 Span = tuple[int, int, str]
-KINDS = ("superfluous", "missing", "label", "tag")
 _MIN_PROB = 1e-6
 """Less probable constituents count as this probable."""
 _SMOOTHING = 0.5
