@@ -29,7 +29,7 @@ from .edits import (
     tree_difference,
 )
 from .page_state import differing_part, find_removed, sentence_state, texts_around
-from .request_values import constituent, extent, height, integer, string, theme, width
+from .request_values import constituent, extent, integer, space, string, theme
 from .scheme import MAX_LABEL, Scheme, is_writable, letter_keys
 from .sentence import Sentence
 from .session import Session
@@ -361,7 +361,7 @@ class AnnotationAnswers:
         if index is None:
             return common
         before, kind = self._before(index), "" if session.last_step is None else session.last_step.kind
-        current, space = session.sentences[index], (width(request), height(request))
-        state = sentence_state(current, before, kind, self.corrector, theme(request), space)
+        current = session.sentences[index]
+        state = sentence_state(current, before, kind, self.corrector, theme(request), space(request))
         place = {"position": session.reading.index(index), "part": session.parts[index]}
         return {**common, **state, **place, "around": texts_around(session, index)}

@@ -238,21 +238,18 @@ class Session:
     def undo(self) -> bool:
         """Undo the last step of the session; returns whether there was one. If edits by hand are found, they become the
         last steps, and nothing is undone."""
-        if self._found_edits("undone") or self._done == 0:
-            return False
-        step = self._steps[self._done - 1]
-        self._record({"event": "undo", "sentence": step.sentence})
-        if step.changes_files:
-            self._write_trees()
-        return True
+        return self._go("undo", self._done - 1, "undone")
 
     def redo(self) -> bool:
         """Repeat the last undone step; returns whether there was one. If edits by hand are found, there is none."""
-        if self._found_edits("repeated") or self._done == len(self._steps):
+        return self._go("redo", self._done, "repeated")
+
+    def _go(self, event: str, number: int, what: str) -> bool:
+        """Undo or repeat a step, if there is one of this number."""
+        if self._found_edits(what) or not 0 <= number < len(self._steps):
             return False
-        step = self._steps[self._done]
-        self._record({"event": "redo", "sentence": step.sentence})
-        if step.changes_files:
+        self._record({"event": event, "sentence": self._steps[number].sentence})
+        if self._steps[number].changes_files:
             self._write_trees()
         return True
 
