@@ -255,18 +255,15 @@ def dependency_component(nlp: Language) -> BpmParser | None:
 
 def component_name(nlp: Language) -> str:
     """The name of the pipeline's first constituent parser. Raises DtparseError if it has none."""
-    name = _first_component(nlp, CONSTITUENT_FACTORIES)
-    if name is None:
-        raise DtparseError(
-            f"the pipeline has no constituent parser ({', '.join(CONSTITUENT_FACTORIES)}), only "
-            f"{', '.join(nlp.pipe_names) or 'nothing'}"
-        )
-    return name
+    component = get_component(nlp)
+    return next(name for name, pipe in nlp.pipeline if pipe is component)
 
 
 def get_component(nlp: Language) -> ConstituentPipe:
     """The pipeline's first constituent parser. Raises DtparseError if it has none."""
-    return cast("ConstituentPipe", nlp.get_pipe(component_name(nlp)))
+    from ..pipeline.constituent_pipe import constituent_parsers
+
+    return constituent_parsers(nlp, active=True)[0]
 
 
 def sentence_pipes(nlp: Language, *, only_parser: bool) -> list[str]:
