@@ -265,7 +265,7 @@ def _install(vocab: Any) -> NounChunks:
 
 
 def find_in_trees(where: Doc | Span, key: str | None, find: Callable[[Tree, HeadRules], Iterable]) -> list[tuple]:
-    """What `find` finds in the trees of a Doc, or within a Span: (start, end, …), the first two as tokens of the Doc.
+    """Results of `find` in the trees of a Doc, or within a Span: (start, end, …), the first two as tokens of the Doc.
     Raises NotParsedError if the Doc has no valid parse."""
     doc, (first, last) = where.doc, token_bounds(where)
     read_constituents(doc, key)
