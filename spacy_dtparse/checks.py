@@ -2,7 +2,7 @@
 
 import math
 import reprlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from .errors import ConfigError
@@ -101,24 +101,3 @@ def short_repr(value: Any) -> str:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-RENAMED_SETTINGS: dict[str, tuple[str, ...]] = {
-    "confident": ("shift_threshold", "ensemble_threshold"),
-    "gate": ("window_filter",),
-    "trust": ("marginal_weight",),
-    "sure": ("commit_threshold",),
-    "whole": ("attach_unattached",),
-    "settings": (),
-}
-"""Old name of a setting -> its new name in one parser or another; () for the table that once held several settings."""
-
-
-def renamed_setting(name: str, allowed: Collection[str]) -> str:
-    """Say how a setting is called now; "" if `name` is no old name of one of the `allowed` settings."""
-    if name not in RENAMED_SETTINGS or name in allowed:
-        return ""
-    if not RENAMED_SETTINGS[name]:
-        return f"there is no table {name!r}; give each setting by its own name"
-    new = next((new for new in RENAMED_SETTINGS[name] if new in allowed), None)
-    return f"the setting {name!r} is now called {new!r}; rename it, with the same value" if new is not None else ""

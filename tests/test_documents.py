@@ -25,7 +25,7 @@ from spacy_dtparse.cli import build_parser as dtparse_parser
 from spacy_dtparse.cli import main as dtparse
 from spacy_dtparse.pipeline import registration as _registration  # noqa: F401 (registers what is not installed)
 from spacy_dtparse.pipeline.attributes import trees
-from spacy_dtparse.viz import svg_tree
+from spacy_dtparse.viz.svg import Look, svg_trees
 from training.cli import build_parser as training_parser
 from training.cli import main as training
 
@@ -251,7 +251,8 @@ def test_readme_picture_and_limits(nlp):
     (tree,) = trees(nlp("The dog that slept in the garden wants its bone."))
     for theme in ("light", "dark"):
         drawn = (ROOT / "docs" / "img" / f"tree_{theme}.svg").read_text(encoding="utf8")
-        assert drawn == svg_tree(tree, theme=theme), f"dtparse show '…' --theme {theme} --svg docs/img/tree_{theme}.svg"
+        expected = svg_trees([tree], Look(theme=theme))
+        assert drawn == expected, f"dtparse show '…' --theme {theme} --svg docs/img/tree_{theme}.svg"
     (tree,) = trees(nlp("The complex houses married and single soldiers and their families."))
     assert tree.tags[tree.words.index("houses")] == "NNS" and tree.tags[tree.words.index("married")] == "VBD"
 

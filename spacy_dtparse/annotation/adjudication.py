@@ -10,7 +10,7 @@ from ..trees.tree import Tree
 from .answers import AnnotationAnswers
 from .corrector import Corrector
 from .page_state import drawing
-from .request_values import height, integer, theme, width
+from .request_values import integer, space, theme
 from .scheme import Scheme
 from .sentence import NO_CONSTRAINTS, Sentence
 from .session import Session
@@ -68,7 +68,7 @@ class AdjudicationAnswers(AnnotationAnswers):
             return state
         sentence = self.session.sentences[index]
         pair = self._pair(index, sentence)
-        shown = []
+        shown, (width, height) = [], space(request)
         for tree, other, name in zip(pair or (), reversed(pair or ()), self.names, strict=False):
             if tree is None:
                 continue
@@ -77,7 +77,7 @@ class AdjudicationAnswers(AnnotationAnswers):
                 {
                     "name": name,
                     "number": 1 + self.names.index(name),
-                    "drawing": drawing(tree, theme(request), (width(request) // 2 - 10, height(request))),
+                    "drawing": drawing(tree, theme(request), (width // 2 - 10, height)),
                     "differing": differing_constituents(tree, compared),
                     "tags": differing_tags(tree, compared),
                     "taken": tree == sentence.tree,

@@ -13,6 +13,7 @@ from ..trees.label_names import describe_label
 from ..trees.labels import EMPTY_TAG
 from ..trees.tree import Tree
 from ..viz import draw
+from ..web.answers import tree_changes
 from ..web.turns import Turns
 from .alternatives import K_BEST, choose_useful, pointed_alternatives
 from .corrector import Corrector
@@ -27,8 +28,8 @@ from .edits import (
     remove_constituent,
     tree_difference,
 )
-from .page_state import differing_part, find_removed, sentence_state, texts_around, tree_changes
-from .request_values import constituent, extent, height, integer, string, theme, width
+from .page_state import differing_part, find_removed, sentence_state, texts_around
+from .request_values import constituent, extent, integer, space, string, theme
 from .scheme import MAX_LABEL, Scheme, is_writable, letter_keys
 from .sentence import Sentence
 from .session import Session
@@ -265,7 +266,9 @@ class AnnotationAnswers:
                 [
                     one._replace(start=one.start - start, end=one.end - start)
                     for one in stated
-                    if start <= one.start and one.end <= end and (one[:2] != (start, end) or _is_required(one))
+                    if start <= one.start
+                    and one.end <= end
+                    and (one[:2] != (start, end) or (one.required and not one.exact))
                 ],
             )
             for start, end in ((0, token), (token, n))
@@ -358,12 +361,7 @@ class AnnotationAnswers:
         if index is None:
             return common
         before, kind = self._before(index), "" if session.last_step is None else session.last_step.kind
-        current, space = session.sentences[index], (width(request), height(request))
-        state = sentence_state(current, before, kind, self.corrector, theme(request), space)
+        current = session.sentences[index]
+        state = sentence_state(current, before, kind, self.corrector, theme(request), space(request))
         place = {"position": session.reading.index(index), "part": session.parts[index]}
         return {**common, **state, **place, "around": texts_around(session, index)}
-
-
-def _is_required(one: Constraint) -> bool:
-    """Return whether a constraint requires constituents, and allows others."""
-    return one.required and not one.exact

@@ -67,7 +67,8 @@ class Corrector:
     def read_text(self, text: str) -> list[list[str]]:
         """Return the words of each sentence of a text, without white space. Raises MissingAnnotationError if no
         component of the pipeline finds sentences."""
-        with self._lock, self.nlp.select_pipes(disable=[n for n in self._skipped if self._is_parser(n)]):
+        parsers = [name for name in self._skipped if self.nlp.get_pipe_meta(name).factory in PARSER_FACTORIES]
+        with self._lock, self.nlp.select_pipes(disable=parsers):
             doc = self.nlp(text)
         if len(doc) > 1 and not doc.has_annotation("SENT_START"):
             raise MissingAnnotationError(
@@ -171,9 +172,6 @@ class Corrector:
             return ""
         labels = [label for a, b, label in tree.spans() if (a, b) == (start, end) and label != TOP]
         return labels[0] if labels else ""
-
-    def _is_parser(self, name: str) -> bool:
-        return self.nlp.get_pipe_meta(name).factory in PARSER_FACTORIES
 
 
 def _stand_in(one: Constraint, known: set[str]) -> Constraint | None:

@@ -182,10 +182,6 @@ class LearningAnswers(AnnotationAnswers):
 
     learner: Learner
 
-    def start_learning(self, every: int, command: Sequence[str]) -> None:
-        """Begin to learn."""
-        self.learner = Learner(self.session, every, command, self.install)
-
     def install(self, parser: Parser, reparses: bool) -> None:
         """Take over a parser; sentences that were opened keep their trees."""
         with self._lock:
@@ -220,7 +216,7 @@ def make_learning_server(
     plain: Any = server.answers
     answers = LearningAnswers(plain.corrector, plain.session, plain.tags, plain.scheme)
     try:
-        answers.start_learning(learn_every, command)
+        answers.learner = Learner(answers.session, learn_every, command, answers.install)
     except BaseException:
         server.server_close()
         plain.session.close()

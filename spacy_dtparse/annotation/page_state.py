@@ -1,14 +1,14 @@
 """The state of a sentence as plain data for the annotation page."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from ..core.constraints import Constraint
 from ..core.parser import Capability
 from ..trees.label_names import describe_label, describe_tag
 from ..trees.tree import TOP, Tree
 from ..viz import draw
-from ..viz.svg import down_height, down_width, score_text, side_width
+from ..viz.svg import fitting_layout, score_text
+from ..web.answers import tree_changes
 from .corrector import Corrector
 from .edits import Extent, Span, consequences, unary_chains
 from .sentence import Sentence
@@ -76,9 +76,7 @@ def drawing(tree: Tree, theme: str, space: tuple[int, int], scores: Sequence[flo
     """Draw a tree for a space, its width and height in pixels: the words in one row if they fit, else a line for
     each."""
     shown = [None] * len(tree) if scores is None else list(scores)
-    width, height = max(space[0], side_width(tree, shown)), space[1]
-    layout = "down" if down_width(tree, shown) <= width and down_height(tree, shown) <= height else "side"
-    options = {"theme": theme, "scores": scores is not None, "layout": layout}
+    options = {"theme": theme, "scores": scores is not None, "layout": fitting_layout(tree, shown, *space)}
     return str(draw([tree], "tree", options=options, scores=[shown], numbered=True))
 
 
@@ -145,18 +143,3 @@ def _is_inside(inner: Extent, outer: Extent) -> bool:
 def _abridge_words(words: Sequence[str]) -> str:
     """Return the words, or the first and the last of more than two, as one token."""
     return "\u00a0".join(words if len(words) == 2 else (words[0], "…", words[-1]))
-
-
-def tree_changes(
-    tree: Tree, other: Tree, signs: str = "+−", stated: Sequence[Constraint] = (), ignored: Container[Span] = ()
-) -> list[str]:
-    """Return the constituents that only the other tree has (+) and that only this tree has (−), but not those over the
-    tokens of a statement, and not the spans `ignored`."""
-    about = {(one.start, one.end) for one in stated}
-    ours, theirs = tree.spans(), other.spans()
-    signed = [("+", span) for span in theirs if span not in ours] + [("−", span) for span in ours if span not in theirs]
-    return [
-        f"{sign} {label}: {' '.join(tree.words[start:end])}"
-        for sign, (start, end, label) in signed
-        if sign in signs and (start, end) not in about and (start, end, label) not in ignored
-    ]

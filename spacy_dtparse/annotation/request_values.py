@@ -45,15 +45,8 @@ def theme(request: Mapping[str, Any]) -> str:
     return "dark" if request.get("theme") == "dark" else "light"
 
 
-def width(request: Mapping[str, Any]) -> int:
-    """Return the width of the page in pixels, 1000 if there is none."""
-    return _pixels(request.get("width"), 1000)
-
-
-def height(request: Mapping[str, Any]) -> int:
-    """Return the height in pixels that a drawing may have, 1000 if there is none."""
-    return _pixels(request.get("height"), 1000)
-
-
-def _pixels(value: Any, default: int) -> int:
-    return value if isinstance(value, int) and 0 < value < 100_000 else default
+def space(request: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the width of the page and the height that a drawing may have, in pixels; 1000 for one that is missing."""
+    values = request.get("width"), request.get("height")
+    width, height = (one if isinstance(one, int) and 0 < one < 100_000 else 1000 for one in values)
+    return width, height

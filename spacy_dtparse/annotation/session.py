@@ -238,21 +238,18 @@ class Session:
     def undo(self) -> bool:
         """Undo the last step of the session; returns whether there was one. If edits by hand are found, they become the
         last steps, and nothing is undone."""
-        if self._found_edits("undone") or self._done == 0:
-            return False
-        step = self._steps[self._done - 1]
-        self._record({"event": "undo", "sentence": step.sentence})
-        if step.changes_files:
-            self._write_trees()
-        return True
+        return self._go("undo", self._done - 1, "undone")
 
     def redo(self) -> bool:
         """Repeat the last undone step; returns whether there was one. If edits by hand are found, there is none."""
-        if self._found_edits("repeated") or self._done == len(self._steps):
+        return self._go("redo", self._done, "repeated")
+
+    def _go(self, event: str, number: int, what: str) -> bool:
+        """Undo or repeat a step, if there is one of this number."""
+        if self._found_edits(what) or not 0 <= number < len(self._steps):
             return False
-        step = self._steps[self._done]
-        self._record({"event": "redo", "sentence": step.sentence})
-        if step.changes_files:
+        self._record({"event": event, "sentence": self._steps[number].sentence})
+        if self._steps[number].changes_files:
             self._write_trees()
         return True
 
@@ -317,11 +314,11 @@ class Session:
         for part, path in zip(PARTS, (self.out, self.dev_path), strict=True):
             trees = self.trees(part)
             text = self._as_text(trees.values())
-            if self._digests.get(path.name) != digest(text) or not path.exists():
-                if text or path.exists():
-                    write_atomically(path, text)
-                    written = {"event": "written", "file": path.name, "digest": digest(text), "sentences": [*trees]}
-                    self._record(written)
+            is_new = self._digests.get(path.name) != digest(text) or not path.exists()
+            if is_new and (text or path.exists()):
+                write_atomically(path, text)
+                written = {"event": "written", "file": path.name, "digest": digest(text), "sentences": [*trees]}
+                self._record(written)
 
     def import_edits(self) -> str:
         """Take over what was changed by hand in the files of trees; returns a message, "" if nothing was.
@@ -357,7 +354,8 @@ class Session:
         opened = {index: one.tree for index, one in self.sentences.items() if self.parts[index] == part}
         unmatched: dict[tuple[str, ...], list[int]] = {}  # words -> sentences, the next one last
         for index in [*left, *(index for index in opened if index not in left)][::-1]:
-            unmatched.setdefault(_file_words(opened[index]), []).append(index)
+            words = parse_trees(str(opened[index]))[0].words  # as a file has them, with escaped brackets
+            unmatched.setdefault(words, []).append(index)
         for number, tree in enumerate(edited, 1):
             same = unmatched[tree.words].pop() if unmatched.get(tree.words) else None
             if same is None:
@@ -386,8 +384,3 @@ class Session:
     def close(self) -> None:
         """Close the journal; every step is written already."""
         self.journal.close()
-
-
-def _file_words(tree: Tree) -> tuple[str, ...]:
-    """Return the words of a tree as a file has them, with escaped brackets."""
-    return parse_trees(str(tree))[0].words

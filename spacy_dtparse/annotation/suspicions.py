@@ -25,7 +25,6 @@ from .edits import is_crossing, relabel_constituent, remove_constituent
 from .journal import digest
 
 Span = tuple[int, int, str]
-KINDS = ("superfluous", "missing", "label", "tag")
 _MIN_PROB = 1e-6
 """Less probable constituents count as this probable."""
 _SMOOTHING = 0.5
@@ -152,12 +151,17 @@ def tag_suspicions(trees: Sequence[Tree], tags: Sequence[Sequence[str]]) -> list
     return found
 
 
+def span_model_of(parser: Parser) -> SpanParser | None:
+    """Return the span model of a parser, or the parser itself if it is one; None if it has none."""
+    inner: Any = parser.inner_parser
+    found = inner if isinstance(inner, SpanParser) else getattr(inner, "span_parser", None)
+    return found if isinstance(found, SpanParser) else None
+
+
 def fine_posteriors(parser: Parser, words: Sequence[str], tags: Sequence[str]) -> Posteriors:
     """Return the parser's probabilities of constituents, those of a span model down to a millionth. Raises ConfigError
     for a parser without probabilities."""
-    inner: Any = parser.inner_parser
-    network = inner if isinstance(inner, SpanParser) else getattr(inner, "span_parser", None)
-    if isinstance(network, SpanParser):
+    if (network := span_model_of(parser)) is not None:
         return network.span_posteriors(words, tags, _MIN_PROB)
     if Capability.POSTERIORS not in parser.capabilities:
         raise ConfigError(f"a review needs probabilities of constituents, and {parser.missing_posteriors}")

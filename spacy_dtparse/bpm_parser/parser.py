@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.pieces import PieceSpan, split_into_pieces
+from ..core.pieces import PieceSpan, iter_pieces
 from ..core.self_test import GoldenParse
 from ..core.settings import DependencySettings
 from ..core.stored import Data, StoredParser
@@ -117,7 +117,7 @@ class DependencyParser(StoredParser):
         n = self._check(sentence)
         max_tokens = self.settings.max_tokens
         if n > max_tokens:
-            pieces = split_into_pieces(sentence.tags or sentence.pos, max_tokens)
+            pieces = list(iter_pieces(sentence.tags or sentence.pos, max_tokens))
             return self.join_pieces(n, pieces, [self.parse(slice_tokens(sentence, *one)) for one in pieces])
         atoms = self.model.parts.encode(sentence)
         return self._result(atoms, *best_dependency_tree(self._scores(atoms, sentence), self._projective))

@@ -19,11 +19,11 @@ from .language import LanguageWarning
 from .lines import InputLine, Origin, TextItem, from_first_text, input_size, is_piped, paragraphs, read_lines
 from .pipelines import (
     add_pipeline_arguments,
-    enable_probabilities,
     get_component,
     load_chosen_pipeline,
     positive_number,
     sentence_pipes,
+    set_option,
 )
 from .progress import Progress, stop_workers_on_error
 from .streams import batches, flush_if_live
@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
     first, rest = from_first_text(lines)  # report missing files and empty input before loading
     nlp = load_chosen_pipeline(options)
     if options.probabilities:
-        enable_probabilities(get_component(nlp))
+        set_option(get_component(nlp), "probabilities", True)
     reading, parsing = StopAtError(), StopAtError()
     texts = _texts(reading.before_error(chain(first, rest)), options)
     size, piped = input_size(files), is_piped(files)

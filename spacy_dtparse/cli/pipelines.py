@@ -104,9 +104,7 @@ def load_chosen_pipeline(options: argparse.Namespace) -> Language:
     """Load the pipeline that the options of `add_pipeline_arguments` choose; see `load_pipeline`."""
     nlp = load_pipeline(options.pipeline, options.model, options.budget, deadline=options.deadline)
     if options.document_labels is not None:
-        component = get_component(nlp)
-        component.document_labels = options.document_labels
-        component.set_parser(component.parser)
+        set_option(get_component(nlp), "document_labels", options.document_labels)
     return nlp
 
 
@@ -131,8 +129,7 @@ def load_pipeline(
         for name in nlp.pipe_names if deadline is not None else ():
             pipe: Any = nlp.get_pipe(name)
             if isinstance(pipe, BatchPipe):
-                pipe.deadline = deadline
-                pipe.set_parser(pipe.parser)
+                set_option(pipe, "deadline", deadline)
         return nlp
     finally:
         gc.freeze()  # the collector need not visit these objects again, now or at exit (half a second)
@@ -164,8 +161,7 @@ def _load_pipeline(pipeline: str | None, model: str | None, budget: int | None, 
         return nlp
     parser = put_parser(nlp, None)
     if budget is not None and "budget" in parser.SETTINGS:
-        parser.budget = budget  # type: ignore[attr-defined]
-        parser.set_parser(parser.parser)
+        set_option(parser, "budget", budget)
     elif budget is not None:
         warnings.warn(
             f"--budget {budget} changes nothing: {parser.name!r} fills a chart, which has no budget", stacklevel=2
@@ -173,10 +169,10 @@ def _load_pipeline(pipeline: str | None, model: str | None, budget: int | None, 
     return nlp
 
 
-def enable_probabilities(parser: ConstituentPipe) -> None:
-    """Turn on a parser's probabilities. Raises DtparseError if its model has no calibration."""
-    parser.probabilities = True
-    parser.set_parser(parser.parser)
+def set_option(component: Any, name: str, value: Any) -> None:
+    """Change a setting of a component. Raises DtparseError if its model does not allow the value."""
+    setattr(component, name, value)
+    component.set_parser(component.parser)
 
 
 def load_language(pipeline: str | None = None, **overrides: Any) -> Language:
@@ -259,18 +255,15 @@ def dependency_component(nlp: Language) -> BpmParser | None:
 
 def component_name(nlp: Language) -> str:
     """The name of the pipeline's first constituent parser. Raises DtparseError if it has none."""
-    name = _first_component(nlp, CONSTITUENT_FACTORIES)
-    if name is None:
-        raise DtparseError(
-            f"the pipeline has no constituent parser ({', '.join(CONSTITUENT_FACTORIES)}), only "
-            f"{', '.join(nlp.pipe_names) or 'nothing'}"
-        )
-    return name
+    component = get_component(nlp)
+    return next(name for name, pipe in nlp.pipeline if pipe is component)
 
 
 def get_component(nlp: Language) -> ConstituentPipe:
     """The pipeline's first constituent parser. Raises DtparseError if it has none."""
-    return cast("ConstituentPipe", nlp.get_pipe(component_name(nlp)))
+    from ..pipeline.constituent_pipe import constituent_parsers
+
+    return constituent_parsers(nlp, active=True)[0]
 
 
 def sentence_pipes(nlp: Language, *, only_parser: bool) -> list[str]:

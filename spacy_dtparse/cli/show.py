@@ -14,7 +14,7 @@ from ..text import check_text
 from ..trees.bad_input import on_error
 from .bad_input import add_errors_argument, report_skipped
 from .language import LanguageWarning
-from .pipelines import add_pipeline_arguments, enable_probabilities, get_component, load_chosen_pipeline, read_tree_file
+from .pipelines import add_pipeline_arguments, get_component, load_chosen_pipeline, read_tree_file, set_option
 
 if TYPE_CHECKING:
     from ..trees.tree import Tree
@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
         check_text(options.text)
         nlp = load_chosen_pipeline(options)
         if options.scores and get_component(nlp).parser.calibration is not None:
-            enable_probabilities(get_component(nlp))
+            set_option(get_component(nlp), "probabilities", True)
         doc = nlp(options.text)
         LanguageWarning(nlp).check(doc)
         pairs = trees_with_probabilities(doc, get_component(nlp).spans_key)
@@ -103,10 +103,7 @@ def _style_options(options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
     """The style and its options of `viz.draw`. Raises DtparseError for a style that the terminal or SVG cannot show."""
     from ..viz import OPTIONS
 
-    if options.svg is not None:
-        style = "tree"
-    else:
-        style = options.style or ("text" if options.html is None else "tree")
+    style = "tree" if options.svg is not None else options.style or ("text" if options.html is None else "tree")
     if options.style not in (None, style) or (options.html is None and options.svg is None and style != "text"):
         raise DtparseError(
             f"--style {options.style} is for a page: add --html FILE (the terminal shows text, --svg writes tree)"

@@ -26,8 +26,6 @@ EXACT = "="
 _UNKNOWN = "X"
 """The label of a constituent of unknown label."""
 
-Span = tuple[int, int, str]
-
 
 class Constraint(NamedTuple):
     """Tokens [start, end) of a sentence must be a constituent if `required`, else they must not be one. `label`: the

@@ -151,6 +151,8 @@ class Parser(ABC):
     """A short name for logs and for the attributes of parsed Docs; the kind of the parser's models."""
     settings: Any = None
     """The settings; None if the parser has none of its own class."""
+    DECISIONS: ClassVar[type[Decisions]] = Decisions
+    """The class of what `explain` returns."""
     _custom_heads: HeadRules | None = None
 
     @property
@@ -217,7 +219,7 @@ class Parser(ABC):
     def max_searches(self) -> int:
         """The largest number of searches for a sentence with supertags: one for each of the settings' `betas`, and one
         without."""
-        return 1
+        return len(getattr(self.settings, "betas", ())) + 1
 
     def describe(self) -> dict[str, Any]:
         """Return sizes of the model and the current settings, as plain data."""
@@ -258,7 +260,7 @@ class Parser(ABC):
     ) -> Decisions:
         """Parse one sentence and return the decisions of the parse; the arguments are those of `parse`. When the
         `limit` is reached, decisions have no reasons."""
-        return Decisions(self.name, *self.parse_sentence_with_posteriors(words, tags, spines))
+        return self.DECISIONS(self.name, *self.parse_sentence_with_posteriors(words, tags, spines))
 
     def parse_sentence_with_posteriors(
         self, words: Sequence[str], tags: Sequence[str], spines: Sequence[Any] = ()

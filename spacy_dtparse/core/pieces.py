@@ -25,11 +25,6 @@ def iter_pieces(tags: Sequence[str], max_tokens: int) -> Iterator[PieceSpan]:
         start = end
 
 
-def split_into_pieces(tags: Sequence[str], max_tokens: int) -> list[PieceSpan]:
-    """Return all pieces of `iter_pieces`."""
-    return list(iter_pieces(tags, max_tokens))
-
-
 def iter_batches(sentences: Sequence[T], length: Callable[[T], int]) -> Iterator[list[T]]:
     """Yield the sentences in order, in batches of at most `MAX_BATCH_TOKENS` tokens, or of one sentence. `length`:
     returns the number of tokens of a sentence."""

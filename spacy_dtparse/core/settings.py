@@ -4,19 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, TypeVar
 
-from ..checks import (
-    Setting,
-    boolean,
-    check,
-    fraction,
-    fractions,
-    integer,
-    label_list,
-    one_of,
-    optional,
-    real,
-    renamed_setting,
-)
+from ..checks import Setting, boolean, check, fraction, fractions, integer, label_list, one_of, optional, real
 from ..errors import ConfigError
 from ..stored_names import stored_as
 
@@ -51,16 +39,9 @@ class Settings:
         """Return a copy with some settings changed. Raises ConfigError for an unknown name."""
         names = [field.name for field in fields(self)]  # type: ignore[arg-type]
         unknown = sorted(set(changes) - set(names))
-        for name in unknown:
-            if renamed := renamed_setting(name, names):
-                raise ConfigError(f"{self.KIND} settings: {renamed}")
         if unknown:
             raise ConfigError(f"unknown {self.KIND} setting {', '.join(unknown)}; allowed are {', '.join(names)}")
         return replace(self, **changes)  # type: ignore[type-var]
-
-    def with_overrides(self: S, **changes: Any) -> S:
-        """Return `with_changes` for the values that are not None; the other settings stay unchanged."""
-        return self.with_changes(**{name: value for name, value in changes.items() if value is not None})
 
 
 @stored_as("budget", "max_tokens", "confident", "gate", "trust", "sure", "whole", "betas")

@@ -63,7 +63,8 @@ class StoredParser(ABC):
     def with_settings(self: P, **changes: Any) -> P:
         """Return a parser with the same model and other settings, by their names in the class of `settings`; None
         leaves a setting unchanged. Raises ConfigError for an unknown name, or a value out of range."""
-        return self._with(self.settings.with_overrides(**changes))
+        given = {name: value for name, value in changes.items() if value is not None}
+        return self._with(self.settings.with_changes(**given))
 
     def _with(self: P, settings: Any) -> P:
         """Return a parser with the same model and these settings."""

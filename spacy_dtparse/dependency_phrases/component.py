@@ -97,7 +97,7 @@ class DependencyPhrases(Pipe):
         n_words = sum(len(sentence.positions) for sentence in sentences)
         columns = self._read_columns(doc, words, n_words)
         penn = self.profile != PROFILES[0]
-        results = [self._convert(words, columns, sentence, penn) for sentence in sentences]
+        results = [self._convert(words, columns, sentence) for sentence in sentences]
         parsed = [
             ParsedSentence(*sentence, None if result is None else result[0])
             for sentence, result in zip(sentences, results, strict=True)
@@ -161,7 +161,7 @@ class DependencyPhrases(Pipe):
         return ()
 
     def _convert(
-        self, words: Sequence[str], columns: tuple, sentence: WordPositions, penn: bool
+        self, words: Sequence[str], columns: tuple, sentence: WordPositions
     ) -> Optional[tuple[ParseResult, int, int]]:
         """The parse of a sentence, and the numbers of lifted arcs and of repaired heads; None without words."""
         positions = sentence.positions

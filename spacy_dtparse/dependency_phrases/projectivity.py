@@ -83,10 +83,8 @@ def _extents(tree: list[int]) -> tuple[list[int], list[int], list[int], list[int
         head = tree[i]
         if head >= 0:
             sizes[head] += sizes[i]
-            if left_edges[i] < left_edges[head]:
-                left_edges[head] = left_edges[i]
-            if right_edges[i] > right_edges[head]:
-                right_edges[head] = right_edges[i]
+            left_edges[head] = min(left_edges[head], left_edges[i])
+            right_edges[head] = max(right_edges[head], right_edges[i])
     return order, left_edges, right_edges, [i for i in order if right_edges[i] - left_edges[i] + 1 != sizes[i]]
 
 

@@ -106,11 +106,6 @@ class DtreeParser(RecipeParser, Parser):
         return NO_SPAN_MODEL
 
     @property
-    def max_searches(self) -> int:
-        """One for each of the settings' `betas`, and one without supertags."""
-        return len(self.settings.betas) + 1
-
-    @property
     def labels(self) -> tuple[str, ...]:
         return self.model.lexicon.labels.strings[:-1]
 

@@ -15,8 +15,8 @@ from .kernels.spines import no_supertags
 from .model.model import compile_model, untrained_model
 
 
-def kernel_arguments() -> dict[Any, tuple[Any, ...]]:
-    """Return arguments of the types that every model has, for each kernel to compile."""
+def kernel_arguments() -> dict[str, dict[Any, tuple[Any, ...]]]:
+    """Return the kernels of each part, with arguments of the types that every model has."""
     lexicon = Lexicon.build(["S", "TOP"], ["NN"], ["*rare*"], "NN")
     model = untrained_model(lexicon, get_templates("standard"), COLLINS, "shift_reduce", 2, ())
     compiled = compile_model(model)
@@ -27,13 +27,8 @@ def kernel_arguments() -> dict[Any, tuple[Any, ...]]:
     parses = Parses(items, floats, ends, floats, ends, np.zeros((1, 4), dtype=OFFSET))
     sentences = Sentences(tokens, ends, np.zeros(1, dtype=INDEX), ends, ends)
     workspace = make_workspace(compiled.search, 1, compiled.scratch(1), queue_states=True)
+    search = compiled.search, sentences, 0, 1.0, 0, no_supertags(), workspace, parses
     return {
-        search_from: (compiled.search, sentences, 0, 1.0, 0, no_supertags(), workspace, parses),
-        write_marginals_batch: (tokens, ends, marginals, ends, 0.5, 0.9, rows, ends, floats),
+        "search": {search_from: search},
+        "span_model": {write_marginals_batch: (tokens, ends, marginals, ends, 0.5, 0.9, rows, ends, floats)},
     }
-
-
-SEARCH = (search_from,)
-"""Kernels for a parse."""
-MARGINALS = (write_marginals_batch,)
-"""Additional kernels for a parse with a span model."""

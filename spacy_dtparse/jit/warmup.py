@@ -22,16 +22,16 @@ from .decorator import compile_for, interpret_kernels
 
 logger = logging.getLogger("spacy_dtparse")
 
-PARTS: dict[str, tuple[tuple[str, str], ...]] = {
-    "search": (("dtparse", "SEARCH"),),
-    "network": (("span_parser", "NETWORK"),),
-    "span_model": (("dtparse", "MARGINALS"), ("span_parser", "SPAN_MODEL")),
-    "chart": (("span_parser", "CHART"),),
-    "encoder": (("span_parser", "ENCODER"),),
-    "tagger": (("recurrent_tagger", "TAGGER"),),
+PARTS = {
+    "search": ("dtparse",),
+    "network": ("span_parser",),
+    "span_model": ("dtparse", "span_parser"),
+    "chart": ("span_parser",),
+    "encoder": ("span_parser",),
+    "tagger": ("recurrent_tagger",),
 }
-"""Parts of the warm-up, groups of kernels that are compiled separately: (subpackage, name of a tuple of kernels in its
-module `warmup`, whose `kernel_arguments()` returns arguments for them)."""
+"""Parts of the warm-up, groups of kernels that are compiled separately: the subpackages with kernels of the part. Each
+has a module `warmup`, whose `kernel_arguments()` returns the kernels of its parts, with arguments for them."""
 
 NEEDS = {
     "dtree": ("search", "network", "span_model"),
@@ -54,10 +54,8 @@ _MAX_START, _MAX_WAIT = 15.0, 60.0
 def kernels_of(part: str) -> dict[Any, tuple[Any, ...]]:
     """Return the kernels of a part, with arguments of the types that every model has."""
     kernels: dict[Any, tuple[Any, ...]] = {}
-    for folder, names in PARTS[part]:
-        module = import_module(f"..{folder}.warmup", __package__)
-        arguments = module.kernel_arguments()
-        kernels |= {kernel: arguments[kernel] for kernel in getattr(module, names)}
+    for folder in PARTS[part]:
+        kernels |= import_module(f"..{folder}.warmup", __package__).kernel_arguments()[part]
     return kernels
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..core.constraints import Constraints
 from ..core.kbest import DEADLINE, NO_MORE, PIECES, check_k, rank_parses
-from ..core.parser import Capability, Decisions, ParseList, Parser, ParseResult, Posteriors, TaggedWords
-from ..core.pieces import split_into_pieces
+from ..core.parser import Capability, ParseList, Parser, ParseResult, Posteriors, TaggedWords
+from ..core.pieces import iter_pieces
 from ..core.self_test import GoldenParse
 from ..core.settings import PcfgSettings
 from ..core.stored import Data, RecipeParser
@@ -73,6 +73,7 @@ class PcfgParser(RecipeParser, Parser):
     name = KIND
     SELF_TEST_SETTINGS = PcfgSettings(prune=3e-4, beam=1e-5, max_tokens=150, decoder="max-rule")
     FORMAT = read_model, write_model
+    DECISIONS = GrammarDecisions
     capabilities = frozenset({Capability.K_BEST, Capability.CONSTRAINTS, Capability.POSTERIORS, Capability.SUPERTAGS})
 
     def __init__(self, model: PcfgModel, settings: PcfgSettings | None = None, data: Data = None):
@@ -86,11 +87,6 @@ class PcfgParser(RecipeParser, Parser):
         self._root = model.root(model.coarse)
         self._local = threading.local()
         self._masks = SpineMasks(model)
-
-    @property
-    def max_searches(self) -> int:
-        """One for each of the settings' `betas`, and one without supertags."""
-        return len(self.settings.betas) + 1
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -153,12 +149,6 @@ class PcfgParser(RecipeParser, Parser):
         check_supertags(spines, len(words))
         return self._results(words, tags, 1, spines)[0]
 
-    def explain(
-        self, words: Sequence[str], tags: Sequence[str], spines: SupertagCandidates = (), limit: TimeLimit | None = None
-    ) -> Decisions:
-        """Return the decisions of the parse: expansions and their costs."""
-        return GrammarDecisions(self.name, *self.parse_sentence_with_posteriors(words, tags, spines))
-
     def parse_k_best(
         self, words: Sequence[str], tags: Sequence[str], k: int, limit: TimeLimit | None = None
     ) -> ParseList:
@@ -194,7 +184,7 @@ class PcfgParser(RecipeParser, Parser):
             found = self._posteriors(words_left, tags_left)
         else:
             found = {(0, len(words_left), TOP): 1.0}
-            for first, last in split_into_pieces(tags_left, self.settings.max_tokens):
+            for first, last in iter_pieces(tags_left, self.settings.max_tokens):
                 inner = self._posteriors(words_left[first:last], tags_left[first:last])
                 found |= {(s + first, e + first, label): p for (s, e, label), p in inner.items() if label != TOP}
         kept_tokens = record.kept
@@ -228,7 +218,9 @@ class PcfgParser(RecipeParser, Parser):
             mapped = None if constraints is None else constraints.restrict_to(record.kept).without_chains(self.labels)
             parses = self._parse(words_left, tags_left, k, supertags, mapped, limit)
         else:
-            parses = [self._parse_pieces(words_left, tags_left, supertags)]
+            pieces = list(iter_pieces(tags_left, self.settings.max_tokens))
+            found_in_pieces = [self._parse(words_left[a:b], tags_left[a:b], 1, supertags[a:b])[0] for a, b in pieces]
+            parses = [join_pieces(found_in_pieces, pieces)]
         results = []
         for found in parses:
             starts, ends, labels = zip(*found.spans, strict=True)
@@ -369,13 +361,6 @@ class PcfgParser(RecipeParser, Parser):
             ChartParse(*chart_constituents(steps, grammar, self._names), 0.0 - log, status) for log, steps in found
         )
         return distinct_parses(trees, k, limit)
-
-    def _parse_pieces(
-        self, words: Sequence[str], tags: Sequence[str], supertags: SupertagCandidates = ()
-    ) -> ChartParse:
-        """Parse a sentence in pieces and join them under TOP."""
-        pieces = split_into_pieces(tags, self.settings.max_tokens)
-        return join_pieces([self._parse(words[a:b], tags[a:b], 1, supertags[a:b])[0] for a, b in pieces], pieces)
 
     def _posteriors(self, words: Sequence[str], tags: Sequence[str]) -> dict[tuple[int, int, str], float]:
         """Return the posteriors of constituents of a short sentence, by the first grammar that has a tree."""

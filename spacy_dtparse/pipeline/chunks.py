@@ -4,10 +4,8 @@ from spacy.tokens import Doc, Span
 
 from ..trees.chunks import OUTSIDE
 from ..trees.chunks import chunks as chunks_of_tree
-from .attributes import to_tree
-from .constituents import read_constituents
-from .phrases import head_rules_for
-from .sentences import visible_tokens
+from .phrases import find_in_trees
+from .sentences import token_bounds
 
 
 def chunks(where: Doc | Span, key: str | None = None) -> list[Span]:
@@ -16,17 +14,7 @@ def chunks(where: Doc | Span, key: str | None = None) -> list[Span]:
     A chunk is a phrase up to its head, without arguments and modifiers after it (see docs/phrases.md). `key`: of the
     span group with the constituents. Raises NotParsedError if the Doc has no valid parse.
     """
-    doc = where.doc
-    first, last = (0, len(doc)) if isinstance(where, Doc) else (where.start, where.end)
-    read_constituents(doc, key)
-    rules = head_rules_for(doc, key)
-    found = []
-    for start, end, words in visible_tokens(doc):
-        if words and start < last and end > first:
-            for a, b, label in chunks_of_tree(to_tree(doc[start:end], key), rules):
-                if first <= words[a].i and words[b - 1].i < last:
-                    found.append(Span(doc, words[a].i, words[b - 1].i + 1, label))
-    return found
+    return [Span(where.doc, *found) for found in find_in_trees(where, key, chunks_of_tree)]
 
 
 def chunk_tags(where: Doc | Span, key: str | None = None) -> list[str]:
@@ -35,7 +23,7 @@ def chunk_tags(where: Doc | Span, key: str | None = None) -> list[str]:
     Every chunk begins with B (IOB2). In a Span, tokens of a chunk that the Span cuts are O. White space inside a chunk
     continues it. `key` and errors as for `chunks`.
     """
-    first = 0 if isinstance(where, Doc) else where.start
+    first, _ = token_bounds(where)
     tags = [OUTSIDE] * len(where)
     for chunk in chunks(where, key):
         start, end = chunk.start - first, chunk.end - first

@@ -367,9 +367,5 @@ def make_span(doc: Doc, constituents: Constituents, index: int, *, with_level: b
     constituent, else for the chain of which it is the highest."""
     start, end, label = constituents.starts[index], constituents.ends[index], constituents.labels[index]
     level = index - constituents.chain_tops[index]
-    return (Span if with_level else ChainSpan)(doc, start, end, label=label, span_id=_id(level))
-
-
-def _id(level: int) -> str | int:
-    """The span id of a level of a chain (from 0); 0, no id, for levels beyond the named ones."""
-    return LEVELS[level] if level < len(LEVELS) else 0
+    span_id = LEVELS[level] if level < len(LEVELS) else 0  # 0: no id, beyond the named levels
+    return (Span if with_level else ChainSpan)(doc, start, end, label=label, span_id=span_id)

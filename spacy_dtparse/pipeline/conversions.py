@@ -129,7 +129,7 @@ def to_conllu(where: Doc | Span, key: str | None = None, first_id: int = 1) -> s
             links = (
                 _doc_dependencies(words)
                 if has_dependencies
-                else [(head, "dep") for head in sentence_heads(sentence, key)]
+                else [(head, "dep") for head in head_rules_for(doc, key).links(to_tree(sentence, key))[0]]
             )
             for position, (token, (head, label)) in enumerate(zip(words, links, strict=True), 1):
                 columns = [str(position), _field(token.text, " "), _field(token.lemma_, " ")]
@@ -139,12 +139,6 @@ def to_conllu(where: Doc | Span, key: str | None = None, first_id: int = 1) -> s
             lines.append("")
             sent_id += 1
     return "".join(f"{line}\n" for line in lines)
-
-
-def sentence_heads(sentence: Span, key: str | None = None) -> tuple[int, ...]:
-    """The head of each word of a sentence by the head rules, as its index among the words; -1 for the sentence's
-    head."""
-    return head_rules_for(sentence.doc, key).links(to_tree(sentence, key))[0]
 
 
 def sentence_record(sentence: Span, key: str | None = None) -> dict[str, Any]:

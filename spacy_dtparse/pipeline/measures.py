@@ -12,7 +12,7 @@ from ..trees.tree import Tree
 from .attributes import to_tree, trees
 from .constituents import read_constituents
 from .phrases import head_rules_for
-from .sentences import is_blank, visible_tokens
+from .sentences import is_blank, token_bounds, visible_tokens
 
 Measurable = Doc | Span | Tree
 
@@ -66,7 +66,7 @@ def _trees(where: Doc | Span, key: str | None) -> list[Tree]:
 def _sentences(where: Doc | Span) -> Iterator[Span]:
     """The sentences of a Doc that have a word, and of a Span what is in it of each."""
     doc = where.doc
-    first, last = (0, len(doc)) if isinstance(where, Doc) else (where.start, where.end)
+    first, last = token_bounds(where)
     for start, end, words in visible_tokens(doc):
         if any(first <= token.i < last for token in words):
             yield doc[max(start, first) : min(end, last)]

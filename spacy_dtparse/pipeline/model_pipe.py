@@ -23,7 +23,7 @@ from spacy.language import Language
 from spacy.pipeline.pipe import Pipe
 from spacy.tokens import Doc
 
-from ..checks import Setting, renamed_setting
+from ..checks import Setting
 from ..core.registry import KINDS
 from ..errors import ConfigError, ModelFormatError
 from ..files import write_atomically
@@ -84,12 +84,7 @@ class ModelPipe(Pipe):
         **settings: Any,
     ):
         name = name or self.factory
-        known = {*self.SETTINGS, *self.COMPONENT_SETTINGS}
-        unknown = sorted(set(settings) - known)
-        for setting in unknown:
-            if renamed := renamed_setting(setting, known):
-                raise ConfigError(f"{name}: {renamed}")
-        if unknown:
+        if unknown := sorted(settings.keys() - {*self.SETTINGS, *self.COMPONENT_SETTINGS}):
             allowed = ", ".join(("model", *self.SETTINGS, *self.COMPONENT_SETTINGS, "scorer"))
             raise ConfigError(f"{name}: there is no setting {', '.join(unknown)}; allowed are {allowed}")
         for setting, (default, (fits, wanted, _)) in self.COMPONENT_SETTINGS.items():

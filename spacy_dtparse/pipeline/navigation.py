@@ -6,13 +6,14 @@ give equal results for equal spans, and return spans that equal those in `doc._.
 constituent is the span of that token).
 """
 
+from itertools import islice
+
 from spacy.tokens import Doc, Span, Token
 
 from ..errors import DtparseError
-from .attributes import Location, chain_end, children, locate, lowest_cover, tag_getter
+from .attributes import Location, chain_end, child_nodes, children, locate, lowest_cover, tag_getter
 from .constituents import ChainSpan, Constituents, make_span, read_constituents
 from .phrases import head_rules_for
-from .sentences import is_blank
 
 
 def ancestors(span: Span | Token) -> list[Span]:
@@ -40,7 +41,8 @@ def phrase(token: Token | Span) -> Span | None:
     *the old dog* for *old*; in a unary chain the lowest member. Raises as `ancestors` does.
     """
     location = locate(token)
-    return _optional(location, _node(location, token))
+    k = _node(location, token)
+    return make_span(location.doc, location.constituents, k, with_level=True) if k >= 0 else None
 
 
 def depth(span: Span | Token) -> int:
@@ -131,15 +133,9 @@ def c_commands(first: Span | Token, second: Span | Token) -> bool:
 
 def _branches(doc: Doc, found: Constituents, k: int, punctuation: frozenset[str]) -> bool:
     """Whether a constituent has two children that are no punctuation."""
-    child, end, n, tag_of = k + 1, found.ends_of_subtrees[k], 0, tag_getter(doc)
-    i = found.starts[k]
-    while i < found.ends[k] and n < 2:
-        if child < end and found.starts[child] == i:
-            i, child, n = found.ends[child], found.ends_of_subtrees[child], n + 1
-        else:
-            n += not (is_blank(doc[i].text) or tag_of(doc[i]) in punctuation)
-            i += 1
-    return n > 1
+    tag_of, nodes = tag_getter(doc), child_nodes(doc, found, k, exact=True)
+    branches = (child for child, i in nodes if child >= 0 or tag_of(doc[i]) not in punctuation)
+    return len(list(islice(branches, 2))) > 1
 
 
 def _contains(one: Location, other: Location) -> bool:
@@ -148,10 +144,6 @@ def _contains(one: Location, other: Location) -> bool:
 
 def _spans(location: Location, indices: list[int]) -> list[Span]:
     return [make_span(location.doc, location.constituents, k, with_level=True) for k in indices]
-
-
-def _optional(location: Location, k: int) -> Span | None:
-    return make_span(location.doc, location.constituents, k, with_level=True) if k >= 0 else None
 
 
 def _upward(found: Constituents, k: int) -> list[int]:

@@ -4,7 +4,7 @@
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -19,7 +19,7 @@ from ..errors import ConfigError, DtparseError, NoNounChunksError, NotParsedErro
 from ..trees.heads import HeadRules, head_rules
 from ..trees.labels import base_label
 from ..trees.noun_phrases import CLAUSES, NOUN_PHRASES, noun_phrases
-from ..trees.tree import TOP
+from ..trees.tree import TOP, Tree
 from .attributes import child_nodes, has_universal_tags, locate, tag_getter, to_tree
 from .constituent_group import attribute, raw_attrs
 from .constituents import Constituents, group_key, make_span, read_constituents, token_values
@@ -163,7 +163,7 @@ def noun_chunks(where: Doc | Span, key: str | None = None) -> list[Span]:
     has no valid parse.
     """
     label = where.doc.vocab.strings.add("NP")
-    return [Span(where.doc, start, end, label) for start, end in _noun_chunks(where, key)]
+    return [Span(where.doc, start, end, label) for start, end in find_in_trees(where, key, noun_phrases)]
 
 
 def head_rules_for(doc: Doc, key: str | None = None) -> HeadRules:
@@ -214,7 +214,7 @@ class NounChunks:
             yield from self.before(where)
             return
         try:
-            found = _noun_chunks(where, None)
+            found = find_in_trees(where, None, noun_phrases)
         except DtparseError as error:
             if self.source is None and self.before is not None:  # a pipeline without constituents
                 yield from self.before(where)
@@ -264,17 +264,17 @@ def _install(vocab: Any) -> NounChunks:
     return chunks
 
 
-def _noun_chunks(where: Doc | Span, key: str | None) -> list[tuple[int, int]]:
-    """The token ranges of the base noun phrases."""
-    doc, rules = where.doc, head_rules_for(where.doc, key)
+def find_in_trees(where: Doc | Span, key: str | None, find: Callable[[Tree, HeadRules], Iterable]) -> list[tuple]:
+    """Results of `find` in the trees of a Doc, or within a Span: (start, end, …), the first two as tokens of the Doc.
+    Raises NotParsedError if the Doc has no valid parse."""
+    doc, (first, last) = where.doc, token_bounds(where)
     read_constituents(doc, key)
-    first, last = token_bounds(where)
-    found = []
+    rules, found = head_rules_for(doc, key), []
     for start, end, words in visible_tokens(doc):
         if words and start < last and end > first:
-            for a, b in noun_phrases(to_tree(doc[start:end], key), rules):
-                found.append((words[a].i, words[b - 1].i + 1))
-    return [(a, b) for a, b in found if first <= a and b <= last]
+            for a, b, *rest in find(to_tree(doc[start:end], key), rules):
+                found.append((words[a].i, words[b - 1].i + 1, *rest))
+    return [one for one in found if first <= one[0] and one[1] <= last]
 
 
 def _check_labels(doc: Doc, wanted: Iterable[str], found: Constituents, key: str | None) -> None:
@@ -308,7 +308,7 @@ def _check_labels(doc: Doc, wanted: Iterable[str], found: Constituents, key: str
 
 def _plain_form(label: str) -> str:
     """The label in capitals, without the "s" of a plural."""
-    return (label[:-1] if label.endswith("s") else label).upper()
+    return label.removesuffix("s").upper()
 
 
 def _constituents_in(where: Doc | Span, key: str | None) -> tuple[Constituents, Sequence[int]]:

@@ -72,6 +72,7 @@ class SpanParser(StoredParser, Parser):
     rounds in another way, differ by some 1e-3."""
 
     FORMAT = read_model, write_model
+    DECISIONS = NetworkDecisions
     ENCODER: ClassVar[type[SentenceEncoder]] = SentenceEncoder
     """The class that runs networks of this kind."""
     capabilities = frozenset({Capability.K_BEST, Capability.CONSTRAINTS, Capability.POSTERIORS})
@@ -218,12 +219,6 @@ class SpanParser(StoredParser, Parser):
     ) -> ParseResult:
         """Return the result for items (start, end, label) in pre-order, without TOP."""
         return self.make_result(sentence, [*zip(*items, strict=True)] or [(), (), ()], costs, status, tried)
-
-    def explain(
-        self, words: Sequence[str], tags: Sequence[str], spines: Sequence[Any] = (), limit: TimeLimit | None = None
-    ) -> Decisions:
-        """Return the decisions of the parse, without reasons."""
-        return NetworkDecisions(self.name, *self.parse_sentence_with_posteriors(words, tags, spines))
 
     def parse_k_best(
         self, words: Sequence[str], tags: Sequence[str], k: int, limit: TimeLimit | None = None

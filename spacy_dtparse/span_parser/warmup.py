@@ -14,8 +14,8 @@ from .kernels.network import LabelLayer, SpanNetwork, encode_gaps
 from .kernels.pretrained import PretrainedNetwork, encode_words, score_gaps
 
 
-def kernel_arguments() -> dict[Any, tuple[Any, ...]]:
-    """Return arguments of the types that every model has, for each kernel."""
+def kernel_arguments() -> dict[str, dict[Any, tuple[Any, ...]]]:
+    """Return the kernels of each part, with arguments of the types that every model has."""
 
     def zeros(*shape: int) -> np.ndarray:
         return np.zeros(shape, dtype=REAL)
@@ -69,20 +69,14 @@ def kernel_arguments() -> dict[Any, tuple[Any, ...]]:
     chart = ChartArrays(np.zeros(2, dtype=INDEX), tags, 0.0, 0.0, 0.02, 50, 200)
     marginals = SpanMarginals(pairs, np.zeros(1), pairs, np.zeros((1, 2)))
     return {
-        encode_words: (pretrained, np.zeros((1, 2), dtype=INDEX), rows, rows, zeros(1, 1)),
-        score_gaps: (pretrained, zeros(1, 1), rows, zeros(8), zeros(2)),
-        encode_gaps: (round_layers(network, "edges"), token_ids, rows, zeros(8), zeros(2)),
-        parse_from: (encoded, trees, listing, 0, chart, never, False),
-        marginals_from: (encoded, listing, 200, 0.1, 0, marginals, ends),
-        find_unattached: (items, ends, tags, ends, never, tags, np.zeros(1, dtype=np.bool_)),
+        "network": {encode_gaps: (round_layers(network, "edges"), token_ids, rows, zeros(8), zeros(2))},
+        "encoder": {
+            encode_words: (pretrained, np.zeros((1, 2), dtype=INDEX), rows, rows, zeros(1, 1)),
+            score_gaps: (pretrained, zeros(1, 1), rows, zeros(8), zeros(2)),
+        },
+        "chart": {parse_from: (encoded, trees, listing, 0, chart, never, False)},  # for sentences of one chart
+        "span_model": {
+            marginals_from: (encoded, listing, 200, 0.1, 0, marginals, ends),
+            find_unattached: (items, ends, tags, ends, never, tags, np.zeros(1, dtype=np.bool_)),
+        },
     }
-
-
-NETWORK = (encode_gaps,)
-"""The kernel that runs a network."""
-ENCODER = (encode_words, score_gaps)
-"""Kernels that run the network over a pretrained encoder."""
-CHART = (parse_from,)
-"""Kernels for parsing, unless the sentence is too long for one chart; in addition to NETWORK."""
-SPAN_MODEL = (marginals_from, find_unattached)
-"""Kernels of the span model that boosted trees use; in addition to NETWORK."""

@@ -18,7 +18,6 @@ _NOMINAL = frozenset(("NP", "QP", "NX", "NML", "NAC", "CIT"))
 _PRONOUN_TAGS = frozenset(("PRP", "NN", "NNS", "NNP", "NNPS", "EX", "WP", "WDT", "DT", "CD"))
 _COMPLEMENTS = _NOMINAL | {"ADJP", "PP", "ADVP", "UCP", "S", "SBAR", "WHADJP"}
 _SEPARATORS = frozenset(("CC", ",", ":", "CONJP"))
-_CLAUSAL = CLAUSES | {"VP"}
 
 
 @dataclass

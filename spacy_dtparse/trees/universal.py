@@ -31,15 +31,11 @@ PARTS_OF_SPEECH = {tag: pos for pos, *tags in map(str.split, _TAGS.strip().split
 """
 
 
-def _case_variants(word: str) -> set[str]:
-    return {word, word.upper(), word[:1].upper() + word[1:]}
-
-
 WORDS = {
     form: dict.fromkeys(tags.split(","), pos)
     for pos, tags, *words in map(str.split, _WORDS.strip().splitlines())
     for word in words
-    for form in _case_variants(word)
+    for form in {word, word.upper(), word[:1].upper() + word[1:]}
 }
 """Word -> tag -> universal part of speech, for words that differ in every context from other words with their tag: *be*
 is an auxiliary, *not* a particle, *anyone* a pronoun, *because* a conjunction."""

@@ -2,5 +2,4 @@
 
 # ruff: noqa: F401 (re-exports for other subpackages)
 from .drawing import OPTIONS, STYLES, Drawing, draw
-from .svg import svg_tree
 from .text import text_tree

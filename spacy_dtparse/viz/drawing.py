@@ -146,7 +146,7 @@ def draw(
             ]
         html = "".join(_figure(svg) for svg in drawings)
     if page:
-        text = _page(trees, look, style, html)
+        text = _page(trees, look, html)
     return Drawing(text, style, html)
 
 
@@ -183,7 +183,7 @@ def _figure(svg: str) -> str:
     return f'<figure style="overflow-x:auto;margin:0 0 12px">\n{svg}</figure>\n'
 
 
-def _page(trees: Sequence[Tree], look: Look, style: str, content: str) -> str:
+def _page(trees: Sequence[Tree], look: Look, content: str) -> str:
     title = shorten(legal(" ".join(trees[0].words)) if trees else "spacy-dtparse", 80)
     theme = "light" if look.theme == "auto" else look.theme
     body = f"background:{look.background or PLAIN[theme]['background']};color:{PLAIN[theme]['word']}"

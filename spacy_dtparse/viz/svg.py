@@ -4,6 +4,7 @@ Two layouts: "down" has the labels above and the words in one row below; "side" 
 narrow as a page for long sentences.
 """
 
+import math
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -67,26 +68,7 @@ class _Shape(NamedTuple):
     parts: list[str]
 
 
-def svg_tree(
-    tree: Tree,
-    *,
-    title: str | None = None,
-    direction: str = "ltr",
-    tags: bool = True,
-    theme: str = "light",
-    background: str | None = None,
-    colors: Colors = True,
-    layout: str = "down",
-    scores: Scores | None = None,
-) -> str:
-    """Draw `tree` as a self-contained SVG document, the same bytes for the same tree; see `svg_trees`."""
-    look = Look(direction, tags, theme, background, colors, layout)
-    return svg_trees([tree], look, None if scores is None else [scores], title)
-
-
-def svg_trees(
-    trees: Sequence[Tree], look: Look, scores: Sequence[Scores] | None = None, title: str | None = None
-) -> str:
+def svg_trees(trees: Sequence[Tree], look: Look, scores: Sequence[Scores] | None = None) -> str:
     """Draw the trees, one below the other, as one SVG document.
 
     Fields of `look`: `layout` "down" has the words in one row at the bottom, `tags` above them, every constituent above
@@ -94,15 +76,15 @@ def svg_trees(
     MAX_DOWN_TOKENS tokens. `direction`: "ltr", or "rtl" for the first word at the right. `theme`: "light", "dark", or
     "auto" for the theme of the viewer's system. `background`: a CSS colour, or "none" (default: the theme's). `colors`:
     of labels, see `colors.Colors`. `numbered`: labels have their constituent's index as `data-constituent`, words
-    theirs as `data-token`. `scores`: probabilities to show with the labels, for each tree. `title`: text for screen
-    readers (default: the words).
+    theirs as `data-token`. `scores`: probabilities to show with the labels, for each tree.
 
     Raises ConfigError for another `direction`, `theme` or `layout`, or a colour that is not a plain CSS colour.
     """
     check_look(look)
     shapes, x, y = [], 0.0, 0.0
     for index, tree in enumerate(trees):
-        draw = _down if is_down(tree, look.layout) else _side
+        is_down = look.layout == "down" or (look.layout == "auto" and tree.n_tokens <= MAX_DOWN_TOKENS)
+        draw = _down if is_down else _side
         shapes.append(draw(tree, look, (None,) * len(tree) if scores is None else scores[index]))
     parts = []
     for shape in shapes:
@@ -112,7 +94,7 @@ def svg_trees(
         )
         x, y = max(x, shape.width), y + shape.height + _BETWEEN
     width, height = x or 2 * _MARGIN, y - _BETWEEN if shapes else 2 * _MARGIN
-    label = " ".join(word for tree in trees for word in tree.words) if title is None else title
+    label = " ".join(word for tree in trees for word in tree.words)  # for screen readers
     scope = f"svg.dtparse-{look.theme}"
     labels = {name for tree in trees for name in tree.labels}
     style = _FORM.format(scope=scope, size=_TEXT) + color_rules(look.theme, scope, _COLORS, labels, look.colors)
@@ -136,24 +118,11 @@ def check_look(look: Look) -> None:
     check_colors(look.colors)
 
 
-def is_down(tree: Tree, layout: str) -> bool:
-    """Whether this layout places a tree's words in one row."""
-    return layout == "down" or (layout == "auto" and tree.n_tokens <= MAX_DOWN_TOKENS)
-
-
-def down_width(tree: Tree, scores: Scores) -> float:
-    """The width of a tree in the layout "down", in pixels."""
-    return _down(tree, Look(), scores).width
-
-
-def down_height(tree: Tree, scores: Scores) -> float:
-    """The height of a tree in the layout "down", in pixels."""
-    return _down(tree, Look(), scores).height
-
-
-def side_width(tree: Tree, scores: Scores) -> float:
-    """The width of a tree in the layout "side", in pixels."""
-    return _side(tree, Look(), scores).width
+def fitting_layout(tree: Tree, scores: Scores, width: float, height: float = math.inf) -> str:
+    """The layout for a space in pixels: "down" if it fits, or fits in the height and is no wider than "side", which is
+    the other one."""
+    down, side = (draw(tree, Look(), scores) for draw in (_down, _side))
+    return "down" if down.width <= max(width, side.width) and down.height <= height else "side"
 
 
 def _ground(look: Look) -> list[str]:

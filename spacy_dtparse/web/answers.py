@@ -1,6 +1,6 @@
 """Answers to the page's requests as plain data: the trees of a text, and the details of one constituent."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any
 
 from spacy.language import Language
@@ -8,6 +8,7 @@ from spacy.tokens import Doc
 
 from ..checks import Setting, boolean, integer, one_of, short_repr
 from ..core.calibration import ResultCalibrator
+from ..core.constraints import Constraint
 from ..core.parser import Capability
 from ..core.registry import SPAN_MODEL_KINDS
 from ..errors import ConfigError, DtparseError
@@ -20,7 +21,7 @@ from ..text import check_text
 from ..trees.label_names import describe_label, describe_tag
 from ..trees.tree import TOP, Tree
 from ..viz import draw
-from ..viz.svg import down_width, score_text, side_width
+from ..viz.svg import fitting_layout, score_text
 from ..viz.text import MIN_WIDTH
 from .turns import Turns
 
@@ -123,7 +124,8 @@ class Answers:
         if draw_options["style"] == "tree":
             options["layout"] = draw_options["layout"]
             if options["layout"] == "auto":
-                options["layout"] = _fitting_layout(tree, draw_options, probabilities)
+                shown = probabilities if draw_options["scores"] else [None] * len(tree)
+                options["layout"] = fitting_layout(tree, shown, draw_options["width"])
         else:
             options["width"] = max(MIN_WIDTH, draw_options["width"] // _CHARACTER)
         drawing = draw([tree], draw_options["style"], options=options, scores=[probabilities], numbered=True)
@@ -168,7 +170,7 @@ class Answers:
                 "margin": one.margin,
                 "probability": one.tree_probability,
                 "shown": score_text(one.tree_probability),
-                "other": _difference(tree, one.tree),
+                "other": tree_changes(tree, one.tree),
             }
             for one in found
         ]
@@ -216,18 +218,20 @@ class Answers:
             return {**explanation, "alternatives": shown}
 
 
-def _fitting_layout(tree: Tree, draw_options: Mapping[str, Any], probabilities: list[float | None]) -> str:
-    """The layout of a tree for a window of `width` pixels: words in one row if they fit, else the narrower one."""
-    shown = probabilities if draw_options["scores"] else [None] * len(tree)
-    row = down_width(tree, shown)
-    return "down" if row <= max(draw_options["width"], side_width(tree, shown)) else "side"
-
-
-def _difference(tree: Tree, other: Tree) -> list[str]:
-    """The constituents that only the other tree has (+) and that only this tree has (−)."""
+def tree_changes(
+    tree: Tree, other: Tree, signs: str = "+−", stated: Iterable[Constraint] = (),
+    ignored: Container[tuple[int, int, str]] = (),
+) -> list[str]:  # fmt: skip
+    """Return the constituents that only the other tree has (+) and that only this tree has (−), but not those over the
+    tokens of a statement, and not the spans `ignored`."""
+    about = {(one.start, one.end) for one in stated}
     ours, theirs = tree.spans(), other.spans()
     signed = [("+", span) for span in theirs if span not in ours] + [("−", span) for span in ours if span not in theirs]
-    return [f"{sign} {label}: {' '.join(tree.words[start:end])}" for sign, (start, end, label) in signed]
+    return [
+        f"{sign} {label}: {' '.join(tree.words[start:end])}"
+        for sign, (start, end, label) in signed
+        if sign in signs and (start, end) not in about and (start, end, label) not in ignored
+    ]
 
 
 def _check_characters(text: str) -> None:

@@ -17,7 +17,7 @@ from spacy_dtparse.core.constraints import Constraints
 from spacy_dtparse.core.deadline import LENGTHS, Deadline, SpeedEstimate
 from spacy_dtparse.core.kbest import DEADLINE
 from spacy_dtparse.core.parser import Decisions, ParseList
-from spacy_dtparse.core.pieces import iter_pieces, split_into_pieces
+from spacy_dtparse.core.pieces import iter_pieces
 from spacy_dtparse.core.settings import SearchSettings
 from spacy_dtparse.core.time_limit import TimeLimit
 from spacy_dtparse.trees.tree import Tree
@@ -56,7 +56,7 @@ class Searching(Parser):
         self.parsed = [] if parsed is None else parsed
 
     def with_settings(self, **changes):
-        return type(self)(self.clock, self.settings.with_overrides(**changes), self.parsed)
+        return type(self)(self.clock, self.settings.with_changes(**changes), self.parsed)
 
     def to_bytes(self):
         raise NotImplementedError
@@ -194,11 +194,11 @@ def test_speed_estimates():
 def test_split_points():
     tags = ["NN"] * 6 + [","] + ["NN"] * 5
     assert (
-        split_into_pieces(tags, 8) == [(0, 7), (7, 12)]
-        and split_into_pieces(tags, 100) == [(0, 12)]
-        and split_into_pieces(tags, 3)[0] == (0, 3)
+        list(iter_pieces(tags, 8)) == [(0, 7), (7, 12)]
+        and list(iter_pieces(tags, 100)) == [(0, 12)]
+        and next(iter_pieces(tags, 3)) == (0, 3)
     )
-    assert split_into_pieces(["NN"] * 5, 1) == [(k, k + 1) for k in range(5)] and split_into_pieces([], 3) == []
+    assert list(iter_pieces(["NN"] * 5, 1)) == [(k, k + 1) for k in range(5)] and list(iter_pieces([], 3)) == []
 
 
 def test_pieces_are_sought_only_when_there_is_time_for_them(clock):
@@ -214,7 +214,7 @@ def test_pieces_are_sought_only_when_there_is_time_for_them(clock):
     for part in now.batches(asking()):
         found += part
         clock.now += 0.005 * len(part)
-    assert 10 < len(found) <= 20 and asked[:-1] == found == split_into_pieces(["NN"] * 1000, 5)[: len(found)]
+    assert 10 < len(found) <= 20 and asked[:-1] == found == list(iter_pieces(["NN"] * 1000, 5))[: len(found)]
 
 
 def test_dependencies(clock, monkeypatch):

@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from spacy_dtparse.core.parser import ParseResult
-from spacy_dtparse.core.pieces import split_into_pieces
+from spacy_dtparse.core.pieces import iter_pieces
 from spacy_dtparse.core.settings import PcfgSettings
 from spacy_dtparse.pcfgla.parser import PcfgParser
 from spacy_dtparse.trees import TOP, Recipe, Tree
@@ -195,7 +195,7 @@ def test_sentences_in_pieces():
     parser = parser.with_settings(max_tokens=len(words))
     one = parser.parse(words, tags)
     own, bad = supertags_of(one.tree, "sided"), [[(".NP+NP+NP+NP+NP+NP+NP", 1.0)]] * len(words)
-    ends = [end for _, end in split_into_pieces(tags * 2, len(words))]
+    ends = [end for _, end in iter_pieces(tags * 2, len(words))]
     assert ends == [len(words), 2 * len(words)], "the test's sentence is cut in its middle"
     twice = parser.parse(words * 2, tags * 2, own * 2)
     assert (twice.n_searches, twice.ambiguity, twice.status) == (1, 1.0, "fallback")

@@ -12,7 +12,7 @@ from spacy.util import load_config
 
 import spacy_dtparse
 from spacy_dtparse.core.registry import KINDS
-from spacy_dtparse.core.settings import SpanSettings
+from spacy_dtparse.core.settings import PcfgSettings, SpanSettings
 from spacy_dtparse.dtparse.component import DtParse
 from spacy_dtparse.errors import ConfigError, ModelFormatError
 from spacy_dtparse.models import embedded_model
@@ -170,3 +170,13 @@ def test_dtparse_refuses_a_network(model_file):
         spacy.blank("en").add_pipe("span_parser", config={"model": embedded_model("en_trees")})
     with pytest.raises(ModelFormatError, match="'span_parser'"):
         DtParse().set_parser(SpanParser(random_model()))
+
+
+def test_an_unknown_name_is_an_error():
+    for unknown in ("gate", "depth"):
+        with pytest.raises(ValueError, match=unknown):  # spaCy's error
+            spacy.blank("en").add_pipe("span_parser", config={unknown: 1})
+        with pytest.raises(ConfigError, match=f"span_parser: there is no setting {unknown}; allowed are model, "):
+            SpanParse(**{unknown: 1})
+        with pytest.raises(ConfigError, match=f"unknown parser setting {unknown}; allowed are "):
+            PcfgSettings().with_changes(**{unknown: 1})

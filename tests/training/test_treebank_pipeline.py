@@ -86,13 +86,6 @@ def test_options_without_dashes(capsys):
     assert "'nothing=1' is not NAME=VALUE with an option's name" in capsys.readouterr().err
 
 
-def test_a_former_name_of_a_command_is_answered_with_the_current_one(capsys):
-    with pytest.raises(SystemExit) as ended:
-        main(["--verbose", "fit", "--out", "x"])
-    assert ended.value.code == 2
-    assert "the command 'fit' is now called 'train-boosted'" in capsys.readouterr().err
-
-
 def test_sizes_grow():
     assert [sizes.words for sizes in SIZES] == sorted(sizes.words for sizes in SIZES)
     assert sizes_for(1) is SIZES[0] and sizes_for(10**9) is SIZES[-1]

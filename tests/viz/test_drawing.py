@@ -9,7 +9,8 @@ import pytest
 
 from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.trees import Tree, parse_tree
-from spacy_dtparse.viz import OPTIONS, STYLES, draw, svg_tree, text_tree
+from spacy_dtparse.viz import OPTIONS, STYLES, draw, text_tree
+from spacy_dtparse.viz.svg import Look, svg_trees
 
 TREE = parse_tree("(S (NP (DT The) (NN tide)) (VP (VBZ turns) (ADVP (RB back))) (. .))")
 LONG = parse_tree("(S " + "".join(f"(NP (DT the) (NN word{i}))" for i in range(30)) + ")")
@@ -17,7 +18,7 @@ EVIL = Tree(["<script>alert(1)</script>", "&amp;"], ["<i>", "X"], ["TOP", "<b>"]
 
 
 def test_styles():
-    assert draw([TREE]) == svg_tree(TREE, layout="auto")
+    assert draw([TREE]) == svg_trees([TREE], Look(layout="auto"))
     assert draw([TREE, TREE], "text", options={"width": 80, "layout": "side"}) == "\n\n".join([text_tree(TREE)] * 2)
     assert draw([TREE], "text", options={"width": 20}) == text_tree(TREE, width=20)
     assert draw([TREE], "spans").startswith('<div class="dtparse-light spans"')

@@ -10,10 +10,14 @@ import pytest
 
 from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.trees import Tree, parse_tree
-from spacy_dtparse.viz import svg_tree
+from spacy_dtparse.viz.svg import Look, svg_trees
 from tests.trees import naive
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
+
+
+def svg_tree(tree, scores=None, **look):
+    return svg_trees([tree], Look(**look), None if scores is None else [scores])
 
 
 def texts(svg: str, kind: str) -> list[tuple[float, float, str]]:
@@ -59,8 +63,8 @@ def test_escapes_text():
     assert [text for _, _, text in texts(svg, "word")] == ["<b>&\"'", "a\ufffdb", "\ufffdevil"]
     assert texts(svg, "label")[1][2] == "A<&>"
     assert "<b>" not in svg
-    assert ElementTree.fromstring(svg_tree(tree, title='"><script>')).get("aria-label") == '"><script>'
-    assert "<script>" not in svg_tree(tree, title='"><script>')
+    evil = svg_tree(parse_tree('(S (X "><script>))'))
+    assert ElementTree.fromstring(evil).get("aria-label") == '"><script>' and "<script>" not in evil
 
 
 def test_self_contained_and_deterministic():

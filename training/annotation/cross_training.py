@@ -38,7 +38,8 @@ def cross_trained_posteriors(
     if not 2 <= folds <= len(trees):
         raise ConfigError(f"--folds is {folds}; give 2 or more, and at most one for each of the {len(trees)} trees")
     options = NEW_NETWORK if start is None else replace(FINE_TUNING, seeds=tuple(range(len(start.networks))))
-    sentences = [Sentence(_with_raw_words(tree), tuple(row), "review") for tree, row in zip(trees, tags, strict=True)]
+    raw = [Tree(map(raw_word, tree.words), tree.tags, tree.labels, tree.starts, tree.ends) for tree in trees]
+    sentences = [Sentence(tree, tuple(row), "review") for tree, row in zip(raw, tags, strict=True)]
     indices = long_block_folds(len(trees), folds).tolist()
     found: list[Posteriors] = [{}] * len(trees)
     for fold in range(folds):
@@ -50,7 +51,3 @@ def cross_trained_posteriors(
             found[number] = fine_posteriors(parser, sentences[number].tree.words, sentences[number].tags)
         log_metrics(None, fold=fold, trained=len(others), evaluated=len(held_out))
     return found
-
-
-def _with_raw_words(tree: Tree) -> Tree:
-    return Tree(map(raw_word, tree.words), tree.tags, tree.labels, tree.starts, tree.ends)

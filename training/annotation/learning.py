@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from spacy_dtparse.core.parser import Parser
 from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.span_parser.model import SpanModel
@@ -84,13 +83,6 @@ def annotated_sentences(trees: Sequence[Tree], tags: Sequence[Sequence[str]]) ->
         Sentence(Tree(map(raw_word, one.words), one.tags, one.labels, one.starts, one.ends), tuple(row), "annotated")
         for one, row in zip(trees, tags, strict=True)
     ]
-
-
-def frozen_span_model(parser: Parser | None) -> SpanParser | None:
-    """Return the span model of a parser; None if it has none."""
-    inner: Any = None if parser is None else parser.inner_parser
-    found = inner if isinstance(inner, SpanParser) else getattr(inner, "span_parser", None)
-    return found if isinstance(found, SpanParser) else None
 
 
 @dataclass(frozen=True)

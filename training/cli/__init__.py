@@ -26,21 +26,6 @@ from .declaring import COMMANDS
 
 GROUPS = ("Data", "Taggers", "Parsers", "Whole pipelines", "Studies of the papers")
 """The groups in which --help lists the commands."""
-RENAMED = {
-    "bpm": "train-bpm",
-    "bpm-evaluate": "evaluate-bpm",
-    "curve": "learning-curve",
-    "fit": "train-boosted",
-    "gate": "train-window-filter",
-    "jackknife": "jackknife-tags",
-    "pcfg": "train-pcfg",
-    "pcfgla": "train-pcfgla",
-    "readers": "jackknife-marginals",
-    "span": "train-span",
-    "tag": "train-tagger",
-    "tagger-fit": "train-spine-tagger",
-}
-"""Former names of commands, with the present ones."""
 
 
 def overview() -> str:
@@ -81,12 +66,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code: 0, 1 for bad input, 2 for wrong usage, 130 for Ctrl-C."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    parser = build_parser()
-    name = next((argument for argument in arguments if not argument.startswith("-")), "")
-    if name in RENAMED:
-        parser.error(f"the command {name!r} is now called {RENAMED[name]!r}: python -m training {RENAMED[name]} …")
-    options = parser.parse_args(arguments)
+    options = build_parser().parse_args(argv)
     configure_logging(options.verbose)
     return _run_reporting_errors(lambda: _call(options))
 

@@ -79,8 +79,9 @@ def simulate_learning(options: argparse.Namespace) -> None:
     import random
 
     from spacy_dtparse.annotation.corrector import Corrector
+    from spacy_dtparse.annotation.suspicions import span_model_of
     from spacy_dtparse.pipeline.embedded import load_named
-    from training.annotation.learning import annotated_sentences, frozen_span_model
+    from training.annotation.learning import annotated_sentences
     from training.annotation.loop import Task, loop_table, simulate_loop
     from training.data.evaluate import tag_lists
     from training.data.treebanks import TreebankFile
@@ -106,7 +107,7 @@ def simulate_learning(options: argparse.Namespace) -> None:
         pooled, scored = (
             annotated_sentences(trees, tag_lists(nlp, (one.words for one in trees))) for trees in (pool, dev)
         )
-        task = Task(pooled, scored, parser, frozen_span_model(parser), *when)
+        task = Task(pooled, scored, parser, span_model_of(parser), *when)
         by_order = {"random": list(range(len(pool)))}
         if "chosen" in orders:
             errors = []

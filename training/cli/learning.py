@@ -33,11 +33,12 @@ def learn_annotated(options: argparse.Namespace) -> None:
 
     With --network-from also the network. The model's probabilities are calibrated on the dev part.
     """
+    from spacy_dtparse.annotation.suspicions import span_model_of
     from spacy_dtparse.cli.pipelines import get_component
     from spacy_dtparse.core import load_parser
     from spacy_dtparse.files import write_atomically
     from spacy_dtparse.pipeline.embedded import load_named
-    from training.annotation.learning import Start, annotated_sentences, frozen_span_model, learn
+    from training.annotation.learning import Start, annotated_sentences, learn
     from training.data.corpus import Sentence
     from training.data.evaluate import tag_lists
     from training.data.treebanks import TreebankFile
@@ -55,7 +56,7 @@ def learn_annotated(options: argparse.Namespace) -> None:
         return annotated_sentences(trees, tag_lists(nlp, (tree.words for tree in trees)))
 
     current = parser if options.current is None else load_parser(options.current)
-    start = Start(frozen_span_model(parser), (), nlp.lang or "en", options.network_from)
+    start = Start(span_model_of(parser), (), nlp.lang or "en", options.network_from)
     found = learn(read(file), read(dev), options.workdir, current, start)
     if found.better:
         write_atomically(options.out, found.parser.to_bytes())

@@ -63,10 +63,9 @@ def review(options: argparse.Namespace) -> None:
     trained on these trees.
     """
     from spacy_dtparse.annotation.corrector import Corrector
-    from spacy_dtparse.annotation.suspicions import fine_posteriors, write_ranking
+    from spacy_dtparse.annotation.suspicions import fine_posteriors, span_model_of, write_ranking
     from spacy_dtparse.annotation.suspicions import review as rank
     from spacy_dtparse.pipeline.embedded import load_named
-    from spacy_dtparse.span_parser.parser import SpanParser
     from training.annotation.cross_training import cross_trained_posteriors
     from training.annotation.measuring import places_table, summarize_places
     from training.annotation.planting import PlantedError
@@ -82,10 +81,9 @@ def review(options: argparse.Namespace) -> None:
     if options.folds:
         start = None
         if not options.new_networks:
-            inner = corrector.parser.inner_parser
-            network = inner if isinstance(inner, SpanParser) else getattr(inner, "span_parser", None)
-            if not isinstance(network, SpanParser):
-                raise ConfigError(f"a parser of kind {inner.name!r} has no span model; give --new-networks")
+            network = span_model_of(corrector.parser)
+            if network is None:
+                raise ConfigError(f"a parser of kind {corrector.parser.name!r} has no span model; give --new-networks")
             start = network.model
         posteriors = cross_trained_posteriors(trees, tags, options.folds, start)
         method = f"{'new networks' if start is None else 'span model trained further'}, {options.folds} folds"

@@ -42,13 +42,7 @@ SIZES = tuple(
             3,
         ),
         (40_000, _SMALL_TAGGER, _MANY_PASSES, "sample_read", 3),
-        (
-            300_000,
-            _MIDDLE_TAGGER,
-            f"{_SHAPE} epochs=16 batch_tokens=500 ema_decay=0.995 eval_every=8",
-            "sample_read",
-            1,
-        ),
+        (300_000, _MIDDLE_TAGGER, _FEWER_PASSES, "sample_read", 1),
         (float("inf"), "fit.epochs=4", f"{_SHAPE} epochs=12 batch_tokens=800 eval_every=6", "english_read", 1),
     )
 )

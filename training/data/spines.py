@@ -91,7 +91,7 @@ class Inventory:
 
     def guess(self, tag: str) -> str:
         """The most frequent category of a tag (of all tokens, for an unseen tag); ties are broken alphabetically."""
-        return _most_frequent(self.by_tag[tag] if tag in self.by_tag else self.counts)
+        return _most_frequent(self.by_tag.get(tag, self.counts))
 
     def describe(self, max_frequent: int = 20) -> dict[str, Any]:
         """Plain data: "sentences", "tokens", "categories", "once": categories that occur once, "frequent": the most

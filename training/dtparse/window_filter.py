@@ -189,12 +189,12 @@ def filter_losses(
     return found
 
 
-def derivations_of(model: DtreeModel, sentences: Sequence[Sentence], seed: int = 0) -> tuple[list[Derivation], int]:
+def derivations_of(model: DtreeModel, sentences: Sequence[Sentence]) -> tuple[list[Derivation], int]:
     """The gold derivations of a model's strategy, and the number of trees left out because the model lacks a label."""
     recipe, labels = Recipe(model.recipe), model.lexicon.labels
     out = []
     for i, sentence in enumerate(sentences):
         tree = training_tree(sentence, recipe)
         if all(label in labels for label in tree.labels):
-            out.append(gold_derivation(tree, model.lexicon, model.strategy, seed + i, weight=sentence.weight))
+            out.append(gold_derivation(tree, model.lexicon, model.strategy, i, weight=sentence.weight))
     return out, len(sentences) - len(out)

@@ -29,7 +29,7 @@ from ..runs.files import file_digest
 from ..runs.lock import lock_dir
 from ..runs.metrics_log import log_metrics
 from ..runs.processes import map_tasks, optional_pool
-from ..runs.resuming import claim_json
+from ..runs.resuming import claim_folder
 from .fitting import SpanOptions, make_model, make_training_data, stored_options, train_network
 
 
@@ -109,7 +109,7 @@ def jackknifed_marginals(
         "start": None if start is None else file_digest(start),
         "sentences": {name: len(part) for name, part in zip(names, sentences, strict=True)},
     }
-    claim_json(workdir / "facts.json", conditions)
+    claim_folder(workdir, conditions)
     tasks = [Fold(sentences, index, folds, options, workdir, model) for index in range(folds)]
     with optional_pool(workers) as pool:
         for index, n_sentences in enumerate(map_tasks(pool, train_fold, tasks)):

@@ -114,7 +114,7 @@ def phrase(test: AtomTest, holds: bool = True) -> str:
     if value == NOTHING and not position.endswith("child"):
         inner = re.match(r"(?:first|head|last) child of (.+)$", position)
         if inner is None:
-            return f"there is {'no' if holds else 'a'} {_without_article(position_phrase(position))}"
+            return f"there is {'no' if holds else 'a'} {re.sub(r'^(its|the) ', '', position_phrase(position))}"
         return f"{position_phrase(inner[1])} is {'a single word' if holds else 'a phrase, not a single word'}"
     of_word = " terminal " in f" {position} "
     return f"{position_phrase(position)} {verb(attribute, of_word, holds)}{value_phrase(attribute, value)}"
@@ -122,12 +122,8 @@ def phrase(test: AtomTest, holds: bool = True) -> str:
 
 def verb(attribute: str, of_word: bool, holds: bool) -> str:
     """Return the verb of a clause about an attribute at a position; `of_word`: of a word, not of an item."""
-    no = "" if holds else "not "
-    if attribute in ("label", "shape", "cluster", "class"):
-        return f"is {no}"
-    if attribute == "word":
-        return f"is {no}" if of_word else f"is {no}headed by "
-    return f"is {no}" if of_word else f"is {no}headed by "
+    is_direct = of_word or attribute in ("label", "shape", "cluster", "class")
+    return f"is {'' if holds else 'not '}{'' if is_direct else 'headed by '}"
 
 
 def value_phrase(attribute: str, value: str) -> str:
@@ -137,7 +133,8 @@ def value_phrase(attribute: str, value: str) -> str:
     if attribute in ("label", "tag"):
         name = TAGS.get(value)
         if name:
-            return f"{_article(name)} {name} ({value})" if value not in ("TO", "EX") else f"a “{name}” ({value})"
+            article = "an" if name[0] in "aeiou" else "a"
+            return f"{article} {name} ({value})" if value not in ("TO", "EX") else f"a “{name}” ({value})"
         return f"{'an' if value[:1] in 'AEFILMNORSX' and value[:2] not in ('UC', 'FR') else 'a'} {value}"
     if attribute == "class":
         return f"of the class {value}"
@@ -146,14 +143,6 @@ def value_phrase(attribute: str, value: str) -> str:
     if attribute == "cluster":
         return f"of the word cluster {value}"
     return "a rare word" if value == '"*rare*"' else f"“{value[1:-1]}”" if value[:1] == '"' else value
-
-
-def _article(noun: str) -> str:
-    return "an" if noun[0] in "aeiou" else "a"
-
-
-def _without_article(position: str) -> str:
-    return re.sub(r"^(its|the) ", "", position)
 
 
 def position_phrase(position: str) -> str:

@@ -169,9 +169,7 @@ class CompiledDtree:
         )
 
 
-def make_feature_scratch(
-    table: TemplateTable, n_stamps: int, max_children: int = 1024, windows: int = 0, tokens: int = 2**16
-) -> FeatureScratch:
+def make_feature_scratch(table: TemplateTable, n_stamps: int, windows: int = 0, tokens: int = 2**16) -> FeatureScratch:
     """Allocate working memory of the feature kernel for atom ids below `n_stamps`. `windows`: number of windows, in
     addition to one, whose atoms it can store. `tokens`: length of the longest sentence."""
     capacity = min(n_stamps + len(table.tuples) + 1, max_atoms(table, tokens))  # equal hashes may repeat a tuple's
@@ -181,7 +179,7 @@ def make_feature_scratch(
         atoms=np.zeros(max(capacity, 1) * (1 + windows), dtype=INDEX),
         stamp=np.zeros(max(n_stamps, 1), dtype=INDEX),
         mark=np.zeros(1, dtype=INDEX),
-        children=np.zeros(max_children, dtype=INDEX),
+        children=np.zeros(1024, dtype=INDEX),
     )
 
 

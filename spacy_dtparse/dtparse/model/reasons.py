@@ -149,6 +149,11 @@ class RuleBook:
             found.append(Rule((), (), int(self._rules.bias[label]) * CONFIDENCE_GRID))
         return tuple(sorted(found, key=lambda rule: -abs(rule.value)))
 
+    def rules_of_label(self, label: str) -> tuple[Rule, ...]:
+        """Return all rules of a label (or of `*shift*`), the largest |value| first. Raises ConfigError for a label that
+        the model does not have."""
+        return self.rules(np.ones(len(self.units), dtype=np.bool_), self.label_id(label))
+
     def _parts_of(self, atom: int, held: bool, window: _Window | None) -> tuple[tuple[int, AtomTest], ...]:
         """Return the tests of an atom, each with the id of its topic."""
         parts = []

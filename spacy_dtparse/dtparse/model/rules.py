@@ -14,7 +14,6 @@ import numpy as np
 
 from ...dtypes import BITS, CONFIDENCE_GRID, INDEX
 from ...model_io.segments import select_segments
-from ..features.names import SPAN_MODEL_PREFIX
 from ..kernels.rules import RuleSet
 from .ensemble import LabelEnsemble
 
@@ -281,20 +280,6 @@ class Rule:
     present: tuple[str, ...]
     absent: tuple[str, ...]
     value: float
-
-    @property
-    def source(self) -> str:
-        """Source of its features: "span model", "words" (also tags and partial trees), "both", or "nothing"."""
-        uses_span_model = [
-            name.startswith(SPAN_MODEL_PREFIX) or f" & {SPAN_MODEL_PREFIX}" in name
-            for name in (*self.present, *self.absent)
-        ]
-        if not uses_span_model:
-            return "nothing"
-        only_span_model = [
-            name.count(SPAN_MODEL_PREFIX) == name.count(" & ") + 1 for name in (*self.present, *self.absent)
-        ]
-        return "words" if not any(uses_span_model) else "span model" if all(only_span_model) else "both"
 
     def __str__(self) -> str:
         tests = [*self.present, *(f"not [{name}]" for name in self.absent)]

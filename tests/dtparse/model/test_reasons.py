@@ -22,7 +22,6 @@ from spacy_dtparse.dtparse.features.wording import (
 )
 from spacy_dtparse.dtparse.model.reasons import reasons, rule_book
 from spacy_dtparse.dtparse.model.replayed_atoms import atoms_of, search
-from spacy_dtparse.dtparse.model.rule_sums import explain, label_rules
 from spacy_dtparse.dtparse.parser import DtreeParser
 from tests.jit.harness import KERNEL_MARKS, SLOW, STRATEGIES, hand_made, sentence
 
@@ -48,17 +47,17 @@ def test_groups_add_up_to_the_score_and_the_margin(strategy):
     seen = 0
     for n in (1, 3 if SLOW else 7):
         words, tags = sentence(random.Random(n), n)
-        result = parser.parse(words, tags)
+        result, decisions = parser.parse(words, tags), parser.explain(words, tags)
         found = reasons(parser, parser.encode_sentence(words, tags))
         assert set(found) == set(result.tree.spans())
         present = present_atoms(parser, words, tags)
         for number, key in enumerate(result.tree.spans()):
             own = found[key]
-            rules = explain(parser, words, tags, number)
+            rules = list(decisions.decision(number).reasons.rules)
             assert own.score == sum(rule.value for rule in rules) == own.scores[key[2]]
             assert sorted(map(str, own.rules)) == sorted(map(str, rules)) and own.n_rules == len(rules)
             there = present[key]
-            firing = [rule for rule in label_rules(made.model, key[2]) if there.issuperset(rule.present)]
+            firing = [rule for rule in rule_book(made.model).rules_of_label(key[2]) if there.issuperset(rule.present)]
             assert rules == [rule for rule in firing if there.isdisjoint(rule.absent)]
             assert sum(group.value for group in own.groups) == own.score
             assert own.runner_up not in (key[2], "TOP")

@@ -24,7 +24,7 @@ SETTINGS = [
     setting("budget of a wrong type", "dtparse -> budget", "ConfigValidationError", budget="many"),
     setting("negative budget", "budget = -1; it is a whole number from 0", budget=-1),
     setting("negative max_tokens", "max_tokens = -2; it is a whole number from 0", max_tokens=-2),
-    setting("a table of settings", "there is no table 'settings'; give each setting by its own name", settings={}),
+    setting("a table of settings", "dtparse -> settings", "ConfigValidationError", settings={}),
     setting(
         "one of another factory",
         "span_parser -> window_filter",
@@ -47,7 +47,7 @@ SETTINGS = [
     setting("empty spans_key", "it is a non-empty string, a key of doc.spans", spans_key=""),
     setting("empty spines_key", "it is a non-empty string, a key of doc.spans, or None", spines_key=""),
     setting("pcfgla: empty spines_key", "a key of doc.spans, or None", factory="pcfgla", spines_key=""),
-    setting("pcfgla: settings as text", "there is no table 'settings'", factory="pcfgla", settings="a"),
+    setting("pcfgla: settings as text", "pcfgla -> settings", "ConfigValidationError", factory="pcfgla", settings="a"),
     setting("pcfgla: unknown name", "pcfgla -> budget", "ConfigValidationError", factory="pcfgla", budget=0),
     setting("pcfgla: tags neither own nor given", "it is 'own' or 'given', or None", factory="pcfgla", tags="gold"),
     setting("pcfgla: prune above the maximum", "it is a number from 0 to below 1", factory="pcfgla", prune=1.0),

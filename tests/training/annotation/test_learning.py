@@ -84,12 +84,13 @@ def test_statements_differ_once_a_model_is_taken_over():
 def test_from_some_number_of_trees_the_network_is_trained_too(tmp_path, monkeypatch):
     import spacy_dtparse
     from spacy_dtparse.annotation.corrector import Corrector
+    from spacy_dtparse.annotation.suspicions import span_model_of
     from training.annotation import learning
 
     train, dev = (read_treebank(SAMPLE / f"{part}.mrg") for part in ("train", "dev"))
     train, dev = train[:20], dev[:8]
     corrector = Corrector(spacy_dtparse.load())
-    start = Start(learning.frozen_span_model(corrector.parser), network_from=20)
+    start = Start(span_model_of(corrector.parser), network_from=20)
     monkeypatch.setattr(learning, "FINE_TUNING", replace(learning.FINE_TUNING, epochs=1))
     counts = {"SpanParser": 0, "DtreeParser": 2}
 

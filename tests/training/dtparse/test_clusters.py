@@ -10,7 +10,7 @@ import pytest
 
 from spacy_dtparse.core import load_parser
 from spacy_dtparse.dtparse.features.lexicon import Lexicon
-from spacy_dtparse.dtparse.model.rule_sums import label_rules
+from spacy_dtparse.dtparse.model.reasons import rule_book
 from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.errors import TrainingDataError
 from tests.jit.harness import SLOW
@@ -117,7 +117,7 @@ def test_the_commands_learn_clusters_and_trees_that_test_them(tmp_path: Path, ca
     assert main([*fit, "--clusters", str(out), "--set", "templates=standard_clusters"]) == 0
     parser = load_parser(model)
     assert isinstance(parser, DtreeParser) and parser.model.lexicon.clusters == tuple(read_clusters(out))
-    tested = {name for rule in label_rules(parser.model, "NP") for name in (*rule.present, *rule.absent)}
+    tested = {name for rule in rule_book(parser.model).rules_of_label("NP") for name in (*rule.present, *rule.absent)}
     assert any("cluster = {" in name for name in tested)
     with pytest.raises(SystemExit):
         main(["clusters", "--text", str(text), "--n", "0", "--out", str(out)])

@@ -13,7 +13,6 @@ from spacy_dtparse.core import load_parser
 from spacy_dtparse.core.marginals import SpanMarginals
 from spacy_dtparse.core.self_test import self_test_sentences
 from spacy_dtparse.dtparse.features.marginals import with_marginals
-from spacy_dtparse.dtparse.model.rule_sums import Rule, by_source, describe_marginals, explain
 from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.errors import DtparseError, ModelFormatError, TrainingDataError
 from spacy_dtparse.models import embedded_model
@@ -149,29 +148,22 @@ def test_explanations_name_span_marginals(parser: DtreeParser) -> None:
     words, tags = "The old cat sat on the mat .".split(), "DT JJ NN VBD IN DT NN .".split()
     parser = parser.with_settings(marginal_weight=0.0, commit_threshold=1.0)
     result = parser.parse(words, tags)
-    described = describe_marginals(parser, words, tags, 0, 3)
-    assert (
-        described.startswith("the span model gives [0, 3) NP 0.9") or described == "the span model gives [0, 3) NP 1.00"
-    )
-    assert describe_marginals(parser, words, tags, 2, 5) == "the span model gives [2, 5) no constituent"
-    scored = 0
+    decisions = parser.explain(words, tags)
+    posteriors = decisions.posteriors
+    assert posteriors[0, 3, "NP"] > 0.9 and not [span for span in posteriors if span[:2] == (2, 5)]
+    scored, groups = 0, set()
     for constituent in range(len(result.tree)):
-        rules = explain(parser, words, tags, constituent)
-        sums = by_source(rules)
-        h = sum(rule.value for rule in rules)
-        assert sum(sums.values()) == pytest.approx(h)
+        reasons = decisions.decision(constituent).reasons
+        h = sum(rule.value for rule in reasons.rules)
+        assert sum(group.value for group in reasons.groups) == pytest.approx(h)
+        groups.update(group.name for group in reasons.groups)
         if result.scores[constituent] > 0:  # where the span model is confident, nothing is scored
             assert math.log1p(math.exp(-h)) == pytest.approx(result.scores[constituent], rel=1e-9)
             scored += 1
-    assert scored
-    names = "span model: window mass < 0.98", "first label = NP & span model: window chain = NP", "first label = NP"
-    assert [Rule((name,), (), 1.0).source for name in names] == ["span model", "both", "words"]
-    assert Rule((), (), 1.0).source == "nothing" and Rule(names[:1], names[2:], 1.0).source == "both"
+    assert scored and "span model on this span" in groups
     assert parser.span_posteriors(words, tags) == parser.span_parser.span_posteriors(words, tags)
     with pytest.raises(DtparseError, match="has no span model, so it gives no probabilities"):
         DtreeParser(replace(parser.model, span_model=b""), span_parser=None).span_posteriors(words, tags)
-    with pytest.raises(DtparseError, match="has no span model"):
-        describe_marginals(DtreeParser(replace(parser.model, span_model=b""), span_parser=None), words, tags, 0, 1)
 
 
 def test_the_span_parser_attaches_unattached_tokens(parser: DtreeParser, span_parser) -> None:

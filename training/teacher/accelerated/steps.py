@@ -166,15 +166,13 @@ def train_student(
 
 
 @torch.no_grad()
-def dev_losses(
-    folder: Path, network: Network, vocabulary: Vocabulary, use_source: bool, default: str = _EVERYDAY
-) -> dict[str, list[float]]:
+def dev_losses(folder: Path, network: Network, vocabulary: Vocabulary, use_source: bool) -> dict[str, list[float]]:
     """The losses of brackets, labels and tags in nats per word on the trees of DEV, by source. `use_source`: the
-    network is given the source, `default` (if it is one) for trees of none."""
+    network is given the source, _EVERYDAY (if it is one) for trees of none."""
     network.eval()
     names, device = Sizes.load(folder).sources, next(network.parameters()).device
     data = SentenceArrays(folder / DEV, device)
-    unknown = names.index(default) if default in names else 0
+    unknown = names.index(_EVERYDAY) if _EVERYDAY in names else 0
     found = {}
     for source in sorted(set(data.sources_of.tolist())):
         chosen, total, words = np.flatnonzero(data.sources_of == source), torch.zeros(3, device=device), 0

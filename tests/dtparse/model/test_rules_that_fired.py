@@ -1,4 +1,4 @@
-"""Explanations: rules as text, and the rules that fired for a constituent add up to its score."""
+"""Rules as text, and the rules that fired for a constituent add up to its score."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import random
 import pytest
 
 from spacy_dtparse.core.settings import SearchSettings
-from spacy_dtparse.dtparse.model.rule_sums import Rule, explain, label_rules
+from spacy_dtparse.dtparse.model.reasons import rule_book
+from spacy_dtparse.dtparse.model.rules import Rule
 from spacy_dtparse.dtparse.parser import DtreeParser
-from spacy_dtparse.errors import ConfigError, DtparseError
+from spacy_dtparse.errors import ConfigError
 from tests.jit.harness import KERNEL_MARKS, SHIFT, SLOW, STRATEGIES, hand_made, sentence
 
 pytestmark = KERNEL_MARKS
@@ -23,14 +24,14 @@ def test_the_rules_that_fired_add_up_to_the_score(strategy):
     for budget, n in ((0, 1), (0, 3 if SLOW else 7), (20 if SLOW else 500, 4)):
         parser = DtreeParser(made.model, SearchSettings(budget=budget))
         words, tags = sentence(random.Random(n), n)
-        result = parser.parse(words, tags)
+        result, decisions = parser.parse(words, tags), parser.explain(words, tags)
         for constituent in range(len(result.tree)):
-            rules = explain(parser, words, tags, constituent)
+            rules = decisions.decision(constituent).reasons.rules
             h = sum(rule.value for rule in rules)
             assert math.log1p(math.exp(-h)) == pytest.approx(result.scores[constituent], rel=1e-9, abs=1e-12)
             sizes = [abs(rule.value) for rule in rules]
             assert sizes == sorted(sizes, reverse=True)
-            known = label_rules(made.model, result.tree.labels[constituent])
+            known = rule_book(made.model).rules_of_label(result.tree.labels[constituent])
             assert all(rule in known for rule in rules)
             fired += len(rules)
     assert fired > 10
@@ -40,7 +41,7 @@ def test_rules_of_a_label():
     made = hand_made("shift_reduce", ("NP", "VP", "TOP"), 2)
     names = set(made.numbers)
     for label in ("NP", "VP", "TOP", SHIFT):
-        rules = label_rules(made.model, label)
+        rules = rule_book(made.model).rules_of_label(label)
         assert rules and len({(r.present, r.absent) for r in rules}) == len(rules)
         sizes = [abs(rule.value) for rule in rules]
         assert sizes == sorted(sizes, reverse=True) and sizes[-1] > 0
@@ -48,7 +49,7 @@ def test_rules_of_a_label():
             assert set(rule.present) | set(rule.absent) <= names
             assert not set(rule.present) & set(rule.absent)
     with pytest.raises(ConfigError, match=r"no label 'XP'; its labels are NP, VP, TOP, \*shift\*"):
-        label_rules(made.model, "XP")
+        rule_book(made.model).rules_of_label("XP")
 
 
 def test_a_rule_is_a_line_of_text():
@@ -57,16 +58,14 @@ def test_a_rule_is_a_line_of_text():
     assert str(Rule((), (), 1.25)) == "+1.2500 always"
 
 
-def test_models_without_rules_refuse_to_explain():
+def test_a_constituent_that_no_rule_built_has_no_reasons():
     made = hand_made("r2l", ("NP", "VP", "TOP"), 1, edge_punctuation=False)
     parser = DtreeParser(made.model, SearchSettings(budget=0))
     words, tags = ("cat", ","), ("NN", ",")
     result = parser.parse(words, tags)
     assert result.status == "fallback" and len(result.tree) > 1
-    with pytest.raises(DtparseError, match="no inference built the root"):
-        explain(parser, words, tags, 0)
-    h = sum(rule.value for rule in explain(parser, words, tags, 1))
+    decisions = parser.explain(words, tags)
+    root = decisions.decision(0)
+    assert root.reasons is None and root.text.startswith("No rule built it: pieces were joined")
+    h = sum(rule.value for rule in decisions.decision(1).reasons.rules)
     assert math.log1p(math.exp(-h)) == pytest.approx(result.scores[1], rel=1e-9)
-    for number in (-1, len(result.tree)):
-        with pytest.raises(DtparseError, match=f"no constituent {number}; this parse has constituents 0 to"):
-            explain(parser, words, tags, number)
