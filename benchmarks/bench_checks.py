@@ -109,6 +109,10 @@ def kinds_of_work(nlp: Any, texts: list[str]) -> dict[str, tuple[Callable[[], An
             lambda stored: read(load_bin(stored)),
         ),
         "nlp.pipe, then matcher": (lambda: None, lambda _: [matcher(doc) for doc in parse()]),
+        "nlp.pipe, DocBin and back, then trees and scores": (
+            lambda: None,
+            lambda _: read(load_bin(store_bin(parse()))),
+        ),
     }
 
 
