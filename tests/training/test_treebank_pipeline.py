@@ -4,7 +4,9 @@ them."""
 from __future__ import annotations
 
 import json
+import logging
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -74,6 +76,16 @@ def test_steps_run_once_and_again_when_something_changes(tmp_path):
     assert ran == ["c"]
     go("other", "a1", "b2", "c1")
     assert ran == ["a", "b", "c"]
+
+
+def test_printed_steps_can_be_pasted_into_a_shell(tmp_path, caplog):
+    caplog.set_level(logging.INFO, logger="training")
+    arguments = ["assemble", "--license", "CC BY-SA 4.0", "--names", "it's", "--out", "a b"]
+    Steps(tmp_path / "steps.json", "", lambda arguments: None).do(Step("assemble", arguments, tmp_path / "none"))
+    (line,) = [record.getMessage() for record in caplog.records if record.getMessage().startswith("$")]
+    assert shlex.split(line) == ["$", "python", "-m", "training", *arguments]
+    records = json.loads((tmp_path / "steps.json").read_text(encoding="utf8"))
+    assert shlex.split(records["assemble"]["command"]) == arguments
 
 
 def test_options_without_dashes(capsys):
