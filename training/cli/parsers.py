@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import sys
 import time
 from dataclasses import replace
 from functools import partial
@@ -181,8 +180,6 @@ def train_boosted(options: argparse.Namespace) -> None:
     metadata = {**arg.model_metadata(options), **extra}
     tag_pipeline = options.span_model_tagger or ("embedded" if str(options.span_model) == "en" else None)
     result = train_boosted_parser(recipe, train, dev, options.workdir, options.out, metadata, resources, tag_pipeline)
-    for note in result.notes:
-        print(f"note: {note}", file=sys.stderr)
     best = result.best or {}
     if best.get("f1") is not None:
         scores = ", ".join(f"{name} {100 * value:.2f}" for name, value in best["scores"].items() if name != "seconds")
