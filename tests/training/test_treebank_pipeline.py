@@ -162,6 +162,20 @@ def test_a_network_that_is_trained_further(parser):
         assert "--start" not in steps_of()[name]
 
 
+def test_a_note_on_english_models_for_another_language(tmp_path, capsys):
+    (tmp_path / "mine").mkdir()  # without trees: the note comes before the first step, which fails
+    given = ["pipeline", str(tmp_path / "mine"), "--tagger", "embedded", "--out", str(tmp_path / "out")]
+    for lang, models, note in (
+        ("is", ["--span-model", "en"], "note: --span-model and --tagger name English models, but --lang is is"),
+        ("is", ["--start", "en"], "note: --start and --tagger name English models, but --lang is is"),
+        ("en", ["--start", "en"], ""),
+    ):
+        assert main([*given, "--lang", lang, *models]) == 1
+        printed = capsys.readouterr()
+        assert note in printed.out and ("note:" in printed.out) == bool(note)
+        assert f"put the trees into {tmp_path / 'mine'}, as train.mrg, train.psd" in printed.err
+
+
 def test_incompatible_options(tmp_path, capsys):
     mine = [str(ROOT / "assets" / "sample"), "--out", str(tmp_path)]
     assert main(["pipeline", str(tmp_path / "none"), "--out", str(tmp_path)]) == 1

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import logging
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from ..runs.files import file_digest, write_json
 from ..runs.steps import Step, Steps
 from . import declaring as arg
 
+logger = logging.getLogger(__name__)
 command = partial(arg.declare, "Whole pipelines")
 RECIPES = Path(__file__).resolve().parents[1] / "recipes"
 EMBEDDED = "embedded"
@@ -188,6 +190,9 @@ def run_pipeline(options: argparse.Namespace, out: Path, span_model: Path | None
         raise ConfigError(
             "--start trains a network further, so it goes without --span-model, --pretrain-trees and --parser boosted"
         )
+    english = {"--span-model": span_model, "--start": options.start, "--tagger": options.tagger}
+    if options.lang != "en" and (used := [name for name, value in english.items() if str(value) in ("en", EMBEDDED)]):
+        logger.info(f"note: {' and '.join(used)} name English models, but --lang is {options.lang}")
     files = sorted(file for file in options.treebank.resolve().iterdir() if file.suffix in (".mrg", ".psd", ".conllu"))
     inputs = [file for file in (options.scheme, options.heads, options.recipe, span_model) if file and file.is_file()]
     inputs += [TreebankFile.parse(text).path for text in options.pretrain_trees]
