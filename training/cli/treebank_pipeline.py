@@ -258,7 +258,7 @@ def training_steps(
         steps.append(_make_step(target, workdir, "train-span", *arguments))
     span_options: tuple[Any, ...] = ()
     if options.parser == "combined" and span_model is None:
-        marginals, workdir = out / "beliefs", out / "readers"
+        marginals, workdir = out / "marginals", out / "jackknife"
         arguments = (*corpus, "--folds", options.folds, *settings, "--workdir", workdir, "--out", marginals)
         steps.append(_make_step(marginals / f"{name}.train.beliefs.npz", workdir, "jackknife-marginals", *arguments))
         span_options = ("--span-model", network, "--marginals", marginals)
