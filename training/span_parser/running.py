@@ -175,6 +175,8 @@ def train_span_parser(
         "options": stored_options(replace(options, shape=shape_of(packed[0]))),
     }
     rules = sources.heads or rules_for(metadata.get("lang", "en"), [sentence.tree for sentence in sentences])
+    if start_treebanks:
+        meta["start"] = {**{key: start_meta.get(key) for key in ("name", "version")}, "treebanks": start_treebanks}
     if rules != head_rules(metadata.get("lang", "en")):
         meta["head_rules"] = rules.to_dict()
     write_atomically(out, SpanParser(make_model(training_data, packed, meta)).to_bytes())

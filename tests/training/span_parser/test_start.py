@@ -12,7 +12,7 @@ from spacy_dtparse.core import load_parser
 from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.models import embedded_model
 from spacy_dtparse.span_parser.parser import SpanParser
-from training.data.treebanks import TreebankFile
+from training.data.treebanks import TreebankFile, span_model_treebanks
 from training.span_parser.running import SpanSources, load_start_model, parse_settings, train_span_parser
 
 SAMPLE = Path(__file__).resolve().parents[3] / "assets" / "sample"
@@ -72,6 +72,7 @@ def test_a_model_that_starts_from_another_has_its_treebanks_licence_and_credits(
     assert english.meta["credits"] and set(english.meta["credits"]) <= set(meta["credits"])
     assert len(set(meta["credits"])) == len(meta["credits"])
     assert meta["license"] == "CC BY-SA 4.0", "the sample alone is CC0"
+    assert set(span_model_treebanks(meta)) == {one["name"] for one in english.meta["treebanks"]}, "for assemble"
     again = trained(tmp_path / "two", ["epochs=0.1"], tmp_path / "one", seeds=(0,)).meta
     assert (again["treebanks"], again["credits"], again["license"]) == (
         meta["treebanks"],
