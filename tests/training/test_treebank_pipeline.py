@@ -144,31 +144,14 @@ def test_trees_to_train_on_first_are_given_to_the_span_parser():
     assert arguments[at : at + 4] == first
 
 
-@pytest.mark.parametrize("parser", ["span", "combined"])
-def test_a_network_that_is_trained_further(parser):
-    def steps_of(*more: str) -> dict[str, list[str]]:
-        given = ["pipeline", "x", "--parser", parser, "--tagger", "embedded", "--out", "y", *more]
-        steps = training_steps(build_parser().parse_args(given), Path("y"), "x", 1000, None)
-        return {step.name: list(step.arguments) for step in steps}
-
-    names = ["train-span", *(["jackknife-marginals"] if parser == "combined" else [])]
-    steps = steps_of("--start", "en", "--span-set", "epochs=2")
-    for name in names:
-        arguments = steps[name]
-        at = arguments.index("--start")
-        assert arguments[at : at + 2] == ["--start", "en"] and "learning_rate=7e-4" in arguments
-        assert not any(part.startswith("shape.") for part in arguments), "the sizes are those of the model"
-        assert [part for part in arguments if part.startswith("epochs=")][-1] == "epochs=2"
-        assert "--start" not in steps_of()[name]
-
-
 def test_a_note_on_english_models_for_another_language(tmp_path, capsys):
     (tmp_path / "mine").mkdir()  # without trees: the note comes before the first step, which fails
-    given = ["pipeline", str(tmp_path / "mine"), "--tagger", "embedded", "--out", str(tmp_path / "out")]
+    given = ["pipeline", str(tmp_path / "mine"), "--out", str(tmp_path / "out")]
+    both = ["--span-model", "en", "--tagger", "embedded"]
     for lang, models, note in (
-        ("is", ["--span-model", "en"], "note: --span-model and --tagger name English models, but --lang is is"),
-        ("is", ["--start", "en"], "note: --start and --tagger name English models, but --lang is is"),
-        ("en", ["--start", "en"], ""),
+        ("is", both, "note: --span-model and --tagger name English models, but --lang is is"),
+        ("is", both[:2], "note: --span-model names English models, but --lang is is"),
+        ("en", both, ""),
     ):
         assert main([*given, "--lang", lang, *models]) == 1
         printed = capsys.readouterr()
@@ -184,9 +167,6 @@ def test_incompatible_options(tmp_path, capsys):
     assert "--span-model is for --parser combined" in capsys.readouterr().err
     assert main(["pipeline", *mine, "--pretrain-trees", "x.mrg"]) == 1
     assert "--pretrain-trees is for --parser span" in capsys.readouterr().err
-    for other in (["--span-model", "en"], ["--parser", "boosted"], ["--parser", "span", "--pretrain-trees", "x.mrg"]):
-        assert main(["pipeline", *mine, "--start", "en", *other]) == 1
-        assert "--start trains a network further" in capsys.readouterr().err
     figures = {"f1": 0.5, "exact_match": 0.25}
     row = {"reader": "en", "trees": 9, "file": "test.mrg", "tags": "predicted", "all": figures, "evalb": figures}
     assert "50.00    50.00  25.00       -        3" in curve_table([{**row, "tag_accuracy": None, "cpu_seconds": 3.2}])

@@ -12,7 +12,7 @@ from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.models import embedded_pipeline
 
 from ..data.bad_input import read_trees
-from ..data.sizes import FINE_TUNING, WITH_RELATIONS, sizes_for
+from ..data.sizes import WITH_RELATIONS, sizes_for
 from ..data.treebanks import TreebankFile
 from ..runs.files import file_digest, write_json
 from ..runs.steps import Step, Steps
@@ -54,11 +54,6 @@ OPTIONS = (
         f"--pretrain-trees {arg.treebank_spec()}",
         "with --parser span: trees to train the parser on first, such as those of another language with the same "
         "labels and tags; repeatable",
-    ),
-    arg.option(
-        "--start MODEL",
-        "train the network of this model further, on trees with its labels, instead of a new one: a model file, or en "
-        "for the English one; then give --tagger, too",
     ),
     arg.each("--boosted-set NAME=VALUE", "setting of the boosted trees, as in train-boosted --set; repeatable"),
     arg.option(
@@ -186,17 +181,13 @@ def run_pipeline(options: argparse.Namespace, out: Path, span_model: Path | None
         raise ConfigError(f"--span-model is for --parser combined, not {options.parser}; leave one of them out")
     if options.pretrain_trees and options.parser != "span":
         raise ConfigError(f"--pretrain-trees is for --parser span, not {options.parser}; leave one of them out")
-    if options.start and (span_model is not None or options.pretrain_trees or options.parser == "boosted"):
-        raise ConfigError(
-            "--start trains a network further, so it goes without --span-model, --pretrain-trees and --parser boosted"
-        )
-    english = {"--span-model": span_model, "--start": options.start, "--tagger": options.tagger}
+    english = {"--span-model": span_model, "--tagger": options.tagger}
     if options.lang != "en" and (used := [name for name, value in english.items() if str(value) in ("en", EMBEDDED)]):
-        logger.info(f"note: {' and '.join(used)} name English models, but --lang is {options.lang}")
+        verb = "name" if len(used) > 1 else "names"
+        logger.info(f"note: {' and '.join(used)} {verb} English models, but --lang is {options.lang}")
     files = sorted(file for file in options.treebank.resolve().iterdir() if file.suffix in (".mrg", ".psd", ".conllu"))
     inputs = [file for file in (options.scheme, options.heads, options.recipe, span_model) if file and file.is_file()]
     inputs += [TreebankFile.parse(text).path for text in options.pretrain_trees]
-    inputs += [Path(options.start)] if options.start and Path(options.start).is_file() else []
     steps = Steps(out / "steps.json", [file_digest(file) for file in (*files, *inputs)], run_command)
     name = options.treebank.resolve().name
     steps.do(convert_step(options, out, name))
@@ -249,8 +240,7 @@ def training_steps(
     is_span_of_dependencies = is_from_dependencies and options.parser == "span"
     seeds = options.seeds or range(sizes.networks if is_span_of_dependencies else 1)
     relations = WITH_RELATIONS if is_span_of_dependencies and sizes.networks > 1 else ()
-    start, network_settings = (("--start", options.start), FINE_TUNING) if options.start else ((), sizes.span)
-    settings = (*start, "--seeds", *seeds, *workers, "--set", *network_settings, *relations, *options.span_set)
+    settings = ("--seeds", *seeds, *workers, "--set", *sizes.span, *relations, *options.span_set)
     if options.parser == "span" or (options.parser == "combined" and span_model is None):
         target, workdir = model if options.parser == "span" else network, out / "span"
         first = [part for text in options.pretrain_trees for part in ("--pretrain-trees", text)]

@@ -18,11 +18,6 @@ WITH_RELATIONS = ("relation_weight=0.5",)
 """More settings of `train-span` for small treebanks whose phrases were made of dependencies."""
 
 
-FINE_TUNING = tuple("epochs=8 learning_rate=7e-4 batch_tokens=500 warmup_steps=20 ema_decay=0.99 eval_every=4".split())
-"""Settings of `train-span` and `jackknife-marginals` for networks that are trained further (measured in
-docs/experiments/training.md, Another domain)."""
-
-
 class Sizes(NamedTuple):
     """Defaults for treebanks of at most `words` tokens: settings of `train-tagger` and `jackknife-tags`, settings of
     `train-span` and `jackknife-marginals`, the recipe of `train-boosted`, and the number of networks of a span parser,
