@@ -103,6 +103,8 @@ def _check(options: argparse.Namespace, out: Path) -> None:
         raise ConfigError(
             "--learn-every needs the dev part, which --review and --adjudicate do not have; leave one of them out"
         )
+    if options.learn_every is not None and options.dev_fraction == 0:
+        raise ConfigError("--learn-every compares parsers on the dev part, and --dev-fraction is 0; give more than 0")
     if options.learn_network is not None and options.learn_every is None:
         raise ConfigError("--learn-network says from when on the network is trained, too; give --learn-every as well")
     if options.learn_every is not None and options.model is not None:

@@ -238,3 +238,10 @@ def test_a_review_does_not_learn(tmp_path, capsys):
     trees.write_text("(TOP (NP (NN test)))\n")
     assert main(["annotate", str(trees), "--review", "--learn-every", "5", "--out", str(tmp_path / "out.mrg")]) == 1
     assert "--learn-every needs the dev part" in capsys.readouterr().err
+
+
+def test_learning_needs_a_dev_part(tmp_path, capsys):
+    (tmp_path / "a.txt").write_text("It rains.\n")
+    options = ["--learn-every", "5", "--dev-fraction", "0", "--out", str(tmp_path / "out.mrg")]
+    assert main(["annotate", str(tmp_path / "a.txt"), *options]) == 1
+    assert "--learn-every compares parsers on the dev part" in capsys.readouterr().err

@@ -85,7 +85,7 @@ def test_a_session_is_resumed(tmp_path):
         make(tmp_path)
     again.close()
     assert {event["annotator"] for event in Journal(again.journal.path).events} == {"Ada", "Ben"}
-    with pytest.raises(ConfigError, match="is the journal of [0-9]+ other sentences than the [0-9]+ of these files"):
+    with pytest.raises(ConfigError, match=r"is the journal of [0-9]+ other sentences than the [0-9]+ of these files"):
         Session(INPUTS[:3], tmp_path / "trees.mrg", guess)
 
 

@@ -16,6 +16,7 @@ from spacy.training import Example
 import training.data.assemble
 from spacy_dtparse.core import load_parser
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
+from spacy_dtparse.models import embedded_pipeline
 from spacy_dtparse.trees import read_trees
 from training.cli import COMMANDS, GROUPS, build_parser, main
 from training.data.assemble import assemble, check_size
@@ -216,6 +217,17 @@ def test_assemble_refuses(bank, tagger, tmp_path):
     spacy.blank("en").to_disk(tmp_path / "blank")
     with pytest.raises(ModelFormatError, match="has no tagger"):
         assemble(tmp_path / "blank", bank / "tiny.model", tmp_path / "out", ["sample"])
+
+
+def test_a_pipeline_with_the_english_tagger_has_its_sources_and_credits(bank, tmp_path):
+    english = Path(embedded_pipeline())
+    about = json.loads((english / "meta.json").read_text(encoding="utf8"))
+    nlp = assemble(english, bank / "tiny.model", tmp_path / "out", ["sample"])
+    names = [source["name"] for source in nlp.meta["sources"]]
+    assert names[0] == "sample treebank of spacy-dtparse" and len(names) == len(set(names))
+    assert {source["name"] for source in about["sources"]} < set(names)
+    assert set(about["credits"]) <= set(nlp.meta["credits"])
+    assert (tmp_path / "out" / "LICENSE.GENIA.txt").is_file()
 
 
 def test_clean_removes_only_what_is_below_build(tmp_path, monkeypatch, capsys):

@@ -4,7 +4,9 @@ them."""
 from __future__ import annotations
 
 import json
+import logging
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -76,6 +78,16 @@ def test_steps_run_once_and_again_when_something_changes(tmp_path):
     assert ran == ["a", "b", "c"]
 
 
+def test_printed_steps_can_be_pasted_into_a_shell(tmp_path, caplog):
+    caplog.set_level(logging.INFO, logger="training")
+    arguments = ["assemble", "--license", "CC BY-SA 4.0", "--names", "it's", "--out", "a b"]
+    Steps(tmp_path / "steps.json", "", lambda arguments: None).do(Step("assemble", arguments, tmp_path / "none"))
+    (line,) = [record.getMessage() for record in caplog.records if record.getMessage().startswith("$")]
+    assert shlex.split(line) == ["$", "python", "-m", "training", *arguments]
+    records = json.loads((tmp_path / "steps.json").read_text(encoding="utf8"))
+    assert shlex.split(records["assemble"]["command"]) == arguments
+
+
 def test_options_without_dashes(capsys):
     given = ["pipeline", "x", "--set", "dev=1/10", "span-set=a=b", "--out", "y", "--set", "limit=5", "span-set=c=d"]
     found = build_parser().parse_args(given)
@@ -130,6 +142,21 @@ def test_trees_to_train_on_first_are_given_to_the_span_parser():
     arguments = next(step.arguments for step in steps if step.name == "train-span")
     at = arguments.index("--pretrain-trees")
     assert arguments[at : at + 4] == first
+
+
+def test_a_note_on_english_models_for_another_language(tmp_path, capsys):
+    (tmp_path / "mine").mkdir()  # without trees: the note comes before the first step, which fails
+    given = ["pipeline", str(tmp_path / "mine"), "--out", str(tmp_path / "out")]
+    both = ["--span-model", "en", "--tagger", "embedded"]
+    for lang, models, note in (
+        ("is", both, "note: --span-model and --tagger name English models, but --lang is is"),
+        ("is", both[:2], "note: --span-model names English models, but --lang is is"),
+        ("en", both, ""),
+    ):
+        assert main([*given, "--lang", lang, *models]) == 1
+        printed = capsys.readouterr()
+        assert note in printed.out and ("note:" in printed.out) == bool(note)
+        assert f"put the trees into {tmp_path / 'mine'}, as train.mrg, train.psd" in printed.err
 
 
 def test_incompatible_options(tmp_path, capsys):

@@ -8,6 +8,8 @@ import sys
 from functools import partial
 from threading import Thread
 
+from spacy_dtparse.errors import TrainingDataError
+
 from ..runs.files import write_json
 from . import declaring as arg
 
@@ -47,6 +49,8 @@ def learn_annotated(options: argparse.Namespace) -> None:
         Thread(target=_stop_at_eof, daemon=True).start()
     file = TreebankFile.parse(options.trees)
     beside = file.path.with_name(f"{file.path.stem}.dev{file.path.suffix}")
+    if options.dev is None and not beside.is_file():
+        raise TrainingDataError(f"there is no dev part {beside}; give one with --dev")
     dev = TreebankFile(beside) if options.dev is None else TreebankFile.parse(options.dev)
     nlp = load_named(options.pipeline)
     parser = get_component(nlp).configured_parser

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import sys
 import time
 from dataclasses import replace
 from functools import partial
@@ -22,7 +21,11 @@ command = partial(arg.declare, "Parsers")
     arg.each(f"--pretrain-trees {arg.treebank_spec()}", "trees of a teacher to train on first; repeatable"),
     arg.path("--teacher", "span parser whose marginals are interpolated with the trees of --pretrain-trees"),
     arg.each("--distill DIR", "shards written by teacher annotate, to learn from; repeatable", type=Path),
-    arg.path("--start", "span model whose networks and vocabulary to start from"),
+    arg.path(
+        "--start MODEL",
+        "span model whose networks, vocabulary and labels to start from: a model file, or en for the English one "
+        "(with --seeds 0, since it has one network)",
+    ),
     arg.path("--word-vectors FILE", "initial word vectors, written by teacher vectors"),
     arg.option("--seeds +", "random seeds; one network is trained for each", type=natural_number, default=[0, 1]),
     arg.number("--workers", 2, "processes; at most one per network is used", minimum=1),
@@ -55,7 +58,11 @@ def train_span(options: argparse.Namespace) -> None:
     "jackknife-marginals --corpus build/corpus --names sample --tags build/tags --workdir build/jackknife "
     "--out build/marginals",
     *arg.treebanks(),
-    arg.path("--start", "span model whose networks to start from; it must not be trained on these trees"),
+    arg.path(
+        "--start MODEL",
+        "span model whose networks to start from (a model file, or en for the English one); it must not be trained on "
+        "these trees",
+    ),
     arg.number("--folds", 4, "folds; a span model trained on the other folds computes the marginals of each"),
     arg.option("--seeds +", "random seeds; one network is trained for each", type=natural_number, default=[0]),
     arg.number("--workers", 2, "processes"),
@@ -173,8 +180,6 @@ def train_boosted(options: argparse.Namespace) -> None:
     metadata = {**arg.model_metadata(options), **extra}
     tag_pipeline = options.span_model_tagger or ("embedded" if str(options.span_model) == "en" else None)
     result = train_boosted_parser(recipe, train, dev, options.workdir, options.out, metadata, resources, tag_pipeline)
-    for note in result.notes:
-        print(f"note: {note}", file=sys.stderr)
     best = result.best or {}
     if best.get("f1") is not None:
         scores = ", ".join(f"{name} {100 * value:.2f}" for name, value in best["scores"].items() if name != "seconds")

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import logging
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from ..runs.files import file_digest, write_json
 from ..runs.steps import Step, Steps
 from . import declaring as arg
 
+logger = logging.getLogger(__name__)
 command = partial(arg.declare, "Whole pipelines")
 RECIPES = Path(__file__).resolve().parents[1] / "recipes"
 EMBEDDED = "embedded"
@@ -179,6 +181,10 @@ def run_pipeline(options: argparse.Namespace, out: Path, span_model: Path | None
         raise ConfigError(f"--span-model is for --parser combined, not {options.parser}; leave one of them out")
     if options.pretrain_trees and options.parser != "span":
         raise ConfigError(f"--pretrain-trees is for --parser span, not {options.parser}; leave one of them out")
+    english = {"--span-model": span_model, "--tagger": options.tagger}
+    if options.lang != "en" and (used := [name for name, value in english.items() if str(value) in ("en", EMBEDDED)]):
+        verb = "name" if len(used) > 1 else "names"
+        logger.info(f"note: {' and '.join(used)} {verb} English models, but --lang is {options.lang}")
     files = sorted(file for file in options.treebank.resolve().iterdir() if file.suffix in (".mrg", ".psd", ".conllu"))
     inputs = [file for file in (options.scheme, options.heads, options.recipe, span_model) if file and file.is_file()]
     inputs += [TreebankFile.parse(text).path for text in options.pretrain_trees]
@@ -242,7 +248,7 @@ def training_steps(
         steps.append(_make_step(target, workdir, "train-span", *arguments))
     span_options: tuple[Any, ...] = ()
     if options.parser == "combined" and span_model is None:
-        marginals, workdir = out / "beliefs", out / "readers"
+        marginals, workdir = out / "marginals", out / "jackknife"
         arguments = (*corpus, "--folds", options.folds, *settings, "--workdir", workdir, "--out", marginals)
         steps.append(_make_step(marginals / f"{name}.train.beliefs.npz", workdir, "jackknife-marginals", *arguments))
         span_options = ("--span-model", network, "--marginals", marginals)

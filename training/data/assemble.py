@@ -15,7 +15,7 @@ from spacy_dtparse.core.registry import CONSTITUENT_FACTORIES, KINDS
 from spacy_dtparse.errors import ConfigError, ModelFormatError
 from spacy_dtparse.pipeline import registration  # noqa: F401 (registers the factory where it is not installed)
 
-from .treebanks import CATALOGUE, parse_weighted_names, provenance, span_model_treebanks
+from .treebanks import CATALOGUE, parse_weighted_names, provenance, source_treebanks, span_model_treebanks
 
 MAX_TOTAL = 40_000_000
 MAX_FILE = 36_000_000
@@ -34,9 +34,10 @@ def assemble(
     dependency_model: Path | None = None,
 ) -> Language:
     """Write the pipeline folder `out` from a tagger's pipeline folder and a parser's model file; returns the loaded
-    result. `treebanks`: ids in the list of treebanks, for tagger and parser together; `name`, `version`: of the
-    pipeline (default: the version of the package). `licence`, `credits`: a licence that replaces the one from the list,
-    and additional credits. `dependency_model`: model file of a dependency parser that is added as well.
+    result. `treebanks`: ids in the list of treebanks, for tagger and parser together, beside those that their metadata
+    name; `name`, `version`: of the pipeline (default: the version of the package). `licence`, `credits`: a licence that
+    replaces the one from the list, and additional credits. `dependency_model`: model file of a dependency parser that
+    is added as well.
 
     `out` is replaced if it holds a pipeline. Raises ModelFormatError for parts that cannot be read, ConfigError if
     `out` holds anything else or the result is larger than MAX_TOTAL or MAX_FILE.
@@ -64,8 +65,10 @@ def assemble(
     nlp.add_pipe(factory, config={"model": str(model)})
     if dependency_model is not None:
         nlp.add_pipe("bpm_parser", config={"model": str(dependency_model)})
-    origin = provenance([*parse_weighted_names(treebanks), *span_model_treebanks(parser.meta)])
-    origin["credits"] = list(dict.fromkeys([*origin["credits"], *credits, *parser.meta.get("credits", [])]))
+    others = [*span_model_treebanks(parser.meta), *source_treebanks(nlp.meta.get("sources") or [])]
+    origin = provenance([*parse_weighted_names(treebanks), *others])
+    given = [*credits, *parser.meta.get("credits", []), *(nlp.meta.get("credits") or [])]
+    origin["credits"] = list(dict.fromkeys([*origin["credits"], *given]))
     origin["license"] = licence or origin["license"]
     dev = parser.meta.get("fit", {}).get("dev", {})
     scores = {f"const_{what}_fit": round(value, 5) for what, value in dev.items() if what.startswith("f1")}

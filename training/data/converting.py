@@ -9,6 +9,7 @@ from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.pipeline.corpus import convert_brackets
 from spacy_dtparse.text import remove_backslashes
 from spacy_dtparse.trees import EMPTY_TAG, Tree, write_tree
+from spacy_dtparse.trees.psd import SUFFIX
 from spacy_dtparse.trees.transforms import strip_empty
 from training.data.bad_input import read_trees
 
@@ -47,6 +48,17 @@ class ConversionReport:
     findings: list[str]
 
 
+def _advice(folder: Path, part: str) -> str:
+    """The end of the message about a missing part of a treebank."""
+    names = f"{part}.mrg, {part}{SUFFIX}, {part}{CONLLU} or …-{part}{CONLLU}"
+    if not folder.is_dir():
+        return f"give a folder with {names}"
+    others = sorted(path.name for path in folder.iterdir() if path.suffix in (".mrg", SUFFIX, CONLLU))
+    if not others:
+        return f"put the trees into {folder}, as {names}"
+    return f"the folder has {', '.join(others[:3])}{' …' * (len(others) > 3)}; name the file {names}"
+
+
 def convert_treebank(folder: Path, name: str, out: Path, conversion: Conversion | None = None) -> ConversionReport:
     """Convert `folder`/`name`/{train,dev}.mrg (or .psd, .conllu) to `out`/`name`/{train,dev}.mrg and dev.spacy.
 
@@ -61,7 +73,7 @@ def convert_treebank(folder: Path, name: str, out: Path, conversion: Conversion 
     sources = {part: part_file(folder, name, part) for part in ("train", "dev", *conversion.splits)}
     for part, path in sources.items():
         if part != "dev" and not path.is_file():
-            raise TrainingDataError(f"there is no file {path}; give a file of bracketed trees")
+            raise TrainingDataError(f"there is no file {path}; {_advice(path.parent, part)}")
     notes: list[str] = []
     parts = {part: _read_trees(path, conversion, notes) for part, path in sources.items() if path.is_file()}
     parts["train"] = parts["train"][: conversion.limit]

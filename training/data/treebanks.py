@@ -258,8 +258,16 @@ def listed_texts(path: Path) -> tuple[str, ...]:
 
 
 def span_model_treebanks(meta: Mapping[str, Any]) -> list[str]:
-    """The names of the treebanks that the span model of a parser was trained on, from the parser's meta."""
-    return [treebank["name"] for treebank in meta.get("reader", {}).get("treebanks", [])]
+    """The names of the treebanks that the span model of a parser, or the model that its networks started from, was
+    trained on, from the parser's meta."""
+    models = (meta.get("reader", {}), meta.get("start", {}))
+    return [treebank["name"] for model in models for treebank in model.get("treebanks", [])]
+
+
+def source_treebanks(sources: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The ids, as `provenance` takes them, of the treebanks in the `sources` of a pipeline's meta."""
+    ids = {entry["name"]: name for name, entry in {**catalogue(), **PROJECT_TREEBANKS}.items()}
+    return [ids.get(source["name"], source["name"]) for source in sources]
 
 
 def training_origin(

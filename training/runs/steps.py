@@ -4,6 +4,7 @@ import hashlib
 import json
 import logging
 import os
+import shlex
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -48,8 +49,8 @@ class Steps:
             before = {"key": key, "seconds": 0.0, "cpu_seconds": 0.0}
             if step.workdir is not None and step.workdir.is_dir():
                 shutil.rmtree(step.workdir)  # checkpoints for other arguments or data
-        self._record(step, {**before, "done": False, "command": " ".join(step.arguments)})
-        logger.info(f"$ python -m training {' '.join(step.arguments)}")
+        self._record(step, {**before, "done": False, "command": shlex.join(step.arguments)})
+        logger.info(f"$ python -m training {shlex.join(step.arguments)}")
         started, cpu = time.perf_counter(), _cpu_seconds()
         self.run(list(step.arguments))
         now = {

@@ -25,12 +25,12 @@ from ..data.corpus import Sentence, long_block_folds
 from ..data.marginals import read_marginals, save_marginals
 from ..data.relations import with_relation_files
 from ..data.treebanks import TreebankFile, blocks
-from ..runs.files import file_digest
 from ..runs.lock import lock_dir
 from ..runs.metrics_log import log_metrics
 from ..runs.processes import map_tasks, optional_pool
 from ..runs.resuming import claim_folder
 from .fitting import SpanOptions, make_model, make_training_data, stored_options, train_network
+from .running import load_start_model
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,8 @@ def jackknifed_marginals(
     """Write `out`/NAME.train.beliefs.npz for each treebank; returns the files. A killed run is resumed.
 
     `folds`: number of folds; each network is trained without the sentences that it then parses. A fold consists of
-    blocks of neighbouring sentences of every treebank. `start`: a model file of a span parser that was not trained on
-    the treebanks, with the label chains of the span model that the boosted trees will use. Without it, new networks
+    blocks of neighbouring sentences of every treebank. `start`: a model (see `load_start_model`) that was not trained
+    on the treebanks, with the label chains of the span model that the boosted trees will use. Without it, new networks
     are trained; the span model must then be one that was trained on all these treebanks with the same options. Raises
     ConfigError for two treebanks of the same name or fewer than two folds, TrainingDataError as training does.
     """
@@ -100,13 +100,11 @@ def jackknifed_marginals(
         raise ConfigError(f"--folds is {folds}; jackknifing takes 2 or more")
     sources = with_relation_files(files) if options.relation_weight > 0 else files
     sentences = tuple(tuple(file.read()) for file in sources)
-    model = None if start is None else SpanParser.from_disk(start).model
-    if model is not None and len(model.networks) != len(options.seeds):
-        raise ConfigError(f"{start} has {len(model.networks)} networks; give as many seeds, not {len(options.seeds)}")
+    model = None if start is None else load_start_model(start, len(options.seeds))
     conditions: dict[str, Any] = {
         "folds": folds,
         "options": stored_options(options),
-        "start": None if start is None else file_digest(start),
+        "start": None if model is None else model.fingerprint(),
         "sentences": {name: len(part) for name, part in zip(names, sentences, strict=True)},
     }
     claim_folder(workdir, conditions)

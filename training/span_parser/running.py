@@ -1,5 +1,6 @@
 """Train a span parser from files to a model file, in several processes."""
 
+import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,13 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from spacy_dtparse import __version__
-from spacy_dtparse.core import load_parser
+from spacy_dtparse.core import Parser, load_parser
+from spacy_dtparse.core import load_span_parser as load_span_model
 from spacy_dtparse.core.registry import SPAN_MODEL_KINDS
 from spacy_dtparse.errors import ConfigError
+from spacy_dtparse.models import SPAN_MODEL, open_parser
 from spacy_dtparse.span_parser.model import PackedNetwork, SpanModel
 from spacy_dtparse.span_parser.parser import KIND, SpanParser
-from spacy_dtparse.trees import HeadRules, head_rules
+from spacy_dtparse.trees import TOP, HeadRules, head_rules
 
+from ..data.corpus import Sentence
 from ..data.heads import rules_for
 from ..data.relations import with_relation_files
 from ..data.shards import text_name
@@ -27,6 +31,8 @@ from ..runs.processes import map_tasks, optional_pool
 from ..runs.settings import apply_field_settings
 from .fitting import SpanOptions, SpanTrainingData, make_model, make_training_data, stored_options, train_network
 from .network import Shape
+
+logger = logging.getLogger(__name__)
 
 
 def parse_settings(settings: Sequence[str], seeds: tuple[int, ...] = (0, 1)) -> SpanOptions:
@@ -44,18 +50,37 @@ def _train_seed(
     return train_network(training_data, options, seed, workdir, partial(log_metrics, log_file))
 
 
-def _load_span_parser(path: Path, user: str, kinds: Sequence[str] = SPAN_MODEL_KINDS) -> SpanParser:
-    parser = load_parser(path)
+def _check_kind(parser: Parser, source: Path, user: str, kinds: Sequence[str] = SPAN_MODEL_KINDS) -> SpanParser:
     if not isinstance(parser, SpanParser) or parser.name not in kinds:
-        raise ConfigError(f"{path} is a model of kind {parser.name!r}; {user} a model of kind {' or '.join(kinds)}")
+        raise ConfigError(f"{source} is a model of kind {parser.name!r}; {user} a model of kind {' or '.join(kinds)}")
     return parser
+
+
+def load_start_model(source: Path, n_networks: int) -> SpanModel:
+    """Load the model whose `n_networks` networks are trained further: a model file, which may be that of boosted trees
+    with a span model, or "en", the English one. Raises ConfigError for another kind of model or number of networks."""
+    parser = open_parser(SPAN_MODEL) if str(source) == "en" else load_span_model(source)
+    model = _check_kind(parser, source, "--start needs", (KIND,)).model
+    if (found := len(model.networks)) != n_networks:
+        count, seeds = f"{found} network{'s'[: found > 1]}", " ".join(map(str, range(found)))
+        raise ConfigError(f"{source} has {count}; give as many seeds, not {n_networks}: --seeds {seeds}")
+    return model
+
+
+def _note_unknown_labels(start: SpanModel, sentences: Sequence[Sentence]) -> None:
+    known = {label for chain in start.chains for label in chain}
+    if missing := sorted({label for one in sentences for label in one.tree.labels} - known - {TOP}):
+        logger.info(
+            f"note: the model of --start does not have the labels {', '.join(missing)}, so it cannot learn them; a new "
+            "network can, and so can boosted trees over the unchanged model (train-boosted --span-model)"
+        )
 
 
 @dataclass(frozen=True)
 class SpanSources:
     """Input files of a training. `train`, `dev`: treebanks. `pretrain`: trees of a teacher; `teacher`: model file of a
     span parser whose marginals are mixed with them. `shards`: more training data, files of `python -m training teacher
-    annotate`. `start`: model file whose networks are trained further. `vectors`: file of `python -m training teacher
+    annotate`. `start`: see `load_start_model`. `vectors`: file of `python -m training teacher
     vectors` with the initial word vectors. `heads`: head rules of the constituents (see `data.heads.rules_for`)."""
 
     train: Sequence[TreebankFile]
@@ -76,10 +101,7 @@ class SpanSources:
             raise ConfigError(
                 "--word-vectors initialise new networks, but --start continues trained ones; give only one"
             )
-        model = _load_span_parser(self.start, "--start needs", (KIND,)).model
-        if len(model.networks) != n_networks:
-            raise ConfigError(f"{self.start} has {len(model.networks)} networks; give as many seeds, not {n_networks}")
-        return model
+        return load_start_model(self.start, n_networks)
 
 
 def shape_of(packed: PackedNetwork) -> Shape:
@@ -105,10 +127,17 @@ def train_span_parser(
         read_files(with_relation_files(files) if options.relation_weight > 0 else files)
         for files in (train, sources.pretrain)
     )
-    teacher = None if sources.teacher is None else _load_span_parser(sources.teacher, "--teacher needs")
+    teacher = (
+        None
+        if sources.teacher is None
+        else _check_kind(load_parser(sources.teacher), sources.teacher, "--teacher needs")
+    )
     if teacher and not pretrain:
         raise ConfigError("--teacher is mixed with the trees of --pretrain-trees, but there are none; give some")
     start, several = sources.load_start(len(options.seeds)), len(options.seeds) > 1
+    start_meta = start.meta if isinstance(start, SpanModel) else {}
+    if isinstance(start, SpanModel):
+        _note_unknown_labels(start, sentences)
     with optional_pool(workers if several or teacher else 1) as pool:
         dev = read_files(sources.dev)
         training_data = make_training_data(sentences, dev, options, pretrain, teacher, pool, shards, start)
@@ -121,26 +150,33 @@ def train_span_parser(
         )
         work = partial(_train_seed, training_data, options, workdir)
         packed = list(map_tasks(pool if several else None, work, options.seeds))
-    origin = training_origin(train)
+    names = {file.name for file in train}
+    start_treebanks = [one for one in start_meta.get("treebanks", []) if one["name"] not in names]
+    origin = training_origin(train, [one["name"] for one in start_treebanks])
+    credits = [
+        *origin["credits"],
+        *metadata.get("credits", []),
+        *text_credits([text_name(path) for path in shards]),
+        *start_meta.get("credits", []),
+    ]
     meta = {
         "version": __version__,
         **metadata,
         "treebanks": [
             {"name": file.name, "weight": file.weight, "tags": "gold" if file.tags is None else "predicted"}
             for file in train
-        ],
+        ]
+        + start_treebanks,
         "license": origin["license"],
-        "credits": [
-            *origin["credits"],
-            *metadata.get("credits", []),
-            *text_credits([text_name(path) for path in shards]),
-        ],
+        "credits": list(dict.fromkeys(credits)),
         "sources": origin["sources"],
         "sentences": len(sentences),
         "taught_sentences": len(training_data.pretrain),
         "options": stored_options(replace(options, shape=shape_of(packed[0]))),
     }
     rules = sources.heads or rules_for(metadata.get("lang", "en"), [sentence.tree for sentence in sentences])
+    if start_treebanks:
+        meta["start"] = {**{key: start_meta.get(key) for key in ("name", "version")}, "treebanks": start_treebanks}
     if rules != head_rules(metadata.get("lang", "en")):
         meta["head_rules"] = rules.to_dict()
     write_atomically(out, SpanParser(make_model(training_data, packed, meta)).to_bytes())

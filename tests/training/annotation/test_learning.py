@@ -141,3 +141,10 @@ def test_the_command_writes_a_better_model_and_a_report(tmp_path):
     assert not found["better"] or found["statements"] < found["statements_before"]
     if found["better"]:
         assert load_parser(out).name == "dtree"
+
+
+def test_the_command_asks_for_a_dev_part(tmp_path, capsys):
+    (tmp_path / "own.mrg").write_text("(TOP (NP (NN test)))\n")
+    arguments = ["--out", str(tmp_path / "out"), "--workdir", str(tmp_path / "work")]
+    assert main(["learn-annotated", str(tmp_path / "own.mrg"), *arguments]) == 1
+    assert f"there is no dev part {tmp_path / 'own.dev.mrg'}; give one with --dev" in capsys.readouterr().err

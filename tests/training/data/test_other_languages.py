@@ -99,7 +99,9 @@ def test_a_psd_treebank_is_converted_and_described(tmp_path):
         convert_treebank(folder.parent, "mine", tmp_path / "out", Conversion("is", encoding="latin-99"))
     with pytest.raises(ConfigError, match="--lang tlh: spaCy has no tokenizer for it"):
         convert_treebank(folder.parent, "mine", tmp_path / "out", Conversion("tlh"))
-    with pytest.raises(TrainingDataError, match=r"there is no file .*test"):
+    with pytest.raises(
+        TrainingDataError, match=r"there is no file .*test\.mrg; the folder has .*; name the file test\.mrg"
+    ):
         convert_treebank(folder.parent, "mine", tmp_path / "out", Conversion("is", splits=("test",)))
 
 

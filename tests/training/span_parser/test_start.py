@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,10 @@ import pytest
 
 from spacy_dtparse.core import load_parser
 from spacy_dtparse.errors import ConfigError
+from spacy_dtparse.models import embedded_model
 from spacy_dtparse.span_parser.parser import SpanParser
-from training.data.treebanks import TreebankFile
-from training.span_parser.running import SpanSources, parse_settings, train_span_parser
+from training.data.treebanks import TreebankFile, span_model_treebanks
+from training.span_parser.running import SpanSources, load_start_model, parse_settings, train_span_parser
 
 SAMPLE = Path(__file__).resolve().parents[3] / "assets" / "sample"
 SMALL = [
@@ -57,5 +59,43 @@ def test_a_network_gets_more_layers(tmp_path: Path) -> None:
 
 def test_as_many_seeds_as_networks(tmp_path: Path) -> None:
     trained(tmp_path / "first", ["epochs=0.2"])
-    with pytest.raises(ConfigError, match="has 2 networks; give as many seeds, not 1"):
+    with pytest.raises(ConfigError, match="has 2 networks; give as many seeds, not 1: --seeds 0 1"):
         trained(tmp_path / "other", ["epochs=0.2"], tmp_path / "first", seeds=(3,))
+    with pytest.raises(ConfigError, match="en has 1 network; give as many seeds, not 2: --seeds 0"):
+        trained(tmp_path / "other", ["epochs=0.2"], Path("en"))
+
+
+def test_a_model_that_starts_from_another_has_its_treebanks_licence_and_credits(tmp_path: Path) -> None:
+    english = load_start_model(Path("en"), 1)
+    meta = trained(tmp_path / "one", ["epochs=0.1"], Path("en"), seeds=(0,)).meta
+    assert [one["name"] for one in meta["treebanks"]] == ["sample", *(one["name"] for one in english.meta["treebanks"])]
+    assert english.meta["credits"] and set(english.meta["credits"]) <= set(meta["credits"])
+    assert len(set(meta["credits"])) == len(meta["credits"])
+    assert meta["license"] == "CC BY-SA 4.0", "the sample alone is CC0"
+    assert set(span_model_treebanks(meta)) == {one["name"] for one in english.meta["treebanks"]}, "for assemble"
+    again = trained(tmp_path / "two", ["epochs=0.1"], tmp_path / "one", seeds=(0,)).meta
+    assert (again["treebanks"], again["credits"], again["license"]) == (
+        meta["treebanks"],
+        meta["credits"],
+        meta["license"],
+    )
+
+
+def test_the_model_inside_boosted_trees_is_a_start() -> None:
+    inside = load_start_model(embedded_model("en_dtparse"), 1)
+    assert inside.fingerprint() == load_start_model(Path("en"), 1).fingerprint()
+    with pytest.raises(ConfigError, match="is a model of kind 'dtree'; --start needs a model of kind span"):
+        load_start_model(embedded_model("en_trees"), 1)
+
+
+def test_labels_that_the_model_lacks_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="training")
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "train.mrg").write_text("(S (Thing (DT The) (NN cat)) (Act (VBZ sleeps)) (. .))\n" * 3)
+    options = parse_settings([*SMALL, "epochs=1"], (0,))
+    sources = SpanSources([TreebankFile(tmp_path / "own" / "train.mrg")], start=Path("en"))
+    train_span_parser(sources, options, {"name": "x", "lang": "en"}, tmp_path / "model", workers=1)
+    assert "does not have the labels Act, Thing, so it cannot learn them" in caplog.text
+    caplog.clear()
+    trained(tmp_path / "known", ["epochs=0.1"], Path("en"), seeds=(0,))
+    assert "does not have the labels" not in caplog.text

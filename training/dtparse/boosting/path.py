@@ -110,7 +110,7 @@ class _Path:
         (workdir / STOP_FILE).unlink(missing_ok=True)
         self.notes, self.expected, digests = survey_data(self.stores, labels)
         for note in self.notes:
-            logger.warning(note)
+            logger.info(f"note: {note}")
         self.levels_done = {name: len(load_state(workdir, name).counts) for name in self.labels}
         self.start = math.nan
         self.start = self._start(

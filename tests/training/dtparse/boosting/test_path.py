@@ -5,6 +5,7 @@ files.
 from __future__ import annotations
 
 import itertools
+import logging
 import multiprocessing
 import time
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -23,6 +24,7 @@ from training.dtparse.boosting.task import ensemble_digest, load_scores, load_st
 from training.dtparse.boosting.tree import n_parameters
 from training.dtparse.recipe import LearnerConfig, PathConfig
 from training.runs.files import load_checkpoint, read_lines, save_checkpoint
+from training.runs.progress import is_progress
 
 from .conftest import make_data, make_store, save_labels
 
@@ -195,7 +197,8 @@ def test_budget_stops_cleanly_and_the_rest_can_follow(serial, store_folder, tmp_
         assert ensemble_digest(states[0].ensemble) == ensemble_digest(states[1].ensemble)
 
 
-def test_labels_may_have_their_own_stores_and_odd_ones_are_noted(store_folder, tmp_path):
+def test_labels_may_have_their_own_stores_and_odd_ones_are_noted(store_folder, tmp_path, caplog):
+    caplog.set_level(logging.INFO, logger="training")
     rows, data = make_data(8, n=150)
     gold = np.full(150, -1, np.int16)
     gold[:70] = 0
@@ -216,6 +219,8 @@ def test_labels_may_have_their_own_stores_and_odd_ones_are_noted(store_folder, t
         "label NEVER has no positive example: its classifier always says no",
         "store shift: 9 positive examples are of labels that are not trained",
     ]
+    noted = [record.getMessage() for record in caplog.records if is_progress(record)]
+    assert [line for line in noted if line.startswith("note: ")] == [f"note: {note}" for note in result.notes]
     assert result.rows[0]["lambda"] == 2.0 and result.best == result.rows[-1]
     assert n_parameters(result.ensembles["SHIFT"]) > 0
     assert (result.ensembles["NEVER"].atom == -1).all() and (result.ensembles["NEVER"].value < 0).all()
