@@ -34,7 +34,7 @@ SIZES = tuple(
     Sizes(words, tuple(tagger.split()), tuple(span.split()), recipe, networks)
     for words, tagger, span, recipe, networks in (
         (
-            20_000,
+            6_000,
             "fit.epochs=25 fit.batch_tokens=150 fit.ema_decay=0.99 fit.start_weight=2 "
             "network.units=48 network.min_count=2",
             _MANY_PASSES,
