@@ -78,7 +78,11 @@ def _edits_and_files(options: argparse.Namespace) -> tuple[list[Edit], Sequence[
     from ..query import compile_edit, parse_script
 
     if options.script is not None:
-        return parse_script(Path(options.script).read_text(encoding="utf-8")), options.files
+        try:
+            script = Path(options.script).read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise EditError(f"{options.script} is not UTF-8 ({error}); give a text file with the script") from None
+        return parse_script(script), options.files
     if len(options.files) < 2:
         raise ConfigError(
             f"found {'a pattern without operations' if options.files else 'no pattern'}; give a pattern and "

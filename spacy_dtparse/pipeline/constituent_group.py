@@ -19,17 +19,7 @@ from spacy.tokens import Doc, Span, SpanGroup
 from ..checks import short_repr
 from ..errors import SpanGroupError
 from .group_values import VALUES, with_values_moved, without_foreign_values
-from .stored_group import (
-    ATTRS,
-    CHECKSUM,
-    Key,
-    attrs_removed,
-    bytes_without_attrs,
-    checksum,
-    packed_group,
-    span_keys,
-    stored_spans,
-)
+from .stored_group import ATTRS, CHECKSUM, Key, bytes_of, checksum, packed_group, span_keys, stored_spans
 
 FORMAT_VERSION = 1
 """Version of the group's attributes, `attrs["version"]`."""
@@ -62,8 +52,9 @@ class ConstituentGroup(SpanGroup):
         attrs = verified_attrs(group, stored)
         copied = cls(group.doc, name=group.name, spans=objects or ())
         if objects is None:
-            with attrs_removed(group):  # else spaCy copies them deeply
-                SpanGroup.extend(copied, group)
+            packed = None if stored is None else packed_group(group.name, {}, stored)
+            SpanGroup.from_bytes(copied, bytes_of(group) if packed is None else packed)
+            copied.name = group.name
         ATTRS.__set__(copied, attrs)
         return copied
 
@@ -163,7 +154,7 @@ def content_of(group: SpanGroup) -> Any:
     if isinstance(group, ConstituentGroup):
         return len(group)
     stored = stored_spans(group)
-    return bytes_without_attrs(group) if stored is None else stored.tobytes()
+    return bytes_of(group) if stored is None else stored.tobytes()
 
 
 _probe = {"group": object()}

@@ -3,8 +3,7 @@
 import struct
 import threading
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -32,21 +31,18 @@ ATTRS: Any = SpanGroup.__dict__["attrs"]
 """The attribute of the base class, without the property of `ConstituentGroup`."""
 
 
-@contextmanager
-def attrs_removed(group: SpanGroup) -> Iterator[None]:
-    """Work with a group that has no attributes."""
-    attrs = ATTRS.__get__(group)
-    ATTRS.__set__(group, {})
+def bytes_of(group: SpanGroup) -> bytes:
+    """A stored group, which ends with its spans. The group is not changed meanwhile, since another thread may read it,
+    unless its attributes cannot be stored."""
     try:
-        yield
-    finally:
-        ATTRS.__set__(group, attrs)
-
-
-def bytes_without_attrs(group: SpanGroup) -> bytes:
-    """The stored spans of a group."""
-    with attrs_removed(group):
         return SpanGroup.to_bytes(group)
+    except (TypeError, ValueError, OverflowError):
+        attrs = ATTRS.__get__(group)
+        ATTRS.__set__(group, {})
+        try:
+            return SpanGroup.to_bytes(group)
+        finally:
+            ATTRS.__set__(group, attrs)
 
 
 def span_objects(group: SpanGroup) -> list[Span] | None:
@@ -89,7 +85,7 @@ def _spans_of_objects(group: SpanGroup, objects: list[Span] | None) -> np.ndarra
 
 def _spans_of_bytes(group: SpanGroup) -> np.ndarray | None:
     """`stored_spans` from the bytes of the group; None if these have another layout."""
-    stored = bytes_without_attrs(group)
+    stored = bytes_of(group)
     offset = len(stored) - len(group) * SPAN_LAYOUT.itemsize
     if offset < 0:
         return None
@@ -126,7 +122,7 @@ def checksum(group: SpanGroup, stored: np.ndarray | None = None) -> int:
     """A checksum of the spans, as they are stored, that is the same in all processes and on all machines. `stored`:
     their `stored_spans`, if the caller has them."""
     spans = stored_spans(group) if stored is None else stored
-    return zlib.crc32(_spans_in(bytes_without_attrs(group), group) if spans is None else spans.tobytes())
+    return zlib.crc32(_spans_in(bytes_of(group), group) if spans is None else spans.tobytes())
 
 
 def _spans_in(stored: bytes, group: SpanGroup) -> bytes:

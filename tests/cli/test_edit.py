@@ -62,6 +62,16 @@ def test_scripts(capsys, file, tmp_path):
     assert code == 1 and "missing.txt: No such file" in said
 
 
+def test_scripts_in_other_encodings(capsys, file, tmp_path):
+    script = "NN=n % nouns\r\n\r\nrelabel n N\r\n"
+    (tmp_path / "script.txt").write_bytes(script.encode("utf-8-sig"))
+    code, out, _ = run(capsys, "edit", "--script", "script.txt", file)
+    assert code == 0 and "(N dog)" in out
+    (tmp_path / "script.txt").write_bytes(script.encode("utf-16"))
+    code, out, said = run(capsys, "edit", "--script", "script.txt", file)
+    assert (code, out) == (1, "") and "script.txt is not UTF-8" in said and said.count("\n") == 1
+
+
 def test_standard_input(capsys, monkeypatch):
     for names in ([], ["-"]):
         found = run(capsys, "edit", "NN=n", "relabel n X", *names, stdin="(NP (NN x))", monkeypatch=monkeypatch)

@@ -342,7 +342,7 @@ def test_checksums_of_stored_groups(n_tokens: int, monkeypatch) -> None:
     doc = Doc(Vocab(), words=["w"] * n_tokens)
     spans = [Span(doc, i, n_tokens, label=f"X{i % 3}", span_id="level-1", kb_id="Q1") for i in range(n_tokens)]
     group = ConstituentGroup(doc, name=KEY, attrs={"scores": [0.5] * n_tokens}, spans=spans)
-    spans_only = stored_group.bytes_without_attrs(group)[-42 * n_tokens :]
+    spans_only = stored_group.bytes_of(group)[-42 * n_tokens :]
     assert stored_group.checksum(group) == zlib.crc32(spans_only)
     stored = group.to_bytes()
     attrs = SpanGroup(doc).from_bytes(stored).attrs
@@ -417,3 +417,33 @@ def test_another_group_between_two_readings() -> None:
     assert values(doc) == {(0, 3, "XP"): (None, None)}
     doc.spans[KEY] = kept
     assert (0, 3, "YP") in values(doc) and (0, 3, "NP") in first and (0, 3, "NP") not in values(doc)
+
+
+def test_other_threads_see_the_attributes_while_a_large_group_is_read(monkeypatch) -> None:
+    """A group of more than 300 spans is stored to read it; meanwhile its attributes stay."""
+    doc = Doc(Vocab(), words=["w"] * 400)
+    spans = [Span(doc, k, k + 1, "NP") for k in range(400)]
+    doc.spans[KEY] = ConstituentGroup(doc, name=KEY, attrs={"scores": [0.5] * 400}, spans=spans)
+    loaded = load_again(doc)
+    seen: list[bool] = []
+
+    class Watched:
+        __iter__ = SpanGroup.__iter__
+
+        @staticmethod
+        def to_bytes(group: SpanGroup) -> bytes:
+            seen.append("scores" in group.attrs)
+            return SpanGroup.to_bytes(group)
+
+    monkeypatch.setattr(stored_group, "SpanGroup", Watched)
+    assert score(constituents(loaded)[399]) == 0.5
+    assert seen and all(seen)
+
+
+def test_a_group_whose_attributes_cannot_be_stored_is_read() -> None:
+    for n in (3, 400):
+        doc = Doc(Vocab(), words=["w"] * n)
+        doc.spans[KEY] = SpanGroup(
+            doc, name=KEY, attrs={"mine": {1}}, spans=[Span(doc, k, k + 1, "NP") for k in range(n)]
+        )
+        assert len(constituents(doc)) == n and doc.spans[KEY].attrs == {"mine": {1}}

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...dtypes import REAL
-from ...jit.decorator import kernel, noalloc_kernel
+from ...jit.decorator import inner_kernel, kernel, noalloc_kernel
 from .vectors import INT_LANES, LANES, make_block, make_int16_block
 
 _ROWS, _COLUMNS = 6, 2 * LANES
@@ -138,13 +138,11 @@ def _plain_multiply_rounded(left: np.ndarray, matrix: RoundedMatrix, out: np.nda
     out[:] = sums.astype(REAL) * factors[:, None] * matrix.factors
 
 
-@kernel(error_model="numpy", plain=_plain_multiply_rounded)
-def multiply_rounded(left, matrix, out):
-    """Compute out = left @ matrix, with the rows of `left` rounded to 14 bits; float32 (m, k), RoundedMatrix of (k, n),
-    float32 (m, n), rows contiguous. The bits of a row do not depend on the other rows."""
-    m, n, half = left.shape[0], matrix.pairs.shape[1], matrix.pairs.shape[0]
-    rounded, factors = np.empty((m, 2 * half), dtype=np.int16), np.empty(m, dtype=REAL)
-    _round_rows(left, rounded, factors)
+@inner_kernel
+def _multiply_pairs(rounded, factors, matrix, out):
+    """Compute `multiply_rounded` for rounded rows. A kernel of its own, since numba frees an array after its last use,
+    whoever has its address; the arrays of a caller live until the call returns."""
+    m, n, half = rounded.shape[0], matrix.pairs.shape[1], matrix.pairs.shape[0]
     a, b, c = rounded.ctypes.data, matrix.pairs.ctypes.data, out.ctypes.data
     a_step, b_step, c_step = rounded.strides[0], matrix.pairs.strides[0], out.strides[0]
     width = _INT_COLUMNS if n >= _INT_COLUMNS else INT_LANES if n >= INT_LANES else 1
@@ -163,3 +161,13 @@ def multiply_rounded(left, matrix, out):
                 _int_row(*block_arguments) if width == _INT_COLUMNS else _int_narrow_row(*block_arguments)
             else:
                 _int_block(*block_arguments) if width == _INT_COLUMNS else _int_narrow(*block_arguments)
+
+
+@kernel(error_model="numpy", plain=_plain_multiply_rounded)
+def multiply_rounded(left, matrix, out):
+    """Compute out = left @ matrix, with the rows of `left` rounded to 14 bits; float32 (m, k), RoundedMatrix of (k, n),
+    float32 (m, n), rows contiguous. The bits of a row do not depend on the other rows."""
+    m, half = left.shape[0], matrix.pairs.shape[0]
+    rounded, factors = np.empty((m, 2 * half), dtype=np.int16), np.empty(m, dtype=REAL)
+    _round_rows(left, rounded, factors)
+    _multiply_pairs(rounded, factors, matrix, out)
