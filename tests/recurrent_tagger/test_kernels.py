@@ -41,8 +41,10 @@ def test_a_packed_table_scores_like_one_in_float32(width: int) -> None:
     network, encoded = model.network, [model.parts.encode(TEXTS[0])]
     assert network.table.dtype == np.int8
     wide = network._replace(table=table_of(network), factor=np.ones_like(network.factor))
-    for stored, right in zip(scored(network, encoded), scored(wide, encoded), strict=True):
-        assert np.array_equal(stored, right), "in every bit"
+    (tags, starts), (right_tags, right_starts) = scored(network, encoded), scored(wide, encoded)
+    assert np.array_equal(tags, right_tags)
+    # not in every bit: the kernel is compiled for each type of table, and `fastmath` may sum in another order
+    assert np.allclose(starts, right_starts, rtol=1e-5, atol=1e-5)
 
 
 def test_of_equal_scores_the_first_tag_is_taken() -> None:
