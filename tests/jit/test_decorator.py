@@ -99,7 +99,7 @@ import numpy as np
 from numba.core.runtime import rtsys
 from spacy_dtparse.recurrent_tagger.kernels import score_tags
 from spacy_dtparse.recurrent_tagger.warmup import kernel_arguments
-given = kernel_arguments()[score_tags]
+given = kernel_arguments()["tagger"][score_tags]
 for _ in range(50):
     score_tags(*given)
 print(rtsys._init, len(score_tags.compiled.stats.cache_hits))
