@@ -91,13 +91,23 @@ def check_conditions(
 
 
 def claim_folder(folder: Path, conditions: Mapping[str, Any]) -> None:
-    """Store the conditions of a run in its folder, as `facts.json`; if it has some of an earlier run, check them with
+    """Store the conditions of a run in its folder; if it has some of an earlier run, check them with
     `check_conditions`."""
-    stored = load_checkpoint(folder / "facts.json")
-    if stored is None:
-        save_checkpoint(folder / "facts.json", conditions)
+    path = folder / "run.npz"
+    if path.is_file():
+        with open_arrays(path) as arrays:
+            check_conditions(folder, array_to_data(arrays["facts"]), conditions)
     else:
-        check_conditions(folder, stored, conditions)
+        save_arrays(path, {"facts": as_array(conditions)})
+
+
+def claim_json(path: Path, conditions: Mapping[str, Any]) -> None:
+    """`claim_folder` with a JSON file."""
+    stored = load_checkpoint(path)
+    if stored is None:
+        save_checkpoint(path, conditions)
+    else:
+        check_conditions(path.parent, stored, conditions)
 
 
 @contextmanager

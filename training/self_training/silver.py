@@ -27,14 +27,14 @@ from ..data.text import TextFile
 from ..runs.files import file_digest, load_checkpoint, plain, save_checkpoint
 from ..runs.lock import lock_dir
 from ..runs.processes import worker_pool
-from ..runs.resuming import claim_folder
+from ..runs.resuming import claim_json
 
 logger = logging.getLogger(__name__)
 
 CHUNK = 200
 """Sentences that are parsed and written together."""
 
-SENTENCES = "sentences.json"
+FACTS, SENTENCES = "facts.json", "sentences.json"
 
 
 class SilverTree(NamedTuple):
@@ -175,7 +175,7 @@ def parse_silver(parsing: SilverParsing, nlp: Language) -> SilverTreebank:
             "`python -m training train-pcfgla` or `python -m training train-boosted`"
         )
     folder = parsing.workdir
-    claim_folder(folder, conditions)
+    claim_json(folder / FACTS, conditions)
     stored = load_checkpoint(folder / SENTENCES)
     if stored is None:
         logger.info("reading and tagging the texts")

@@ -127,8 +127,9 @@ def _file_conditions(file: TreebankFile) -> dict[str, Any]:
             if not path.is_file():
                 raise TrainingDataError(f"there is no file {path}; give the path of a file that exists")
             digests[kind] = file_digest(path)
-    part = {"limit": file.limit, "block": file.block, "share": file.fraction}
-    return {"name": file.name, **digests, "weight": file.weight, **part}
+    part: dict[str, Any] = {} if file.block is None else {"block": file.block}  # older results lack this key
+    part |= {} if file.fraction == 1.0 else {"share": file.fraction}
+    return {"name": file.name, **digests, "weight": file.weight, "limit": file.limit, **part}
 
 
 def _train_student(experiment: Experiment, size: int, files: Sequence[TreebankFile], model: Path) -> dict[str, Any]:

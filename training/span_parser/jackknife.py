@@ -28,7 +28,7 @@ from ..data.treebanks import TreebankFile, blocks
 from ..runs.lock import lock_dir
 from ..runs.metrics_log import log_metrics
 from ..runs.processes import map_tasks, optional_pool
-from ..runs.resuming import claim_folder
+from ..runs.resuming import claim_json
 from .fitting import SpanOptions, make_model, make_training_data, stored_options, train_network
 from .running import load_start_model
 
@@ -107,7 +107,7 @@ def jackknifed_marginals(
         "start": None if model is None else model.fingerprint(),
         "sentences": {name: len(part) for name, part in zip(names, sentences, strict=True)},
     }
-    claim_folder(workdir, conditions)
+    claim_json(workdir / "facts.json", conditions)
     tasks = [Fold(sentences, index, folds, options, workdir, model) for index in range(folds)]
     with optional_pool(workers) as pool:
         for index, n_sentences in enumerate(map_tasks(pool, train_fold, tasks)):

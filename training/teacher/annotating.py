@@ -21,7 +21,7 @@ from ..data.treebanks import TreebankFile
 from ..runs.files import file_digest, load_checkpoint, save_checkpoint, write_atomically
 from ..runs.lock import lock_dir
 from ..runs.processes import worker_pool
-from ..runs.resuming import claim_folder
+from ..runs.resuming import claim_json
 from .span_teacher import SpanTeacher, span_parser_file
 
 logger = logging.getLogger(__name__)
@@ -169,7 +169,7 @@ def annotate(annotation: Annotation) -> None:
 
 @lock_dir("annotation.out")
 def _annotate(annotation: Annotation) -> None:
-    claim_folder(annotation.out, annotation.conditions())
+    claim_json(annotation.out / "facts.json", annotation.conditions())
     seen = {sentence_key(words) for path in annotation.exclude for words in _read_sentences(path)}
     counts: dict[str, Any] = {}
     began, done = time.perf_counter(), 0
