@@ -171,11 +171,13 @@ def test_assemble(bank, tagger, tmp_path, monkeypatch):
     out = tmp_path / "en_mixed"
     nlp = assemble(tagger, bank / "tiny.model", out, ["genia", "gum:2"], "mixed", "1.2.3")
     assert nlp.pipe_names == ["sentencizer", "tagger", "dtparse"]
-    assert nlp.meta["license"] == "CC BY-SA 4.0" and nlp.meta["version"] == "1.2.3"
+    assert nlp.meta["license"] == "not to be published: the terms of tiny are not known", "the parser's treebank"
+    assert [source["name"].split()[0] for source in nlp.meta["sources"]] == ["GENIA", "GUM,", "tiny"]
+    assert nlp.meta["version"] == "1.2.3"
     assert any("GENIA" in credit for credit in nlp.meta["credits"])
     assert nlp.meta["performance"]["const_f1_fit"] == 1.0
     notice = (out / "LICENSE").read_text()
-    assert "CC BY-SA 4.0" in notice and "Georgetown" in notice and "LICENSE.GENIA.txt" in notice
+    assert "Georgetown" in notice and "LICENSE.GENIA.txt" in notice
     assert (out / "LICENSE.GENIA.txt").read_bytes() == (
         RECIPE.parents[2] / "assets" / "licences" / "GENIA.txt"
     ).read_bytes()
@@ -184,8 +186,9 @@ def test_assemble(bank, tagger, tmp_path, monkeypatch):
     assert main(["evaluate", str(out), str(bank / "clean" / "tiny" / "dev.mrg"), "--record"]) == 0
     assert spacy.load(out).meta["performance"]["const_f_tiny_gold"] == 1.0
 
-    assemble(tagger, bank / "tiny.model", out, ["sample"])  # again over the first
-    assert not (out / "LICENSE.GENIA.txt").exists()
+    again = assemble(tagger, bank / "tiny.model", out, ["sample"], licence="CC BY-SA 4.0")  # over the first
+    assert again.meta["license"] == "CC BY-SA 4.0" and not (out / "LICENSE.GENIA.txt").exists()
+    assert "https://creativecommons.org/licenses/by-sa/4.0/" in (out / "LICENSE").read_text()
     monkeypatch.setattr(training.data.assemble, "MAX_FILE", 1000)
     with pytest.raises(ConfigError, match="allowed are"):
         check_size(out)
