@@ -89,7 +89,8 @@ def files_of_the_rest(root: Path) -> list[str]:
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
-    environment = {**os.environ, "PYTHONPATH": str(folder), "SPACY_DTPARSE_WAIT": "1"}
+    caches = {"NUMBA_CACHE_DIR": str(folder / "kernels")}  # other sources: kernels would be compiled again in turns
+    environment = {**os.environ, **caches, "PYTHONPATH": str(folder), "SPACY_DTPARSE_WAIT": "1"}
     return subprocess.run(
         [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
