@@ -132,13 +132,36 @@ def _name_runtime() -> None:
         binding.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
 
 
+class _CacheFile(caching.IndexDataCacheFile):
+    """numba's files of one kernel, for several processes. numba numbers the files of code and writes the index first,
+    so an index may name a file that another process wrote, for other sources or other types of arguments; here each
+    file of code also has its version and its key."""
+
+    def __init__(self, cache_path: str, filename_base: str, source_stamp: str):
+        super().__init__(cache_path, filename_base, source_stamp)
+        # numba compares it before it unpickles the rest of an index, which fails if a class of older sources has moved.
+        self._version += " " + source_stamp
+
+    def _label(self, key: Any) -> str:
+        return hashlib.sha256(f"{self._version} {key}".encode()).hexdigest()
+
+    def save(self, key: Any, data: Any) -> None:
+        """Store compiled code."""
+        super().save(key, (self._label(key), data))
+
+    def load(self, key: Any) -> Any:
+        """Compiled code; None if there is none, or another process has written something else in its place."""
+        label, *data = super().load(key) or ("", None)
+        return data[0] if label == self._label(key) else None
+
+
 class _Cache(caching.FunctionCache):
     _impl_class = _Impl
 
     def __init__(self, py_func: Callable):
         super().__init__(py_func)
-        # numba compares it before it unpickles the rest of an index, which fails if a class of older sources has moved.
-        self._cache_file._version += " " + self._impl.locator.get_source_stamp()
+        locator = self._impl.locator
+        self._cache_file = _CacheFile(self._cache_path, self._impl.filename_base, locator.get_source_stamp())
 
     def _index_key(self, sig: Any, target_codegen: Any) -> tuple[Any, ...]:
         """Return numba's key without its hash of the bytecode, which differs under `python -OO`, as docstrings
@@ -282,6 +305,11 @@ class Kernel:
         self.compiled.compile(tuple(numba.typeof(argument) for argument in arguments))
 
 
+_OPTIONS = {"nogil": True, "no_cfunc_wrapper": True, "fastmath": False, "error_model": "python"}
+"""Options of kernels that do not give another value. If one gave no `fastmath` or `error_model`, numba would compile it
+with those of the caller that it is first compiled for, and use that code for all callers."""
+
+
 def kernel(function: Callable | None = None, *, plain: Callable | None = None, **options: Any) -> Any:
     """Compile `function` in nopython mode with the package's cache; `options` are passed to `numba.njit`.
 
@@ -295,7 +323,7 @@ def kernel(function: Callable | None = None, *, plain: Callable | None = None, *
         return lambda decorated: kernel(decorated, plain=plain, **options)
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
         return plain or function
-    return Kernel(function, plain, {"nogil": True, "no_cfunc_wrapper": True, **options})
+    return Kernel(function, plain, {**_OPTIONS, **options})
 
 
 @contextmanager

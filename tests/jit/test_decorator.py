@@ -28,6 +28,27 @@ def double(x):
 """
 
 
+CALLED = """
+from spacy_dtparse.jit.decorator import inner_kernel, kernel
+
+@inner_kernel
+def difference(x, y):
+    return x + y - y
+
+@inner_kernel
+def ratio(x, y):
+    return x / y
+
+@kernel(fastmath=True, error_model="numpy")
+def fast(x, y):
+    return difference(x, y), ratio(x, y)
+
+@kernel
+def exact(x, y):
+    return difference(x, y), ratio(x, y)
+"""
+
+
 class Moved:
     """Represents a class that older sources had in another module."""
 
@@ -54,6 +75,16 @@ def test_compiled_kernels_are_found_again(source):
     assert load(source).double(2) == 4
     again = load(source)
     assert again.double(2) == 4 and sum(again.double.compiled.stats.cache_hits.values()) == 1
+
+
+def test_options_of_a_caller_do_not_apply_to_a_kernel(source):
+    """numba would compile the inner kernels with the options of the caller that it compiles first, for all callers."""
+    source.write_text(CALLED)
+    kernels = load(source)
+    assert kernels.fast(1.0, 1e20) == (0, 1e-20)
+    assert kernels.exact(1.0, 1e20) == (0, 1e-20)
+    with pytest.raises(ZeroDivisionError):
+        kernels.exact(1.0, 0.0)
 
 
 def test_an_index_that_names_moved_classes_is_ignored(source):
@@ -131,6 +162,31 @@ def test_cached_kernels_need_no_compiler(tmp_path):
 
     assert run() == ["True 0", "10 True"]
     assert run() == ["False 1", "10 True"]
+
+
+def test_code_that_another_process_wrote_in_its_place_is_not_run(source):
+    """Two processes store code at the same time: the index of one, then the file of the other, compiled from other
+    sources or for arguments of other types."""
+    load(source).double(2)
+    (index,) = source.parent.glob("__pycache__/*.nbi")
+    (code,) = source.parent.glob("__pycache__/*.nbc")
+    of_integers = index.read_bytes(), code.read_bytes()
+    index.unlink()
+    load(source).double(2.5)
+    of_floats = code.read_bytes()
+    index.write_bytes(of_integers[0])
+    again = load(source)
+    assert again.double(2) == 4 and not again.double.compiled.stats.cache_hits, "the code is that for floats"
+
+    source.write_text(SOURCE.replace("x + x", "x * 3"))
+    sources_digest.cache_clear()
+    assert load(source).double(2) == 6
+    code.write_bytes(of_integers[1])
+    changed = load(source)
+    assert changed.double(2) == 6 and not changed.double.compiled.stats.cache_hits, "the code is that of before"
+    found = load(source)
+    assert found.double(2) == 6 and sum(found.double.compiled.stats.cache_hits.values()) == 1
+    assert code.read_bytes() not in (of_integers[1], of_floats)
 
 
 @pytest.mark.parametrize("damage", [b"", b"\x80", None])

@@ -69,7 +69,7 @@ def run_units(products, inputs, first, last, recurrent, bias, states, outputs):
                 output[j] = reset[j] * state[j] + (one - reset[j]) * highway[j]
 
 
-@noalloc_kernel(fastmath=False)  # explicit, since otherwise the caller's option would apply
+@noalloc_kernel
 def sum_rows(table, factor, ids, out):
     """Write to out[t] the sum of the table rows with the ids `ids[t]`, each times its factor.
 
