@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 
+from spacy_dtparse.nn.clusters import WordClusters
 from spacy_dtparse.nn.packing import pack
 from spacy_dtparse.recurrent_tagger.features import TokenParts
 from spacy_dtparse.recurrent_tagger.kernels import TaggingNetwork
@@ -44,8 +45,10 @@ def random_network(
     )
 
 
-def random_model(seed: int = 0, space: str = "_SP", **sizes: int) -> RecurrentModel:
+def random_model(
+    seed: int = 0, space: str = "_SP", clusters: WordClusters | None = None, **sizes: int
+) -> RecurrentModel:
     """A model of a random network over the words of TEXTS."""
-    parts = TokenParts.build(Counter(token for text in TEXTS for token in text), 1)
+    parts = TokenParts.build(Counter(token for text in TEXTS for token in text), 1, clusters=clusters)
     packed = pack(random_network(parts.size, len(TAGS), seed, **sizes))
     return RecurrentModel(parts, TAGS, packed, FORMS, space, {"name": "random", "lang": "en"})

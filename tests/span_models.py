@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from spacy_dtparse.nn.clusters import WordClusters
 from spacy_dtparse.span_parser.features import PartCounts, WordParts, parts_of
 from spacy_dtparse.span_parser.kernels.network import SpanNetwork
 from spacy_dtparse.span_parser.kernels.pretrained import PretrainedNetwork
@@ -63,9 +64,11 @@ def random_network(
     )
 
 
-def random_model(n_networks: int = 2, seed: int = 0, **sizes: int) -> SpanModel:
+def random_model(
+    n_networks: int = 2, seed: int = 0, clusters: WordClusters | None = None, **sizes: int
+) -> SpanModel:
     """A model of random networks over the words of SENTENCES."""
-    words = WordParts.build(count_parts(SENTENCES), 1, 1)
+    words = WordParts.build(count_parts(SENTENCES), 1, 1, clusters=clusters)
     packed = tuple(
         PackedNetwork.pack(random_network(words.size, len(CHAINS), seed + k, **sizes)) for k in range(n_networks)
     )

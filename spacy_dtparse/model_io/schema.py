@@ -63,6 +63,10 @@ NAME = Text(0, 1000)
 """Names of a grammar's symbols, and label chains."""
 WORD = Text(printable=False)
 """Words and parts of words from any text."""
+CLUSTER = Text(maximum=10**6, printable=False)
+"""Words of a cluster, separated by blanks."""
+MAX_CLUSTERS = 2**14
+"""Maximum number of word clusters."""
 
 
 def a(setting: Setting) -> Check:

@@ -10,6 +10,7 @@ import numpy as np
 from ..dtypes import INDEX
 from ..errors import DtparseError
 from ..symbols import Memo, SymbolTable, index_bytes
+from .clusters import CLUSTERS, WordClusters
 
 T = TypeVar("T", bound=Hashable)
 UNKNOWN_WORD = 0
@@ -28,16 +29,18 @@ class TokenVocabularies(ABC, Generic[T]):
     """The vocabularies of a network's token features; immutable.
 
     `tables`: one SymbolTable for each kind of feature, words first. All kinds share one embedding table; each has its
-    own range of rows. Raises DtparseError for another number of tables.
+    own range of rows. `clusters`: word clusters; then the names of clusters are one more kind, the last one. Raises
+    DtparseError for another number of tables.
     """
 
     KINDS: ClassVar[tuple[str, ...]]
-    """Kinds of token features: the columns of a token's row of ids."""
+    """Kinds of token features without word clusters."""
 
-    def __init__(self, tables: Sequence[SymbolTable]):
-        if len(tables) != len(self.KINDS):
-            raise DtparseError(f"{len(tables)} lists; give {len(self.KINDS)}: {', '.join(self.KINDS)}")
-        self.tables = tuple(tables)
+    def __init__(self, tables: Sequence[SymbolTable], clusters: WordClusters | None = None):
+        self.kinds = self.KINDS if clusters is None else (*self.KINDS, CLUSTERS)
+        if len(tables) != len(self.kinds):
+            raise DtparseError(f"{len(tables)} lists; give {len(self.kinds)}: {', '.join(self.kinds)}")
+        self.tables, self.clusters = tuple(tables), clusters
         self._offsets = [0]
         for table in self.tables:
             self._offsets.append(self._offsets[-1] + FIRST_ENTRY + len(table))
@@ -50,7 +53,7 @@ class TokenVocabularies(ABC, Generic[T]):
 
     @abstractmethod
     def features(self, token: T) -> tuple[str, ...]:
-        """Return the features of a token, in the order of KINDS."""
+        """Return the features of a token, in the order of KINDS; the first one is its normalized word."""
 
     @property
     def size(self) -> int:
@@ -59,12 +62,15 @@ class TokenVocabularies(ABC, Generic[T]):
 
     def _row(self, token: T) -> bytes:
         """Return the row of a token as bytes, which are faster to concatenate than arrays."""
-        pairs = zip(self._lookups, self.features(token), strict=True)
+        features = self.features(token)
+        if self.clusters is not None:
+            features += (self.clusters.name_of(features[0]),)
+        pairs = zip(self._lookups, features, strict=True)
         return index_bytes([offset + id_of(part, _UNKNOWN - FIRST_ENTRY) for (offset, id_of), part in pairs])
 
     def _encode(self, texts: Iterable[Iterable[T]]) -> np.ndarray:
-        """Return the table rows of texts, int32 (n, len(KINDS)); each has one more row before and one after it."""
+        """Return the table rows of texts, int32 (n, len(kinds)); each has one more row before and one after it."""
         row, rows = self._row_of_token.__getitem__, list[bytes]()
         for tokens in texts:
             rows += [self._before, *map(row, tokens), self._after]
-        return np.frombuffer(bytearray().join(rows), dtype=INDEX).reshape(len(rows), len(self.KINDS))
+        return np.frombuffer(bytearray().join(rows), dtype=INDEX).reshape(len(rows), len(self.kinds))

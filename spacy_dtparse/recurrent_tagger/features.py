@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..nn.clusters import WordClusters, clusters_from_dict, clusters_to_dict
 from ..nn.vocabularies import TokenVocabularies, frequent_entries
 from ..symbols import CompactSymbolTable
 from ..text import normal_word, read_word
@@ -51,31 +52,41 @@ class TokenParts(TokenVocabularies[str]):
     KINDS = KINDS
 
     def __reduce__(self) -> tuple:
-        return TokenParts, (self.tables,)  # without the memo
+        return TokenParts, (self.tables, self.clusters)  # without the memo
 
     @classmethod
-    def build(cls, tokens: Mapping[str, int], min_count: int = 3, max_size: int | None = None) -> TokenParts:
+    def build(
+        cls,
+        tokens: Mapping[str, int],
+        min_count: int = 3,
+        max_size: int | None = None,
+        clusters: WordClusters | None = None,
+    ) -> TokenParts:
         """Build vocabularies from `tokens` (token -> count): features that occur at least `min_count` times, the most
         frequent first, at most `max_size` of each kind."""
         counts: list[Counter[str]] = [Counter() for _ in KINDS]
         for text, times in tokens.items():
             for count, part in zip(counts, token_parts(text), strict=True):
                 count[part] += times
-        return cls([frequent_entries(count, min_count, max_size) for count in counts])
+        if clusters is not None:
+            counts.append(clusters.count_names(counts[WORD]))
+        return cls([frequent_entries(count, min_count, max_size) for count in counts], clusters)
 
     def features(self, token: str) -> tuple[str, ...]:
         """Call `token_parts`."""
         return token_parts(token)
 
     def encode(self, tokens: Iterable[str]) -> np.ndarray:
-        """Return table rows, int32 (n + 2, len(KINDS)); the first and last are for the positions around the text."""
+        """Return table rows, int32 (n + 2, len(kinds)); the first and last are for the positions around the text."""
         return self._encode([tokens])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the vocabularies as plain data."""
-        return {name: list(table) for name, table in zip(KINDS, self.tables, strict=True)}
+        clusters = {} if self.clusters is None else clusters_to_dict(self.tables[-1], self.clusters)
+        return {**{name: list(table) for name, table in zip(KINDS, self.tables, strict=False)}, **clusters}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TokenParts:
         """Build from the data of `to_dict`."""
-        return cls([CompactSymbolTable(data[name]) for name in KINDS])
+        names, clusters = clusters_from_dict(data)
+        return cls([*(CompactSymbolTable(data[name]) for name in KINDS), *names], clusters)

@@ -14,6 +14,7 @@ from ..dtypes import STORED_REAL
 from ..errors import ModelFormatError
 from ..model_io.model_format import FETCH, ModelFormat
 from ..model_io.schema import TAG, WORD, Schema, a, finite, list_of, record, row, text, texts
+from ..nn.clusters import OPTIONAL_CLUSTERS
 from ..nn.packing import declare_network, shapes_of_layers, unpack
 from .features import KINDS, TokenParts
 from .forms import PATTERNS
@@ -88,7 +89,7 @@ def _tagger_from_arrays(meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) 
 _FORM = Setting(lambda value: value in PATTERNS, "one of the forms of this release (recurrent_tagger.forms)")
 SCHEMA = Schema(
     fields={
-        "parts": record({name: texts(WORD) for name in KINDS}),
+        "parts": record({name: texts(WORD) for name in KINDS}, OPTIONAL_CLUSTERS),
         "tags": texts(TAG, 1, 10_000),
         "forms": list_of(row(a(_FORM), text(TAG)), 0, 1000),
         "space": text(TAG),

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dtypes import INDEX
+from ..nn.clusters import WordClusters, clusters_from_dict, clusters_to_dict
 from ..nn.vocabularies import FIRST_ENTRY, TokenVocabularies, frequent_entries
 from ..symbols import CompactSymbolTable, SymbolTable
 from ..text import SHAPES, affixes, normal_word, word_shape
@@ -52,36 +53,47 @@ def parts_of(tokens: Counter[tuple[str, str]]) -> PartCounts:
 class WordParts(TokenVocabularies[tuple[str, str]]):
     """The vocabularies of words, tags, suffixes, prefixes and shapes; immutable. A token is a word with its tag.
 
-    `tables`: one SymbolTable for each of KINDS. `aliases`: tags of another tag set -> tags of the vocabulary.
-    Raises DtparseError for another number of tables.
+    `tables`: one SymbolTable for each of KINDS, and the one of `clusters` if given. `aliases`: tags of another tag set
+    -> tags of the vocabulary. Raises DtparseError for another number of tables.
     """
 
     KINDS = KINDS
 
-    def __init__(self, tables: Sequence[SymbolTable], aliases: Mapping[str, str] | None = None):
-        super().__init__(tables)
+    def __init__(
+        self,
+        tables: Sequence[SymbolTable],
+        aliases: Mapping[str, str] | None = None,
+        clusters: WordClusters | None = None,
+    ):
+        super().__init__(tables, clusters)
         self.aliases = dict(aliases or {})
 
     def __reduce__(self) -> tuple:
-        return WordParts, (self.tables, self.aliases)  # without the memo
+        return WordParts, (self.tables, self.aliases, self.clusters)  # without the memo
 
     def with_aliases(self, aliases: Mapping[str, str]) -> WordParts:
         """Return the same vocabularies with other aliases."""
-        return WordParts(self.tables, aliases)
+        return WordParts(self.tables, aliases, self.clusters)
 
     @classmethod
     def build(
-        cls, counts: PartCounts, min_word_count: int = 2, min_affix_count: int = 3, max_size: int | None = None
+        cls,
+        counts: PartCounts,
+        min_word_count: int = 2,
+        min_affix_count: int = 3,
+        max_size: int | None = None,
+        clusters: WordClusters | None = None,
     ) -> WordParts:
         """Build vocabularies of words that occur at least `min_word_count` times, suffixes and prefixes that occur at
-        least `min_affix_count` times, and tags that occur at least twice; the most frequent first, at most
+        least `min_affix_count` times, and tags and clusters that occur at least twice; the most frequent first, at most
         `max_size` of each kind."""
         min_counts = (min_word_count, 2, min_affix_count, min_affix_count)
         lists = [frequent_entries(*limits, max_size) for limits in zip(counts, min_counts, strict=True)]
-        return cls([*lists, SHAPES])
+        names = [] if clusters is None else [frequent_entries(clusters.count_names(counts.words), 2, max_size)]
+        return cls([*lists, SHAPES, *names], clusters=clusters)
 
     def encode(self, words: Sequence[str], tags: Sequence[str]) -> np.ndarray:
-        """Return table rows, int32 (n + 2, len(KINDS)); the first and last are for the edges of the sentence."""
+        """Return table rows, int32 (n + 2, len(kinds)); the first and last are for the edges of the sentence."""
         return self._encode([zip(words, tags, strict=True)])
 
     def encode_all(self, sentences: Sequence[tuple[Sequence[str], Sequence[str]]]) -> tuple[np.ndarray, np.ndarray]:
@@ -110,11 +122,13 @@ class WordParts(TokenVocabularies[tuple[str, str]]):
     def to_dict(self) -> dict[str, Any]:
         """Return the vocabularies as plain data, without the shapes, which are part of the package."""
         lists: dict[str, Any] = {name: list(table) for name, table in zip(KINDS[:-1], self.tables, strict=False)}
-        return {**lists, **({"aliases": self.aliases} if self.aliases else {})}
+        clusters = {} if self.clusters is None else clusters_to_dict(self.tables[-1], self.clusters)
+        return {**lists, **({"aliases": self.aliases} if self.aliases else {}), **clusters}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> WordParts:
         """Build from the data of `to_dict`."""
         compact = [CompactSymbolTable(data[name]) for name in ("words", "suffixes", "prefixes")]
-        tables = [compact[0], SymbolTable(data["tags"]), *compact[1:], SHAPES]
-        return cls(tables, data.get("aliases"))
+        names, clusters = clusters_from_dict(data)
+        tables = [compact[0], SymbolTable(data["tags"]), *compact[1:], SHAPES, *names]
+        return cls(tables, data.get("aliases"), clusters)

@@ -16,6 +16,7 @@ from ..dtypes import STORED_REAL
 from ..errors import ConfigError, ModelFormatError
 from ..model_io.model_format import ModelFormat, part_of
 from ..model_io.schema import LABEL, TAG, WORD, Array, Schema, a, finite, list_of, record, table, text, texts
+from ..nn.clusters import OPTIONAL_CLUSTERS
 from ..nn.packing import declare_network, pack, shapes_of_layers, unpack
 from ..trees.tree import TOP
 from .features import KINDS, WordParts
@@ -156,6 +157,8 @@ class SpanModel:
                 digest.update(np.ascontiguousarray(packed.arrays[name]).data)
         if self.words.aliases:
             digest.update(repr(sorted(self.words.aliases.items())).encode())
+        if isinstance(self.words, WordParts) and self.words.clusters is not None:
+            digest.update("\1".join(self.words.clusters.clusters).encode() + b"\2")
         if self.attach_tables is not None:
             digest.update(self.attach_tables.never.tobytes() + bytes([self.attach_tables.one_root]))
         return digest.hexdigest()[:16]
@@ -197,7 +200,7 @@ SCHEMA = Schema(
     fields={
         "words": record(
             {name: texts(TAG if name == "tags" else WORD) for name in KINDS[:-1]},
-            {"aliases": table(TAG, text(TAG), MAX_ALIASES)},
+            {"aliases": table(TAG, text(TAG), MAX_ALIASES), **OPTIONAL_CLUSTERS},
         ),
         "chains": list_of(texts(LABEL, 0, MAX_CHAIN_LENGTH), 0, MAX_CHAINS),
         "n_networks": a(integer(0, MAX_NETWORKS)),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import DtparseError
+from spacy_dtparse.nn.clusters import WordClusters
 from spacy_dtparse.nn.vocabularies import UNKNOWN_WORD
 from spacy_dtparse.recurrent_tagger.features import KINDS, LONGEST, WORD, TokenParts, shape, token_parts
 from spacy_dtparse.symbols import SymbolTable
@@ -68,3 +69,22 @@ def test_lists_round_trip() -> None:
         assert again.tables == parts.tables and np.array_equal(again.encode(["cat"]), parts.encode(["cat"]))
     with pytest.raises(DtparseError, match="1 lists; give 6: words, suffixes2"):
         TokenParts([SymbolTable(["a"])])
+
+
+def test_a_word_that_was_not_learned_has_the_row_of_its_cluster() -> None:
+    clusters = WordClusters(["cat gnu", "sees hears", "one"])
+    assert [clusters.name_of(word) for word in ("gnu", "hears", "one", "dog", "")] == ["0", "1", "2", "", ""]
+    counts = {"The": 3, "cat": 3, "sees": 3}
+    parts, plain = TokenParts.build(counts, 2, clusters=clusters), TokenParts.build(counts, 2)
+    assert parts.kinds == (*KINDS, "clusters") and plain.kinds == KINDS and "clusters" not in plain.to_dict()
+    assert list(parts.tables[-1]) == ["", "0", "1"], "names of clusters that occur, and of none"
+    the, cat, sees, gnu, hears, one = parts.encode(["The", "cat", "sees", "Gnu", "hears", "one"])[1:-1]
+    assert gnu[-1] == cat[-1] != hears[-1] == sees[-1] and the[-1] not in (gnu[-1], hears[-1])
+    assert one[-1] == parts.size - len(parts.tables[-1]) - 3, "a cluster of words that do not occur is unknown"
+    assert gnu[WORD] == UNKNOWN_WORD
+    assert np.array_equal(parts.encode(["The", "gnu"])[:, :-1], plain.encode(["The", "gnu"]))
+    for again in (TokenParts.from_dict(parts.to_dict()), pickle.loads(pickle.dumps(parts))):
+        assert again.tables == parts.tables and again.to_dict() == parts.to_dict()
+        assert np.array_equal(again.encode(["gnu"]), parts.encode(["gnu"]))
+    with pytest.raises(DtparseError, match="'cat' is listed twice"):
+        WordClusters(["cat gnu", "cat"])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.model_io.container import container_from_bytes
+from spacy_dtparse.nn.clusters import WordClusters
 from spacy_dtparse.recurrent_tagger.model import KIND, read_model, write_model
 from tests.model_io.damage import GONE, refuses, refuses_broken_bytes
 from tests.recurrent_models import FORMS, TAGS, random_model
@@ -21,6 +22,25 @@ def test_models_round_trip_through_bytes() -> None:
     assert again.tags == TAGS and again.forms == FORMS and again.space == "_SP" and again.meta == model.meta
     assert np.array_equal(again.network.table, model.network.table)
     assert np.array_equal(again.parts.encode(["The", "gnu"]), model.parts.encode(["The", "gnu"]))
+
+
+def test_models_with_word_clusters_round_trip() -> None:
+    model = random_model(2, clusters=WordClusters(["cat gnu", "sat slept"]))
+    data = write_model(model)
+    again = read_model(data)[0]
+    assert write_model(again) == data and again.fingerprint() == model.fingerprint()
+    assert np.array_equal(again.parts.encode(["The", "gnu"]), model.parts.encode(["The", "gnu"]))
+    assert read_model(data)[0].parts.clusters is again.parts.clusters, "models share equal clusters"
+    other = random_model(2, clusters=WordClusters(["cat", "gnu", "sat slept"]))
+    assert len({one.fingerprint() for one in (model, other, random_model(2))}) == 3
+    parts = model.parts.to_dict()
+    for clusters, message in (
+        ({**parts["clusters"], "words": ["cat gnu", "gnu"]}, "'gnu' is listed twice"),
+        ({**parts["clusters"], "words": []}, "clusters.words has 0 entries"),
+        ({"words": ["cat"]}, "clusters lacks 'names'"),
+        (["cat"], "clusters is .*; it must be a dict"),
+    ):
+        refuses(read_model, data, {"parts": {**parts, "clusters": clusters}}, message)
 
 
 def test_everything_that_decides_a_tag_is_in_the_fingerprint() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import Counter
 
 import numpy as np
 import pytest
 
 from spacy_dtparse.errors import DtparseError
+from spacy_dtparse.nn.clusters import WordClusters
 from spacy_dtparse.nn.vocabularies import UNKNOWN_WORD
 from spacy_dtparse.span_parser.features import KINDS, WORD, WordParts, parts_of, word_parts
 from spacy_dtparse.text import SHAPES
@@ -72,3 +74,19 @@ def test_tags_are_recovered_from_rows() -> None:
     assert parts.tags_of(parts.encode(words, tags)[1:-1]).tolist() == [parts.tables[1].id_of(tag) for tag in tags]
     unknown = parts.tags_of(parts.encode(("x", "dog"), ("QQ", "NN"))[1:-1])
     assert unknown.tolist() == [3, parts.tables[1].id_of("NN")] and unknown.dtype == np.int32
+
+
+def test_a_word_that_was_not_learned_has_the_row_of_its_cluster() -> None:
+    clusters = WordClusters(["cats gnus", "the", "sat slept"])
+    words = WordParts.build(count_parts([*SENTENCES, *SENTENCES]), 2, 2, clusters=clusters)
+    plain = WordParts.build(count_parts([*SENTENCES, *SENTENCES]), 2, 2)
+    assert list(words.tables[-1]) == ["1", "", "0", "2"] and words.kinds == (*KINDS, "clusters")
+    cats, gnus, slept, dogs = words.encode(["Cats", "gnus", "slept", "dogs"], ["NNS"] * 4)[1:-1]
+    assert gnus[-1] == cats[-1] != slept[-1] != dogs[-1] and gnus[WORD] == UNKNOWN_WORD
+    assert np.array_equal(words.encode(["gnus"], ["NNS"])[:, :-1], plain.encode(["gnus"], ["NNS"]))
+    renamed = words.with_aliases({"noun": "NNS"})
+    for again in (WordParts.from_dict(renamed.to_dict()), pickle.loads(pickle.dumps(renamed)), renamed):
+        assert again.encode(["gnus"], ["noun"]).tolist() == words.encode(["gnus"], ["NNS"]).tolist()
+        assert again.to_dict() == renamed.to_dict()
+    with pytest.raises(DtparseError, match=r"5 lists; give 6: .*clusters"):
+        WordParts(plain.tables, clusters=clusters)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from spacy_dtparse.errors import ModelFormatError
+from spacy_dtparse.nn.clusters import WordClusters
 from spacy_dtparse.nn.packing import table_of
 from spacy_dtparse.span_parser.features import WordParts
 from spacy_dtparse.span_parser.model import AttachTables, PackedNetwork, SpanModel, read_model, write_model
@@ -86,6 +87,21 @@ def test_tags_of_another_tag_set_round_trip() -> None:
     refuses(read_model, write_model(known), {"words": words}, "has fingerprint")
     words["aliases"] = {"a\nnoun": "NN"}
     refuses(read_model, write_model(known), {"words": words}, "aliases.0. is 'a.*noun'; it must be a text, printable")
+
+
+def test_models_with_word_clusters_round_trip() -> None:
+    model = random_model(1, clusters=WordClusters(["dog gnu", "barks"]))
+    data = write_model(model)
+    again = read_model(data)[0]
+    assert write_model(again) == data and again.fingerprint() == model.fingerprint() != random_model(1).fingerprint()
+    words = model.words.to_dict()
+    for changed, message in (
+        ({**words["clusters"], "words": ["dog gnu", "gnu"]}, "'gnu' is listed twice"),
+        ({**words["clusters"], "words": ["dog", "gnu barks"]}, "has fingerprint"),
+        ({**words["clusters"], "names": []}, "do not fit|where"),
+        ({"names": []}, "clusters lacks 'words'"),
+    ):
+        refuses(read_model, data, {"words": {**words, "clusters": changed}}, message)
 
 
 def test_a_table_of_unattached_tokens_fits_the_model() -> None:

@@ -146,6 +146,20 @@ def test_trees_to_train_on_first_are_given_to_the_span_parser():
     assert arguments[at : at + 4] == first
 
 
+def test_clusters_are_given_to_taggers_and_span_models(tmp_path, capsys):
+    given = ["pipeline", str(ROOT / "assets" / "sample"), "--clusters", "c.txt", "--out", str(tmp_path)]
+    for more, wanted in (
+        ([], ["jackknife-tags", "train-tagger", "train-span", "jackknife-marginals"]),
+        (["--parser", "span", "--tagger", "embedded"], ["train-span"]),
+        (["--parser", "boosted"], ["jackknife-tags", "train-tagger"]),
+    ):
+        steps = training_steps(build_parser().parse_args([*given, *more]), Path("y"), "x", 1000, None)
+        assert [step.name for step in steps if "--clusters" in step.arguments] == wanted
+    for more in (["--parser", "boosted"], ["--span-model", "en"]):
+        assert main([*given, *more, "--tagger", "embedded"]) == 1
+        assert "--clusters are for taggers and span models that are trained, but none is" in capsys.readouterr().err
+
+
 def test_a_note_on_english_models_for_another_language(tmp_path, capsys):
     (tmp_path / "mine").mkdir()  # without trees: the note comes before the first step, which fails
     given = ["pipeline", str(tmp_path / "mine"), "--out", str(tmp_path / "out")]

@@ -13,6 +13,7 @@ from spacy_dtparse.errors import ConfigError
 from . import declaring as arg
 
 command = partial(arg.declare, "Parsers")
+CLUSTERS = arg.path("--clusters FILE", "word clusters, written by the command clusters: one more feature of each word")
 
 
 @command(
@@ -27,6 +28,7 @@ command = partial(arg.declare, "Parsers")
         "(with --seeds 0, since it has one network)",
     ),
     arg.path("--word-vectors FILE", "initial word vectors, written by teacher vectors"),
+    CLUSTERS,
     arg.option("--seeds +", "random seeds; one network is trained for each", type=natural_number, default=[0, 1]),
     arg.number("--workers", 2, "processes; at most one per network is used", minimum=1),
     arg.settings("training.span_parser.fitting.SpanOptions, its shape and dropout (epochs=20 dropout.layers=0.2)"),
@@ -46,7 +48,15 @@ def train_span(options: argparse.Namespace) -> None:
     shards = list_shards(options.distill)
     heads = arg.load_heads(options)
     sources = SpanSources(
-        train, dev, pretrain_files, options.teacher, shards, options.start, options.word_vectors, heads
+        train,
+        dev,
+        pretrain_files,
+        options.teacher,
+        shards,
+        options.start,
+        options.word_vectors,
+        heads,
+        options.clusters,
     )
     seconds = train_span_parser(
         sources, chosen, arg.model_metadata(options), options.out, options.workdir, options.workers
@@ -63,6 +73,7 @@ def train_span(options: argparse.Namespace) -> None:
         "span model whose networks to start from (a model file, or en for the English one); it must not be trained on "
         "these trees",
     ),
+    CLUSTERS,
     arg.number("--folds", 4, "folds; a span model trained on the other folds computes the marginals of each"),
     arg.option("--seeds +", "random seeds; one network is trained for each", type=natural_number, default=[0]),
     arg.number("--workers", 2, "processes"),
@@ -84,6 +95,7 @@ def jackknife_marginals(options: argparse.Namespace) -> None:
         options.out,
         options.start,
         options.workers,
+        options.clusters,
     )
     for file in files:
         print(arg.size(file))
@@ -109,23 +121,33 @@ def span_marginals(options: argparse.Namespace) -> None:
 
 @command(
     "clusters --text assets/sample/plain.txt --n 16 --min-count 2 --out build/clusters.txt",
-    arg.option(f"--text {arg.TEXT_SPEC} +", "UTF-8 text, one paragraph per line", required=True),
+    arg.option(f"--text {arg.TEXT_SPEC} *", "UTF-8 text, one paragraph per line", default=[]),
     arg.ERRORS,
-    arg.number("--n", 200, "number of clusters", minimum=1),
-    arg.number("--min-count", 8, "cluster only words that occur at least N times", minimum=1),
-    arg.number("--rounds", 12, "passes over the words", minimum=1),
-    arg.option("--lang", "language, for spaCy's tokenizer (default: en)", default="en"),
+    arg.flag("--lookups", "instead of learning clusters from text, take those of the package spacy-lookups-data"),
+    arg.number("--n", 200, "number of clusters, with --text", minimum=1),
+    arg.number("--min-count", 8, "cluster only words that occur at least N times, with --text", minimum=1),
+    arg.number("--rounds", 12, "passes over the words, with --text", minimum=1),
+    arg.number("--max-words", 300_000, "number of words, the most frequent ones, with --lookups", minimum=1),
+    arg.option("--lang", "language of the words (default: en)", default="en"),
     arg.path("--out", "file for the clusters, one per line", required=True),
 )
 def clusters(options: argparse.Namespace) -> None:
-    """Cluster the words of raw text, as features for boosted trees.
+    """Cluster the words of raw text, as features for taggers and boosted trees.
 
-    To use them: train-boosted --clusters FILE --set templates=standard_clusters
+    To use them: pipeline --clusters FILE, train-tagger --clusters FILE, or train-boosted --clusters FILE --set
+    templates=standard_clusters
     """
     from training.clusters.learning import learn_clusters
+    from training.clusters.lookups import clusters_of_lookups
     from training.data.text import text_files
 
-    learn_clusters(text_files(options.text), options.n, options.min_count, options.rounds, options.out, options.lang)
+    if bool(options.text) == options.lookups:
+        raise ConfigError("give either --text FILE, to learn clusters, or --lookups, for those of spacy-lookups-data")
+    if options.lookups:
+        clusters_of_lookups(options.lang, options.max_words, options.out)
+    else:
+        texts = text_files(options.text)
+        learn_clusters(texts, options.n, options.min_count, options.rounds, options.out, options.lang)
     print(arg.size(options.out))
 
 

@@ -33,6 +33,7 @@ COMMON = (
     ),
     arg.option("--lang", "language of the text (default: en)", default="en"),
     arg.ERRORS,
+    arg.path("--clusters FILE", "word clusters, written by the command clusters: one more feature of each word"),
     arg.path("--out", "folder for predicted tags and log.jsonl, not for the model", required=True),
     arg.settings("training.recurrent_tagger.config.TaggingConfig (fit.epochs=8 network.width=48)"),
 )
@@ -67,7 +68,8 @@ def jackknife_tags(options: argparse.Namespace) -> None:
     from training.recurrent_tagger.running import jackknife
 
     treebanks, config = treebanks_and_config(options, JACKKNIFE)
-    for name, value in jackknife(treebanks, options.out, options.folds, config, options.run, options.lang).items():
+    accuracies = jackknife(treebanks, options.out, options.folds, config, options.run, options.lang, options.clusters)
+    for name, value in accuracies.items():
         print(f"{name}: {100 * value:.2f} % of the jackknifed tags are correct")
 
 
@@ -97,6 +99,7 @@ def train_tagger(options: argparse.Namespace) -> None:
         options.split_hyphens,
         options.start,
         options.lang,
+        options.clusters,
     )
     if scores:
         print("\n".join(f"{name}: {100 * value:.2f} %" for name, value in scores.items()))

@@ -48,6 +48,7 @@ OPTIONS = (
         "and a CoNLL-U treebank of at most 40,000 tokens: 0 1 2)",
         type=natural_number,
     ),
+    arg.path("--clusters FILE", "word clusters for the taggers and the span model, written by the command clusters"),
     arg.each("--tagger-set NAME=VALUE", "setting of the taggers, as in train-tagger --set; repeatable"),
     arg.each("--span-set NAME=VALUE", "setting of the span model, as in train-span --set; repeatable"),
     arg.each(
@@ -186,7 +187,10 @@ def run_pipeline(options: argparse.Namespace, out: Path, span_model: Path | None
         verb = "name" if len(used) > 1 else "names"
         logger.info(f"note: {' and '.join(used)} {verb} English models, but --lang is {options.lang}")
     files = sorted(file for file in options.treebank.resolve().iterdir() if file.suffix in (".mrg", ".psd", ".conllu"))
-    inputs = [file for file in (options.scheme, options.heads, options.recipe, span_model) if file and file.is_file()]
+    if options.clusters is not None and options.tagger and (span_model is not None or options.parser == "boosted"):
+        raise ConfigError("--clusters are for taggers and span models that are trained, but none is; leave it out")
+    given = options.scheme, options.heads, options.recipe, options.clusters, span_model
+    inputs = [file for file in given if file and file.is_file()]
     inputs += [TreebankFile.parse(text).path for text in options.pretrain_trees]
     steps = Steps(out / "steps.json", [file_digest(file) for file in (*files, *inputs)], run_command)
     name = options.treebank.resolve().name
@@ -225,12 +229,13 @@ def training_steps(
     lang, named = ("--lang", options.lang), ("--name", options.name or name)
     heads = () if options.heads is None else ("--heads", options.heads)
     workers = ("--workers", options.workers)
+    clusters = () if options.clusters is None else ("--clusters", options.clusters)
     if options.tagger:
         pipeline = () if options.tagger == EMBEDDED else ("--pipeline", options.tagger)
         steps = [_make_step(tagged, None, "teacher", "retag", *corpus, *pipeline, *workers, "--out", tags)]
     else:
         learn, tagger = (*corpus, *lang, "--out", tags), out / "tagger"
-        settings = ("--set", *sizes.tagger, *options.tagger_set)
+        settings = (*clusters, "--set", *sizes.tagger, *options.tagger_set)
         steps = [
             _make_step(tagged, tags / "folds", "jackknife-tags", *learn, "--folds", options.folds, *settings),
             _make_step(tagger / "meta.json", None, "train-tagger", *learn, "--model", tagger, *settings),
@@ -240,7 +245,7 @@ def training_steps(
     is_span_of_dependencies = is_from_dependencies and options.parser == "span"
     seeds = options.seeds or range(sizes.networks if is_span_of_dependencies else 1)
     relations = WITH_RELATIONS if is_span_of_dependencies and sizes.networks > 1 else ()
-    settings = ("--seeds", *seeds, *workers, "--set", *sizes.span, *relations, *options.span_set)
+    settings = ("--seeds", *seeds, *workers, *clusters, "--set", *sizes.span, *relations, *options.span_set)
     if options.parser == "span" or (options.parser == "combined" and span_model is None):
         target, workdir = model if options.parser == "span" else network, out / "span"
         first = [part for text in options.pretrain_trees for part in ("--pretrain-trees", text)]

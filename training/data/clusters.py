@@ -4,6 +4,15 @@ from collections import Counter
 from pathlib import Path
 
 from spacy_dtparse.errors import TrainingDataError
+from spacy_dtparse.model_io.schema import CLUSTER
+from spacy_dtparse.nn.clusters import WordClusters
+
+STARTED_WITH_CLUSTERS = (
+    "--clusters are for new networks; --start continues trained ones, with the clusters that they have, or without"
+)
+"""The message of an error."""
+LOOKUPS = "spacy-lookups-data"
+"""Name of the package with spaCy's lookup tables, in the list of texts of clusters; see `treebanks.text_list_path`."""
 
 
 def read_clusters(path: Path) -> list[str]:
@@ -20,4 +29,15 @@ def read_clusters(path: Path) -> list[str]:
     if max_count != 1:
         problem = f"has the word {word!r} twice" if counts else "has no words"
         raise TrainingDataError(f"{path}: {problem}; give a file that `python -m training clusters` wrote")
+    longest = max(map(len, lines))
+    if longest > CLUSTER.maximum:
+        raise TrainingDataError(
+            f"{path}: a cluster has {longest:,} characters; a model can have {CLUSTER.maximum:,}: leave rare words out "
+            "(--max-words or --min-count of `python -m training clusters`)"
+        )
     return [line for line in lines if line.split()]
+
+
+def load_clusters(path: Path | None) -> WordClusters | None:
+    """The word clusters in a file, for a network; None for no file. Raises the errors of `read_clusters`."""
+    return None if path is None else WordClusters(read_clusters(path))

@@ -24,6 +24,8 @@ PROJECT_TREEBANKS: dict[str, dict[str, Any]] = {
 }
 """Treebanks written for this project, by name; in the public domain."""
 _UNPUBLISHED = "not to be published"
+CLUSTERED = "for word clusters"
+"""The use of a raw text in its credit; see `text_credits`."""
 LICENCE_ORDER = ("CC0-1.0", "CC-BY-3.0", "CC-BY-4.0", "CC-BY-SA-4.0")
 """Licences from the most to the least permissive: a mixture has the last one that occurs."""
 _OPTIONS: dict[str, Callable[[str], Any]] = {
@@ -274,25 +276,25 @@ def training_origin(
     files: Sequence[TreebankFile], span_model: Sequence[str] = (), texts: Sequence[str] = ()
 ) -> dict[str, Any]:
     """`provenance` of files of trees and of the treebanks `span_model` of a span model, with a credit for each raw text
-    whose trees a teacher predicted, and for other raw `texts`."""
+    whose trees a teacher predicted, and for the raw `texts` of word clusters."""
     origin = provenance([*(file.name for file in files if not file.texts), *span_model])
     texts_read = [text for file in files for text in file.texts]
-    credits = text_credits(list(dict.fromkeys([*texts_read, *texts])))
+    credits = [*text_credits(texts_read), *text_credits([text for text in texts if text not in texts_read], CLUSTERED)]
     if any(_UNPUBLISHED in credit for credit in credits) and not origin["license"].startswith(_UNPUBLISHED):
         origin["license"] = f"{_UNPUBLISHED}: see the credits of the raw texts"
     return {**origin, "credits": [*origin["credits"], *credits]}
 
 
-def text_credits(names: Sequence[str]) -> list[str]:
-    """A credit for each raw text that a teacher annotated, by the names of the files; the credit of an unlisted text
-    says that its terms are unknown. Raises ConfigError if the list cannot be read."""
+def text_credits(names: Sequence[str], use: str = "annotated by a teacher") -> list[str]:
+    """A credit for each raw text, by the names of the files, with its use; the credit of an unlisted text says that its
+    terms are unknown. Raises ConfigError if the list cannot be read."""
     known = read_list(TEXTS, "texts", "list of raw texts")
     found = []
     for name in dict.fromkeys(names):
         credit, ships = f"Raw text {name}, whose terms are not known", False
         if name in known:
             what, licence, ships = (known[name][key] for key in ("what", "licence", "ships"))
-            credit = f"Raw text, annotated by a teacher: {what} ({licence})"
+            credit = f"Raw text, {use}: {what} ({licence})"
         found.append(credit if ships else f"{credit}: {_UNPUBLISHED}")
     return found
 

@@ -16,6 +16,7 @@ from spacy.language import Language
 
 from spacy_dtparse.dtypes import INDEX, REAL
 from spacy_dtparse.errors import ConfigError
+from spacy_dtparse.nn.clusters import WordClusters
 from spacy_dtparse.nn.packing import pack
 from spacy_dtparse.pipeline.provenance import PROVENANCE
 from spacy_dtparse.recurrent_tagger.features import TokenParts
@@ -25,16 +26,17 @@ from spacy_dtparse.recurrent_tagger.model import RecurrentModel
 from spacy_dtparse.recurrent_tagger.tagger import RecurrentTagger
 from spacy_dtparse.symbols import Memo
 from spacy_dtparse.text import normal_word
+from training.data.clusters import STARTED_WITH_CLUSTERS, load_clusters
 from training.data.corpus import long_block_folds
 from training.data.evaluate import tag_lists
 from training.data.tagged_treebanks import CorpusSentence, Treebank, accuracy, consecutive_runs, tag_set
 from training.data.tokens import blank_pipeline
-from training.data.treebanks import write_tags
+from training.data.treebanks import CLUSTERED, listed_texts, text_credits, write_tags
 from training.nn.layers import Arrays, as_network, values_of
 from training.recurrent_tagger.config import AugmentConfig, FitConfig, NetworkConfig, TaggingConfig
 from training.recurrent_tagger.documents import SPACE_TAG, DocumentSampler, TokenRow, WordSplitter
 from training.recurrent_tagger.network import TaggedText, TaggerTrainer, init_tagger_values
-from training.runs.files import append_line, load_checkpoint, save_checkpoint
+from training.runs.files import append_line, file_digest, load_checkpoint, save_checkpoint
 from training.runs.lock import lock_dir
 from training.runs.progress import progress_bar
 
@@ -60,10 +62,12 @@ def train_tagger(
     splitter: WordSplitter | None = None,
     start: RecurrentModel | None = None,
     lang: str = "en",
+    clusters: WordClusters | None = None,
 ) -> tuple[RecurrentModel, float]:
     """Train a tagger of texts in ``lang`` for ``config.fit.epochs`` passes over ``groups`` (see ``DocumentSampler``),
-    starting from the model ``start`` if given. Returns the model with averaged parameters, and the seconds used. Raises
-    ValueError if there are no training words, ConfigError if ``start`` has other tags or sizes."""
+    starting from the model ``start`` if given. ``clusters``: word clusters, for an additional feature of each word.
+    Returns the model with averaged parameters, and the seconds used. Raises ValueError if there are no training words,
+    ConfigError if ``start`` has other tags or sizes, or is given together with ``clusters``."""
     if config.augment.inserts_space and SPACE_TAG not in tags:
         raise ValueError(f"the settings insert whitespace tokens, but the tags lack {SPACE_TAG}; add it")
     options, began = config.fit, time.perf_counter()
@@ -74,8 +78,10 @@ def train_tagger(
     learned_tags = [tag for tag in tags if tag != SPACE_TAG]
     if start is None:
         vocabulary = tokens + Counter(dict.fromkeys(_BLANKS, config.network.min_count))
-        parts = TokenParts.build(vocabulary, config.network.min_count, config.network.max_vocab)
+        parts = TokenParts.build(vocabulary, config.network.min_count, config.network.max_vocab, clusters)
         values = init_tagger_values(parts.size, len(learned_tags), config.network, np.random.default_rng(options.seed))
+    elif clusters is not None:
+        raise ConfigError(STARTED_WITH_CLUSTERS)
     else:
         parts, values = start.parts, _start_values(start, learned_tags, config.network)
     learner = TaggerTrainer(values, options)
@@ -169,13 +175,14 @@ def train_final(
     split_evidence: Sequence[str] = (),
     start: Path | None = None,
     lang: str = "en",
+    clusters: Path | None = None,
 ) -> dict[str, float]:
     """Train on all training sentences, save the pipeline to ``model`` and tag the dev parts with it.
     ``split_evidence``: names of the treebanks that split hyphenated words; they determine the tags of parts if
     ``augment.split_hyphens`` is on. ``start``: a pipeline to start from, with the same tags and sizes. ``lang``: the
-    language, for the tokenizer. Writes ``out/{treebank}.dev.tags`` (by the pipeline as loaded from disk, one Doc per
-    tree) and a line in ``out/log.jsonl``. Returns the scores (accuracies and F1 as fractions; none without a dev part),
-    which are also in the pipeline's meta."""
+    language, for the tokenizer. ``clusters``: file of word clusters. Writes ``out/{treebank}.dev.tags`` (by the
+    pipeline as loaded from disk, one Doc per tree) and a line in ``out/log.jsonl``. Returns the scores (accuracies
+    and F1 as fractions; none without a dev part), which are also in the pipeline's meta."""
     model.mkdir(parents=True, exist_ok=True)  # fails now rather than after the fit
     out.mkdir(parents=True, exist_ok=True)
     tags, splitter = set(tag_set(treebanks)), None
@@ -191,8 +198,12 @@ def train_final(
         splitter = WordSplitter(splitting.tokenizer, evidence_sentences, penn=lang == "en")
     groups = [treebank.train for treebank in treebanks for _ in range(treebank.weight)]
     start_model = None if start is None else tagger_model(spacy.load(start))
-    trained, seconds = train_tagger(config, groups, sorted(tags), model.name, splitter, start_model, lang)
+    trained, seconds = train_tagger(
+        config, groups, sorted(tags), model.name, splitter, start_model, lang, load_clusters(clusters)
+    )
     pipeline = make_pipeline(trained, senter, blank)
+    if clusters is not None:
+        pipeline.meta["credits"] = text_credits(listed_texts(clusters), CLUSTERED)
     pipeline.to_disk(model)
     scores, speed = _evaluate(spacy.load(model), treebanks, config, senter, out)
     pipeline.meta["performance"] = scores
@@ -228,8 +239,9 @@ def _evaluate(
     return scores, round(total / used) if used else None
 
 
-def _fingerprint(treebanks: Sequence[Treebank], folds: int, config: TaggingConfig) -> str:
-    digest = hashlib.sha256(f"{config.fingerprint()} {folds}".encode())
+def _fingerprint(treebanks: Sequence[Treebank], folds: int, config: TaggingConfig, clusters: Path | None) -> str:
+    of_clusters = "" if clusters is None else f" {file_digest(clusters)}"
+    digest = hashlib.sha256(f"{config.fingerprint()} {folds}{of_clusters}".encode())
     for treebank in treebanks:
         digest.update(f"\n{treebank.name} {treebank.weight}\n".encode())
         for sentence in treebank.train:
@@ -239,10 +251,17 @@ def _fingerprint(treebanks: Sequence[Treebank], folds: int, config: TaggingConfi
 
 @lock_dir("out")
 def jackknife(
-    treebanks: Sequence[Treebank], out: Path, folds: int, config: TaggingConfig, run: str = "pooled", lang: str = "en"
+    treebanks: Sequence[Treebank],
+    out: Path,
+    folds: int,
+    config: TaggingConfig,
+    run: str = "pooled",
+    lang: str = "en",
+    clusters: Path | None = None,
 ) -> dict[str, float]:
     """Write ``out/{treebank}.train.tags``; returns the accuracy of the predicted tags per treebank. The tagger of a
-    fold is trained on the other folds of all ``treebanks`` together. Finished folds are stored in ``out/folds/{run}``;
+    fold is trained on the other folds of all ``treebanks`` together, with the word ``clusters`` of a file if given.
+    Finished folds are stored in ``out/folds/{run}``;
     a later call with the same settings and sentences reuses them. ``out/log.jsonl`` gets a line per fold and
     treebank."""
     fold_of = {treebank.name: long_block_folds(len(treebank.train), folds) for treebank in treebanks}
@@ -250,13 +269,14 @@ def jackknife(
         seen = [treebank.name for treebank in treebanks]
         raise ValueError(f"treebank folders must have different names, but are named {seen}")
     out.mkdir(parents=True, exist_ok=True)
-    fingerprint = _fingerprint(treebanks, folds, config)
+    fingerprint, known_clusters = _fingerprint(treebanks, folds, config, clusters), load_clusters(clusters)
     lines = {name: np.empty(len(of), object) for name, of in fold_of.items()}
     for fold in range(folds):
         path = out / "folds" / run / f"fold_{fold:02d}.json"
         saved = load_checkpoint(path) or {"fingerprint": None}
         if saved["fingerprint"] != fingerprint:
-            tags = _tag_fold(treebanks, [of == fold for of in fold_of.values()], config, fold, run, out, lang)
+            held_out = [of == fold for of in fold_of.values()]
+            tags = _tag_fold(treebanks, held_out, config, fold, run, out, lang, known_clusters)
             saved = {"fingerprint": fingerprint, "tags": tags}
             save_checkpoint(path, saved)
         for name, of in fold_of.items():
@@ -278,12 +298,14 @@ def _tag_fold(
     run: str,
     out: Path,
     lang: str,
+    clusters: WordClusters | None,
 ) -> dict[str, list[str]]:
     """Train a tagger on the sentences that are not `held_out` (bool), and return lines of tags for those that are."""
     parts = list(zip(treebanks, held_out, strict=True))
     groups = [treebank.train[part] for treebank, mask in parts for part in consecutive_runs(~mask) * treebank.weight]
     config = replace(config, fit=replace(config.fit, seed=config.fit.seed + fold))
-    model, seconds = train_tagger(config, groups, tag_set(treebanks), name=f"{run} fold {fold}", lang=lang)
+    name, tags = f"{run} fold {fold}", tag_set(treebanks)
+    model, seconds = train_tagger(config, groups, tags, name=name, lang=lang, clusters=clusters)
     nlp = make_pipeline(model, senter=False)
     result: dict[str, list[str]] = {}
     for treebank, mask in parts:

@@ -15,6 +15,7 @@ import numpy as np
 from spacy_dtparse.checks import check, fraction, integer, real
 from spacy_dtparse.dtypes import REAL
 from spacy_dtparse.errors import ConfigError, TrainingDataError
+from spacy_dtparse.nn.clusters import WordClusters
 from spacy_dtparse.nn.vocabularies import UNKNOWN_WORD
 from spacy_dtparse.span_parser.features import WORD, WordParts, parts_of
 from spacy_dtparse.span_parser.kernels.network import SpanNetwork
@@ -165,12 +166,14 @@ def make_training_data(
     executor: Executor | None = None,
     shards: Sequence[Path] = (),
     start: SpanModel | WordVectors | None = None,
+    clusters: WordClusters | None = None,
 ) -> SpanTrainingData:
     """Build vocabularies and examples.
 
     `teacher`: a span parser whose marginals are mixed with the trees of `pretrain`; an `executor` may compute them.
     `shards`: files with another teacher's marginals of more sentences. `start`: a model whose networks are trained
-    further, with its vocabularies of words and labels; or initial values of the table's rows of words.
+    further, with its vocabularies of words and labels; or initial values of the table's rows of words. `clusters`: word
+    clusters, for one more feature of each word; not together with a model.
 
     Raises TrainingDataError when there is no sentence, no constituent, or no sentence short enough to learn from, and
     when relations shall be learned but the sentences have none.
@@ -181,7 +184,7 @@ def make_training_data(
     for s in (*train, *pretrain):
         tokens.update(zip(s.tree.words, s.tags, strict=True))
     parts = parts_of(tokens)
-    words = WordParts.build(parts, options.min_word_count, options.min_affix_count, options.max_vocab)
+    words = WordParts.build(parts, options.min_word_count, options.min_affix_count, options.max_vocab, clusters)
     counted = count_chains(sentence.tree for sentence in train)
     ordered = sorted(counted, key=lambda chain: (-counted[chain], chain))
     ordered = [chain for chain in ordered if len(chain) <= MAX_CHAIN_LENGTH][: MAX_CHAINS - 1]

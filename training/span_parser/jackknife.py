@@ -21,10 +21,12 @@ from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.span_parser.model import SpanModel
 from spacy_dtparse.span_parser.parser import SpanParser
 
+from ..data.clusters import STARTED_WITH_CLUSTERS, load_clusters
 from ..data.corpus import Sentence, long_block_folds
 from ..data.marginals import read_marginals, save_marginals
 from ..data.relations import with_relation_files
 from ..data.treebanks import TreebankFile, blocks
+from ..runs.files import file_digest
 from ..runs.lock import lock_dir
 from ..runs.metrics_log import log_metrics
 from ..runs.processes import map_tasks, optional_pool
@@ -36,7 +38,8 @@ from .running import load_start_model
 @dataclass(frozen=True)
 class Fold:
     """The task of one process: the treebanks' sentences, the index of the fold to leave out, the number of folds, the
-    options, and the folder for results. `start`: the model whose networks are trained further; None: train new ones."""
+    options, and the folder for results. `start`: the model whose networks are trained further; None: train new ones.
+    `clusters`: file of word clusters."""
 
     sentences: tuple[tuple[Sentence, ...], ...]
     index: int
@@ -44,6 +47,7 @@ class Fold:
     options: SpanOptions
     workdir: Path
     start: SpanModel | None = None
+    clusters: Path | None = None
 
 
 def folds_of_files(sentences: Sequence[Sequence[Sentence]], folds: int) -> list[list[int]]:
@@ -62,7 +66,8 @@ def train_fold(fold: Fold) -> int:
         return len(held_out)
     folder = fold.workdir / f"fold{fold.index}"
     log_fold = partial(log_metrics, folder / "log.jsonl", fold=fold.index)
-    full = make_training_data([sentence for sentence, _ in pairs], (), fold.options, start=fold.start)
+    clusters = load_clusters(fold.clusters)
+    full = make_training_data([s for s, _ in pairs], (), fold.options, start=fold.start, clusters=clusters)
     short = [index for sentence, index in pairs if len(sentence.tags) <= fold.options.max_words]
     training_examples = (example for example, index in zip(full.train, short, strict=True) if index != fold.index)
     training_data = replace(
@@ -84,14 +89,16 @@ def jackknifed_marginals(
     out: Path,
     start: Path | None = None,
     workers: int = 2,
+    clusters: Path | None = None,
 ) -> list[Path]:
     """Write `out`/NAME.train.beliefs.npz for each treebank; returns the files. A killed run is resumed.
 
     `folds`: number of folds; each network is trained without the sentences that it then parses. A fold consists of
     blocks of neighbouring sentences of every treebank. `start`: a model (see `load_start_model`) that was not trained
     on the treebanks, with the label chains of the span model that the boosted trees will use. Without it, new networks
-    are trained; the span model must then be one that was trained on all these treebanks with the same options. Raises
-    ConfigError for two treebanks of the same name or fewer than two folds, TrainingDataError as training does.
+    are trained; the span model must then be one that was trained on all these treebanks with the same options and word
+    `clusters` (a file). Raises ConfigError for two treebanks of the same name, for fewer than two folds, and for
+    clusters together with a model to start from; TrainingDataError as training does.
     """
     names = [file.name for file in files]
     if len(set(names)) < len(names):
@@ -100,15 +107,18 @@ def jackknifed_marginals(
         raise ConfigError(f"--folds is {folds}; jackknifing takes 2 or more")
     sources = with_relation_files(files) if options.relation_weight > 0 else files
     sentences = tuple(tuple(file.read()) for file in sources)
+    if start is not None and clusters is not None:
+        raise ConfigError(STARTED_WITH_CLUSTERS)
     model = None if start is None else load_start_model(start, len(options.seeds))
     conditions: dict[str, Any] = {
         "folds": folds,
         "options": stored_options(options),
         "start": None if model is None else model.fingerprint(),
         "sentences": {name: len(part) for name, part in zip(names, sentences, strict=True)},
+        **({} if clusters is None else {"clusters": file_digest(clusters)}),
     }
     claim_json(workdir / "facts.json", conditions)
-    tasks = [Fold(sentences, index, folds, options, workdir, model) for index in range(folds)]
+    tasks = [Fold(sentences, index, folds, options, workdir, model, clusters) for index in range(folds)]
     with optional_pool(workers) as pool:
         for index, n_sentences in enumerate(map_tasks(pool, train_fold, tasks)):
             log_metrics(None, fold=index, sentences=n_sentences)

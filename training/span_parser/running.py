@@ -18,11 +18,12 @@ from spacy_dtparse.span_parser.model import PackedNetwork, SpanModel
 from spacy_dtparse.span_parser.parser import KIND, SpanParser
 from spacy_dtparse.trees import TOP, HeadRules, head_rules
 
+from ..data.clusters import STARTED_WITH_CLUSTERS, load_clusters
 from ..data.corpus import Sentence
 from ..data.heads import rules_for
 from ..data.relations import with_relation_files
 from ..data.shards import text_name
-from ..data.treebanks import TreebankFile, read_files, text_credits, training_origin
+from ..data.treebanks import CLUSTERED, TreebankFile, listed_texts, read_files, text_credits, training_origin
 from ..data.word_vectors import WordVectors, read_vectors
 from ..runs.files import write_atomically
 from ..runs.lock import lock_dir
@@ -81,7 +82,8 @@ class SpanSources:
     """Input files of a training. `train`, `dev`: treebanks. `pretrain`: trees of a teacher; `teacher`: model file of a
     span parser whose marginals are mixed with them. `shards`: more training data, files of `python -m training teacher
     annotate`. `start`: see `load_start_model`. `vectors`: file of `python -m training teacher
-    vectors` with the initial word vectors. `heads`: head rules of the constituents (see `data.heads.rules_for`)."""
+    vectors` with the initial word vectors. `heads`: head rules of the constituents (see `data.heads.rules_for`).
+    `clusters`: file of word clusters."""
 
     train: Sequence[TreebankFile]
     dev: Sequence[TreebankFile] = ()
@@ -91,16 +93,19 @@ class SpanSources:
     start: Path | None = None
     vectors: Path | None = None
     heads: HeadRules | None = None
+    clusters: Path | None = None
 
     def load_start(self, n_networks: int) -> SpanModel | WordVectors | None:
         """Load the model with `n_networks` networks, or the word vectors, that the networks start from. Raises
-        ConfigError for another number of networks, and for both a model and word vectors."""
+        ConfigError for another number of networks, and for a model together with word vectors or clusters."""
         if self.start is None:
             return None if self.vectors is None else read_vectors(self.vectors)
         if self.vectors is not None:
             raise ConfigError(
                 "--word-vectors initialise new networks, but --start continues trained ones; give only one"
             )
+        if self.clusters is not None:
+            raise ConfigError(STARTED_WITH_CLUSTERS)
         return load_start_model(self.start, n_networks)
 
 
@@ -140,7 +145,8 @@ def train_span_parser(
         _note_unknown_labels(start, sentences)
     with optional_pool(workers if several or teacher else 1) as pool:
         dev = read_files(sources.dev)
-        training_data = make_training_data(sentences, dev, options, pretrain, teacher, pool, shards, start)
+        clusters = load_clusters(sources.clusters)
+        training_data = make_training_data(sentences, dev, options, pretrain, teacher, pool, shards, start, clusters)
         log_metrics(
             None,
             sentences=len(training_data.train),
@@ -157,6 +163,7 @@ def train_span_parser(
         *origin["credits"],
         *metadata.get("credits", []),
         *text_credits([text_name(path) for path in shards]),
+        *([] if sources.clusters is None else text_credits(listed_texts(sources.clusters), CLUSTERED)),
         *start_meta.get("credits", []),
     ]
     meta = {

@@ -8,14 +8,15 @@ import numpy as np
 from ...checks import boolean, integer, one_of, real, short_repr
 from ...core.registry import SPAN_MODEL_ARRAY
 from ...model_io.schema import (
+    CLUSTER,
     LABEL,
+    MAX_CLUSTERS,
     NAME,
     TAG,
     WORD,
     Array,
     Check,
     Schema,
-    Text,
     a,
     finite,
     list_of,
@@ -33,10 +34,8 @@ from ..kernels.pruning import LEVELS
 from ..kernels.state import STRATEGIES
 from .packing import declare_ensembles as declare_trees
 
-MAX_LABELS, MAX_TAGS, MAX_CHAINS, MAX_CLUSTERS = 512, 2**14, 4096, 2**14
+MAX_LABELS, MAX_TAGS, MAX_CHAINS = 512, 2**14, 4096
 MAX_ATOMS = 2**22
-_CLUSTER = Text(maximum=10**6, printable=False)
-"""Words of a cluster, separated by blanks."""
 _MAX_TEMPLATES, _MAX_OFFSET, _MAX_ITEMS = 4096, 64, 1000
 """Maximum number of templates of a kind, maximum offset of a position, maximum number of items of a group."""
 _MAX_SCANS, _MAX_RULES, _MAX_IN_SETS = 64, 512, 4096
@@ -71,7 +70,7 @@ FIELDS: dict[str, Check] = {
             "labels": strings(LABEL, 1, MAX_LABELS), "tags": strings(TAG, 1, MAX_TAGS), "words": strings(WORD, 1),
             "unknown_tag": text(TAG),
         },
-        {"chains": strings(NAME, 0, MAX_CHAINS), "clusters": strings(_CLUSTER, 0, MAX_CLUSTERS)},
+        {"chains": strings(NAME, 0, MAX_CHAINS), "clusters": strings(CLUSTER, 0, MAX_CLUSTERS)},
     ),
     "templates": record(
         {

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,10 +17,11 @@ from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.errors import TrainingDataError
 from tests.jit.harness import SLOW
 from training.__main__ import main
+from training.clusters import lookups as lookups_module
 from training.clusters.exchange import count_bigrams, exchange
 from training.clusters.learning import assign_word_ids
 from training.data.clusters import read_clusters
-from training.data.treebanks import TreebankFile
+from training.data.treebanks import CLUSTERED, TreebankFile, listed_texts, text_credits
 from training.dtparse.fit import BoostingRun
 from training.dtparse.recipe import FitRecipe
 from training.dtparse.training_set import Resources
@@ -93,6 +96,60 @@ def test_bad_files_are_refused(text: bytes, message: str, tmp_path: Path) -> Non
     (tmp_path / "clusters").write_bytes(text)
     with pytest.raises(TrainingDataError, match=rf"{message}.*python -m training clusters"):
         read_clusters(tmp_path / "clusters")
+
+
+def test_too_large_clusters_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "clusters").write_text("a b\n" + " ".join(f"word{number}" for number in range(120_000)))
+    with pytest.raises(TrainingDataError, match=r"a cluster has 1,\d+,\d+ characters; a model can have 1,000,000"):
+        read_clusters(tmp_path / "clusters")
+
+
+@pytest.fixture
+def lookups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables as in spacy-lookups-data, for one language."""
+    of_houses = dict.fromkeys(["Haus", "Hof", "a b", "1999", "selten"], 9)
+    clusters = {"und": 26, "die": 31, "haus": 26, "HAUS": 31, "x": 0, **of_houses}
+    order = ["und", "die", "x", "Haus", "1999", "haus", "a b", "Hof", "HAUS", "selten"]
+    tables = {
+        "lexeme_cluster": clusters,
+        "lexeme_prob": {word: -float(rank) for rank, word in enumerate(order) if word != "selten"},
+    }
+    for name, content in tables.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(content), "utf8")
+    found = {"xx": {name: tmp_path / f"{name}.json" for name in tables}, "yy": {"lemma_lookup": tmp_path / "none"}}
+    monkeypatch.setattr(lookups_module, "registry", SimpleNamespace(lookups=Tables(found)))
+
+
+class Tables(dict):
+    def get_all(self) -> dict:
+        return dict(self)
+
+
+@pytest.mark.usefixtures("lookups")
+def test_clusters_of_lookup_tables(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    out = tmp_path / "clusters.txt"
+    command = ["clusters", "--lookups", "--out", str(out), "--lang"]
+    assert main([*command, "xx"]) == 0
+    assert read_clusters(out) == ["und", "die", "haus 0000 hof selten"], "the most frequent form decides"
+    assert out.with_suffix(".texts").read_text() == "spacy-lookups-data\n"
+    assert text_credits(listed_texts(out), CLUSTERED) == [
+        "Raw text, for word clusters: Brown clusters in the package spacy-lookups-data (MIT)"
+    ]
+    assert main([*command, "xx", "--max-words", "3"]) == 0 and read_clusters(out) == ["und", "die", "haus"]
+    capsys.readouterr()
+    for lang in ("yy", "zz"):
+        assert main([*command, lang]) == 1
+        assert f"no word clusters for --lang {lang}: spacy-lookups-data has those of xx; or" in capsys.readouterr().err
+    assert main([*command, "xx", "--text", "x.txt"]) == 1 and "give either --text" in capsys.readouterr().err
+    assert main(["clusters", "--out", str(out)]) == 1 and "give either --text" in capsys.readouterr().err
+
+
+def test_without_lookup_tables_the_package_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.setattr(lookups_module, "registry", SimpleNamespace(lookups=Tables()))
+    assert main(["clusters", "--lookups", "--lang", "de", "--out", str(tmp_path / "out")]) == 1
+    assert "for --lang de: install them with pip install spacy-lookups-data; or" in capsys.readouterr().err
 
 
 def test_templates_and_clusters_must_fit(tmp_path: Path) -> None:

@@ -250,6 +250,35 @@ def test_training_continues_from_a_pipeline(treebanks: list[Treebank], tmp_path:
 
 
 @pytest.mark.slow
+def test_clusters_decide_the_tags_of_words_that_were_not_learned(treebanks: list[Treebank], tmp_path: Path) -> None:
+    """Two words with the same affixes and shape, between the same words: only their clusters differ."""
+    clusters = tmp_path / "clusters.txt"
+    clusters.with_suffix(".texts").write_text("wiki\n")
+    config = replace(SMALL, augment=OFF, fit=replace(SMALL.fit, epochs=25))
+    for noun, adjective in (("blorben", "bloxben"), ("bloxben", "blorben")):
+        lines = (*NOUNS, noun), (*ADJECTIVES, adjective), VERBS
+        clusters.write_text("".join(" ".join(line) + "\n" for line in lines))
+        train_final(treebanks, tmp_path / "model", tmp_path / "out", config, clusters=clusters)
+        nlp = spacy.load(tmp_path / "model")
+        words = [("a", noun, "near", "."), ("a", adjective, "dog", ".")]
+        assert tag_lists(nlp, words) == [("DT", "NN", "IN", "."), ("DT", "JJ", "NN", ".")]
+        assert nlp.meta["credits"] == ["Raw text, for word clusters: English Wikipedia (CC BY-SA 4.0)"]
+    with pytest.raises(ConfigError, match="--clusters are for new networks; --start continues"):
+        train_final(treebanks, tmp_path / "b", tmp_path / "out", config, start=tmp_path / "model", clusters=clusters)
+
+
+@pytest.mark.slow
+def test_other_clusters_never_reuse_folds(treebanks: list[Treebank], tmp_path: Path) -> None:
+    config = replace(SMALL, fit=replace(SMALL.fit, epochs=0.2))
+    clusters, out = tmp_path / "clusters.txt", tmp_path / "out"
+    for content, folds in (("dog cat", 2), ("dog cat", 2), ("dog\ncat", 4)):
+        clusters.write_text(content)
+        jackknife(treebanks, out, 2, config, clusters=clusters)
+        log = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
+        assert len(log) == folds * len(treebanks)
+
+
+@pytest.mark.slow
 def test_command_line(treebanks: list[Treebank], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     small = ["network.width=16", "network.layers=1", "fit.epochs=0.5"]
     settings = [part for setting in small for part in ("--set", setting)]
