@@ -170,9 +170,9 @@ def _load_pipeline(pipeline: str | None, model: str | None, budget: int | None, 
 
 
 def set_option(component: Any, name: str, value: Any) -> None:
-    """Change a setting of a component. Raises DtparseError if its model does not allow the value."""
+    """Load the model of a component, and change a setting. Raises DtparseError if the model does not allow it."""
+    assert component.parser is not None
     setattr(component, name, value)
-    component.set_parser(component.parser)
 
 
 def load_language(pipeline: str | None = None, **overrides: Any) -> Language:

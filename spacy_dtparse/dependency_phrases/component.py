@@ -25,7 +25,7 @@ from ..pipeline.constituent_group import raw_attrs
 from ..pipeline.constituent_pipe import FACTORY_METADATA, SCORER
 from ..pipeline.constituents import DEFAULT_KEY
 from ..pipeline.extensions import register_extensions
-from ..pipeline.model_pipe import KEY
+from ..pipeline.model_pipe import KEY, change_config
 from ..pipeline.phrases import CHUNK_SOURCES, use_for_noun_chunks
 from ..pipeline.provenance import add_requirement
 from ..pipeline.scorer import parseval_score
@@ -70,11 +70,8 @@ class DependencyPhrases(Pipe):
         self._nlp: Optional[weakref.ref[Language]] = None
         self.lang = ""
         self._stored_labels: tuple[str, ...] = ()  # of a pickled component, which has no pipeline
-        for key, (default, allowed) in _SETTINGS.items():
-            value = settings.pop(key, default)
-            if not allowed.fits(value):
-                raise ConfigError(f"{name}: {key} = {value!r}; allowed is {allowed.allowed}")
-            setattr(self, key, value)
+        for key, (default, _) in _SETTINGS.items():
+            setattr(self, key, settings.pop(key, default))
         if settings:
             raise ConfigError(f"{name}: no setting {', '.join(sorted(settings))}; allowed are {', '.join(_SETTINGS)}")
         register_extensions()
@@ -85,6 +82,15 @@ class DependencyPhrases(Pipe):
     profile: str
     scheme: str
     noun_chunks: str
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute. A setting is saved with the pipeline. Raises ConfigError for a value that is not allowed;
+        then nothing changes."""
+        if name in _SETTINGS and not (allowed := _SETTINGS[name][1]).fits(value):
+            raise ConfigError(f"{self.name}: {name} = {value!r}; allowed is {allowed.allowed}")
+        super().__setattr__(name, value)
+        if name in _SETTINGS:
+            change_config(self._nlp, self, name, value)
 
     @property
     def cfg(self) -> dict[str, Any]:

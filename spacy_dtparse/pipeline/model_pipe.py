@@ -83,28 +83,21 @@ class ModelPipe(Pipe):
         scorer: Callable | None = None,
         **settings: Any,
     ):
-        name = name or self.factory
+        self.name = name = name or self.factory
         if unknown := sorted(settings.keys() - {*self.SETTINGS, *self.COMPONENT_SETTINGS}):
             allowed = ", ".join(("model", *self.SETTINGS, *self.COMPONENT_SETTINGS, "scorer"))
             raise ConfigError(f"{name}: there is no setting {', '.join(unknown)}; allowed are {allowed}")
-        for setting, (default, (fits, wanted, _)) in self.COMPONENT_SETTINGS.items():
-            value = settings.get(setting, default)
-            if not fits(value):
-                raise ConfigError(f"{name}: {setting} = {value!r}; it is {wanted}")
-            setattr(self, setting, value)
-        for setting, (fits, wanted, _) in self.SETTINGS.items():
-            value = settings.get(setting)
-            if value is not None and not fits(value):
-                raise ConfigError(f"{name}: {setting} = {value!r}; it is {wanted}, or None for the model's own setting")
-            setattr(self, setting, value)
-        self.prepare()
-        self.name = name
-        self.scorer = scorer
+        self._loaded_parser: Any = None
         self._nlp: weakref.ref[Language] | None = None  # the pipeline whose config names this component's model
+        for setting, (default, _) in self.COMPONENT_SETTINGS.items():
+            setattr(self, setting, settings.get(setting, default))
+        for setting in self.SETTINGS:
+            setattr(self, setting, settings.get(setting))
+        self.prepare()
+        self.scorer = scorer
         self._warned: set[str] = set()
         self._tag_set = TagSetCheck()
         self._source: str | None = None if model is None else str(model)
-        self._loaded_parser: Any = None
         self._with_settings: Any = None
         self._licence_files: dict[str, str] = {}
         if parser is not None:
@@ -133,6 +126,28 @@ class ModelPipe(Pipe):
                     "loaded from disk (as spacy.load does), or with another `model`",
                     stacklevel=5,
                 )
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute. A setting has its effect from the next Doc on, and is saved with the pipeline. Raises
+        ConfigError for a value that is not allowed, and the errors of `set_parser`; then nothing changes."""
+        if name not in self.SETTINGS and name not in self.COMPONENT_SETTINGS:
+            super().__setattr__(name, value)
+            return
+        if name in self.COMPONENT_SETTINGS:
+            allowed, otherwise = self.COMPONENT_SETTINGS[name][1], ""
+        else:
+            allowed, otherwise = self.SETTINGS[name], ", or None for the model's own setting"
+        if not (allowed.fits(value) or (otherwise and value is None)):
+            raise ConfigError(f"{self.name}: {name} = {value!r}; it is {allowed.allowed}{otherwise}")
+        before = self.__dict__.get(name)
+        super().__setattr__(name, value)
+        if self._loaded_parser is not None:
+            try:
+                self.set_parser(self._loaded_parser)
+            except Exception:
+                super().__setattr__(name, before)
+                raise
+        change_config(self._nlp, self, name, value)
 
     @classmethod
     def default_model(cls) -> str:
@@ -233,11 +248,8 @@ class ModelPipe(Pipe):
         """
         if self._loaded_parser is None:
             return ()
-        nlp = self._nlp() if self._nlp is not None else None
-        if nlp is not None and self._source is not None:
-            for name, component in nlp.components:
-                if component is self:
-                    nlp.get_pipe_config(name)["model"] = SAVED
+        if self._source is not None:
+            change_config(self._nlp, self, "model", SAVED)
         return tuple(self.configured_parser.labels)
 
     def on_add(self, nlp: Language) -> None:
@@ -381,6 +393,14 @@ class ModelPipe(Pipe):
         """All attributes except the parser, the copy of it with this component's settings, and the weak reference."""
         left_out = ("_nlp", "_loaded_parser", "_with_settings", "timed")
         return {key: value for key, value in self.__dict__.items() if key not in left_out}
+
+
+def change_config(nlp: Optional[weakref.ref[Language]], component: Any, setting: str, value: Any) -> None:
+    """Change a setting of a component in the config of its pipeline, which is saved; nothing if it is in none."""
+    pipeline = nlp() if nlp is not None else None
+    for name, one in pipeline.components if pipeline is not None else ():
+        if pipeline is not None and one is component:
+            pipeline.get_pipe_config(name)[setting] = value
 
 
 def _restore(cls: Any, name: str, state: dict[str, Any], packed: tuple[Any, bytes] | None) -> ModelPipe:

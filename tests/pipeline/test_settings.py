@@ -14,7 +14,7 @@ import spacy_dtparse
 from spacy_dtparse.core.registry import KINDS
 from spacy_dtparse.core.settings import PcfgSettings, SpanSettings
 from spacy_dtparse.dtparse.component import DtParse
-from spacy_dtparse.errors import ConfigError, ModelFormatError
+from spacy_dtparse.errors import ConfigError, DtparseError, ModelFormatError
 from spacy_dtparse.models import embedded_model
 from spacy_dtparse.span_parser.component import SpanParse
 from spacy_dtparse.span_parser.parser import SpanParser
@@ -87,6 +87,50 @@ def test_they_are_saved_with_the_pipeline(model_file, tmp_path):
     assert in_force(everything).exclude_labels == ()
     for nothing in (nlp, loaded, over):
         assert {"NP", "PP"}.isdisjoint(span.label_ for span in nothing(TEXT)._.constituents)
+
+
+def test_a_setting_that_is_changed_later_counts_and_is_saved(model_file, tmp_path):
+    nlp = make_nlp(model_file, "span_parser")
+    pipe = nlp.get_pipe("span_parser")
+    for name, value in CHOSEN.items():
+        setattr(pipe, name, value)
+    assert in_force(nlp) == WANTED and found(nlp) == found(make_nlp(model_file, "span_parser", **CHOSEN))
+    pipe.deadline, pipe.threads, pipe.spans_key = 7.0, 2, "syntax"
+    assert pipe.timed is not None and "syntax" in nlp(TEXT).spans
+    nlp.to_disk(tmp_path / "pipeline")
+    loaded = spacy.load(tmp_path / "pipeline")
+    again = loaded.get_pipe("span_parser")
+    assert in_force(loaded) == WANTED and (again.deadline, again.threads, again.spans_key) == (7.0, 2, "syntax")
+    again.deadline = again.penalty = None
+    assert again.timed is None and in_force(loaded).penalty == SpanSettings().penalty
+
+
+def test_a_later_value_that_is_not_allowed_changes_nothing(model_file):
+    nlp = make_nlp(model_file, "span_parser", **CHOSEN)
+    pipe, before = nlp.get_pipe("span_parser"), dict(nlp.get_pipe_config("span_parser"))
+    for name, value, message in (
+        ("threads", 0, "span_parser: threads = 0; it is a whole number from 1 to 256"),
+        ("deadline", -1, "span_parser: deadline = -1; it is"),
+        ("networks", 0, "span_parser: networks = 0; it is a whole number from 1, or None for the model's own setting"),
+        ("exclude_labels", ["XX"], "XX"),
+        ("probabilities", True, "calibrat"),
+    ):
+        kept = getattr(pipe, name)
+        with pytest.raises(DtparseError, match=re.escape(message)):
+            setattr(pipe, name, value)
+        assert getattr(pipe, name) == kept
+    assert in_force(nlp) == WANTED and nlp.get_pipe_config("span_parser") == before and found(nlp)
+    rules = spacy.blank("de").add_pipe("dependency_phrases")
+    with pytest.raises(ConfigError, match="dependency_phrases: profile = 'french'; allowed is"):
+        rules.profile = "french"
+    assert rules.profile == "universal"
+
+
+def test_a_later_setting_of_the_rules_is_saved(tmp_path):
+    nlp = spacy.blank("en")
+    nlp.add_pipe("dependency_phrases").profile = "penn"
+    nlp.to_disk(tmp_path / "rules")
+    assert spacy.load(tmp_path / "rules").get_pipe("dependency_phrases").profile == "penn"
 
 
 def test_a_model_in_the_config_replaces_the_saved_one(model_file, tmp_path):
