@@ -4,7 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 from spacy_dtparse.errors import TrainingDataError
-from spacy_dtparse.model_io.schema import CLUSTER
+from spacy_dtparse.model_io.schema import CLUSTER, MAX_CLUSTERS
 from spacy_dtparse.nn.clusters import WordClusters
 
 STARTED_WITH_CLUSTERS = (
@@ -29,13 +29,16 @@ def read_clusters(path: Path) -> list[str]:
     if max_count != 1:
         problem = f"has the word {word!r} twice" if counts else "has no words"
         raise TrainingDataError(f"{path}: {problem}; give a file that `python -m training clusters` wrote")
-    longest = max(map(len, lines))
+    clusters = [line for line in lines if line.split()]
+    longest = max(map(len, clusters))
     if longest > CLUSTER.maximum:
         raise TrainingDataError(
             f"{path}: a cluster has {longest:,} characters; a model can have {CLUSTER.maximum:,}: leave rare words out "
             "(--max-words or --min-count of `python -m training clusters`)"
         )
-    return [line for line in lines if line.split()]
+    if len(clusters) > MAX_CLUSTERS:
+        raise TrainingDataError(f"{path} has {len(clusters):,} clusters; a model can have {MAX_CLUSTERS:,}: give fewer")
+    return clusters
 
 
 def load_clusters(path: Path | None) -> WordClusters | None:

@@ -102,6 +102,9 @@ def test_too_large_clusters_are_refused(tmp_path: Path) -> None:
     (tmp_path / "clusters").write_text("a b\n" + " ".join(f"word{number}" for number in range(120_000)))
     with pytest.raises(TrainingDataError, match=r"a cluster has 1,\d+,\d+ characters; a model can have 1,000,000"):
         read_clusters(tmp_path / "clusters")
+    (tmp_path / "clusters").write_text("".join(f"word{number}\n" for number in range(16_385)))
+    with pytest.raises(TrainingDataError, match=r"has 16,385 clusters; a model can have 16,384: give fewer"):
+        read_clusters(tmp_path / "clusters")
 
 
 @pytest.fixture
