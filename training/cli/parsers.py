@@ -121,21 +121,21 @@ def span_marginals(options: argparse.Namespace) -> None:
 
 @command(
     "clusters --text assets/sample/plain.txt --n 16 --min-count 2 --out build/clusters.txt",
-    arg.option(f"--text {arg.TEXT_SPEC} *", "UTF-8 text, one paragraph per line", default=[]),
+    arg.option(f"--text {arg.TEXT_SPEC} *", "UTF-8 text, one paragraph per line; options as in self-train", default=[]),
     arg.ERRORS,
-    arg.flag("--lookups", "instead of learning clusters from text, take those of the package spacy-lookups-data"),
+    arg.flag("--lookups", "take the clusters of the package spacy-lookups-data, instead of learning them from text"),
     arg.number("--n", 200, "number of clusters, with --text", minimum=1),
     arg.number("--min-count", 8, "cluster only words that occur at least N times, with --text", minimum=1),
     arg.number("--rounds", 12, "passes over the words, with --text", minimum=1),
     arg.number("--max-words", 300_000, "number of words, the most frequent ones, with --lookups", minimum=1),
-    arg.option("--lang", "language of the words (default: en)", default="en"),
+    arg.option("--lang", "language of the words, that of the pipeline (default: en)", default="en"),
     arg.path("--out", "file for the clusters, one per line", required=True),
 )
 def clusters(options: argparse.Namespace) -> None:
-    """Cluster the words of raw text, as features for taggers and boosted trees.
+    """Cluster the words of raw text, as features for taggers, span models and boosted trees.
 
-    To use them: pipeline --clusters FILE, train-tagger --clusters FILE, or train-boosted --clusters FILE --set
-    templates=standard_clusters
+    To use them: --clusters FILE of pipeline, jackknife-tags, train-tagger, train-span and jackknife-marginals, and of
+    train-boosted with --set templates=standard_clusters
     """
     from training.clusters.learning import learn_clusters
     from training.clusters.lookups import clusters_of_lookups
