@@ -60,11 +60,8 @@ def open_pipeline(pipeline: str, parser: Path | None = None, betas: tuple[float,
 
 
 def set_betas(nlp: Language, betas: Sequence[float]) -> None:
-    """Set the betas of the first constituency parser, also in its config."""
-    component = get_component(nlp)
-    component.betas = list(betas)  # type: ignore[attr-defined]
-    component.set_parser(component.parser)
-    nlp.get_pipe_config(component_name(nlp))["betas"] = list(betas)
+    """Set the betas of the first constituency parser. Raises ConfigError for other values."""
+    get_component(nlp).betas = list(betas)  # type: ignore[attr-defined]
 
 
 def parser_head_rules(parser: Prunable) -> HeadRules:

@@ -182,7 +182,7 @@ def test_pipelines_that_cannot_be_adapted(nlp, tmp_path):
     DtreeParser(hand_made("shift_reduce", seed=1).model).to_disk(model)
     with pytest.raises(ConfigError, match=r"has no betas; give some, such as --betas 0\.1 0\.01"):
         open_pipeline(untouched, model, ())
-    with pytest.raises(ConfigError, match=r"'betas' is \[2\.0\]; it must be a list of numbers from 0 to 1"):
+    with pytest.raises(ConfigError, match=r"betas = \[2\.0\]; it is a list of numbers from 0 to 1"):
         open_pipeline(spans, model, (2.0,))
 
 
