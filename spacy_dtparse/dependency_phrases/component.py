@@ -25,11 +25,12 @@ from ..pipeline.constituent_group import raw_attrs
 from ..pipeline.constituent_pipe import FACTORY_METADATA, SCORER
 from ..pipeline.constituents import DEFAULT_KEY
 from ..pipeline.extensions import register_extensions
-from ..pipeline.model_pipe import KEY, change_config
+from ..pipeline.model_pipe import KEY
 from ..pipeline.phrases import CHUNK_SOURCES, use_for_noun_chunks
 from ..pipeline.provenance import add_requirement
 from ..pipeline.scorer import parseval_score
 from ..pipeline.sentences import UNIVERSAL_TAGS, WordPositions, attribute_texts, read_words
+from ..pipeline.settings import change_config
 from ..pipeline.shared_keys import ASSIGNED, warn_of_shared_key
 from ..pipeline.writing import ParsedSentence, write_constituents
 from ..trees.tree import TOP, Tree

@@ -32,6 +32,7 @@ from ..models import HERE, MODEL_FILE, PARSERS, embedded_model, find_model, miss
 from .boundary_changes import later_sentence_setters
 from .provenance import add_provenance, read_licence_files, stored_meta
 from .sentences import SentenceInput, has_boundaries, read_sentences
+from .settings import change_config, check_setting
 from .tag_sets import TagSetCheck
 from .text_language import language_problem
 
@@ -89,10 +90,9 @@ class ModelPipe(Pipe):
             raise ConfigError(f"{name}: there is no setting {', '.join(unknown)}; allowed are {allowed}")
         self._loaded_parser: Any = None
         self._nlp: weakref.ref[Language] | None = None  # the pipeline whose config names this component's model
-        for setting, (default, _) in self.COMPONENT_SETTINGS.items():
-            setattr(self, setting, settings.get(setting, default))
-        for setting in self.SETTINGS:
-            setattr(self, setting, settings.get(setting))
+        defaults = {setting: default for setting, (default, _) in self.COMPONENT_SETTINGS.items()}
+        for setting in (*defaults, *self.SETTINGS):
+            setattr(self, setting, settings.get(setting, defaults.get(setting)))
         self.prepare()
         self.scorer = scorer
         self._warned: set[str] = set()
@@ -131,14 +131,8 @@ class ModelPipe(Pipe):
         """Set an attribute. A setting has its effect from the next Doc on, and is saved with the pipeline. Raises
         ConfigError for a value that is not allowed, and the errors of `set_parser`; then nothing changes."""
         if name not in self.SETTINGS and name not in self.COMPONENT_SETTINGS:
-            super().__setattr__(name, value)
-            return
-        if name in self.COMPONENT_SETTINGS:
-            allowed, otherwise = self.COMPONENT_SETTINGS[name][1], ""
-        else:
-            allowed, otherwise = self.SETTINGS[name], ", or None for the model's own setting"
-        if not (allowed.fits(value) or (otherwise and value is None)):
-            raise ConfigError(f"{self.name}: {name} = {value!r}; it is {allowed.allowed}{otherwise}")
+            return super().__setattr__(name, value)
+        check_setting(self.name, name, value, self.SETTINGS, self.COMPONENT_SETTINGS)
         before = self.__dict__.get(name)
         super().__setattr__(name, value)
         if self._loaded_parser is not None:
@@ -393,14 +387,6 @@ class ModelPipe(Pipe):
         """All attributes except the parser, the copy of it with this component's settings, and the weak reference."""
         left_out = ("_nlp", "_loaded_parser", "_with_settings", "timed")
         return {key: value for key, value in self.__dict__.items() if key not in left_out}
-
-
-def change_config(nlp: Optional[weakref.ref[Language]], component: Any, setting: str, value: Any) -> None:
-    """Change a setting of a component in the config of its pipeline, which is saved; nothing if it is in none."""
-    pipeline = nlp() if nlp is not None else None
-    for name, one in pipeline.components if pipeline is not None else ():
-        if pipeline is not None and one is component:
-            pipeline.get_pipe_config(name)[setting] = value
 
 
 def _restore(cls: Any, name: str, state: dict[str, Any], packed: tuple[Any, bytes] | None) -> ModelPipe:
