@@ -64,9 +64,7 @@ def random_network(
     )
 
 
-def random_model(
-    n_networks: int = 2, seed: int = 0, clusters: WordClusters | None = None, **sizes: int
-) -> SpanModel:
+def random_model(n_networks: int = 2, seed: int = 0, clusters: WordClusters | None = None, **sizes: int) -> SpanModel:
     """A model of random networks over the words of SENTENCES."""
     words = WordParts.build(count_parts(SENTENCES), 1, 1, clusters=clusters)
     packed = tuple(

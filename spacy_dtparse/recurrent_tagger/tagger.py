@@ -13,7 +13,7 @@ from ..core.settings import RecurrentTaggerSettings
 from ..core.stored import Data, StoredParser
 from ..dtypes import INDEX, REAL
 from ..jit.warmup import kernels_for
-from ..nn.packing import round_layers
+from ..nn.packing import round_layers, self_test_tolerance
 from ..symbols import Memo
 from ..text import read_word
 from .kernels import score_tags
@@ -46,10 +46,12 @@ class RecurrentTagger(StoredParser):
     model: RecurrentModel
     name = KIND
     SELF_TEST_SETTINGS = RecurrentTaggerSettings()
-    TOLERANCE = 2e-3
-    """Matrices are rounded before they are multiplied (`nn.kernels.products`): the scores of another release, which
-    rounds in another way, differ by some 1e-3."""
     FORMAT = read_model, write_model
+
+    @property
+    def tolerance(self) -> float:
+        """The tolerance of the self-test; larger for files of older versions."""
+        return self_test_tolerance(self.model.packed)
 
     def __init__(self, model: RecurrentModel, settings: RecurrentTaggerSettings | None = None, data: Data = None):
         super().__init__(model, settings, data)

@@ -36,8 +36,8 @@ Chain = tuple[str, ...]
 
 @dataclass(frozen=True)
 class PackedNetwork:
-    """A network in its storage format: the table in int8 (V, e) with a factor for each row, float32 (V,), all else in
-    float16, by the names of SpanNetwork's fields (`weights0`, … for the layers).
+    """A network in its storage format, by the names of SpanNetwork's fields (`weights0`, … for the layers): see
+    `nn.packing.pack`.
 
     `unpack` raises ModelFormatError if shapes are inconsistent, there is no layer, or a number is not finite.
     """

@@ -16,6 +16,7 @@ from ..core.settings import SpanSettings
 from ..core.stored import Data, StoredParser, check_sentence
 from ..core.time_limit import TimeLimit
 from ..jit.warmup import SHORT, kernels_for
+from ..nn.packing import self_test_tolerance
 from ..trees.heads import HeadRules
 from ..trees.tree import TOP, Tree
 from .attacher import Attacher, attach_tables_for_others, full_attach_tables
@@ -25,7 +26,7 @@ from .decoder import MIN_MARGINAL, Decoder
 from .encoder import NetworkOutput, SentenceEncoder, n_tokens, output_of, select_encoded
 from .kbest import alternatives
 from .kernels.batch import ChainListing, Encoded
-from .model import KIND, SpanModel, read_model, write_model
+from .model import KIND, PackedNetwork, SpanModel, read_model, write_model
 from .posteriors import MIN_LISTED, ChainLabels, new_listing
 
 
@@ -69,13 +70,19 @@ class SpanParser(StoredParser, Parser):
     """Without a penalty, so that the output contains the score of every span of a binary tree."""
     TOLERANCE = 2e-3
     """Matrices are rounded before they are multiplied (`nn.kernels.products`): the scores of another release, which
-    rounds in another way, differ by some 1e-3."""
+    rounds in another way, may differ by some 1e-3. See `tolerance` for older files."""
 
     FORMAT = read_model, write_model
     DECISIONS = NetworkDecisions
     ENCODER: ClassVar[type[SentenceEncoder]] = SentenceEncoder
     """The class that runs networks of this kind."""
     capabilities = frozenset({Capability.K_BEST, Capability.CONSTRAINTS, Capability.POSTERIORS})
+
+    @property
+    def tolerance(self) -> float:
+        """The tolerance of the self-test; larger for files of older versions."""
+        packed = [p.arrays for p in self.model.packed if isinstance(p, PackedNetwork)]
+        return max(map(self_test_tolerance, packed), default=self.TOLERANCE)
 
     def __init__(self, model: SpanModel, settings: SpanSettings | None = None, data: Data = None):
         super().__init__(model, settings, data)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..core.marginals import SpanMarginals
 from ..dtypes import INDEX, OFFSET, REAL, SCORE, STORED_TABLE
-from ..nn.kernels.products import round_matrix
+from ..nn.kernels.products import round_to_int16
 from ..nn.packing import round_layers
 from .kernels.attach import find_unattached
 from .kernels.batch import ChainListing, ChartArrays, Encoded, Trees, marginals_from, parse_from
@@ -40,16 +40,16 @@ def kernel_arguments() -> dict[str, dict[Any, tuple[Any, ...]]]:
         shapes=zeros(1, 1),
         positions=zeros(1, 1),
         first_norm=zeros(2, 1),
-        attention=round_matrix(zeros(1, 1, 3)),
+        attention=round_to_int16(zeros(1, 1, 3)),
         attention_bias=zeros(1, 3),
-        attended=round_matrix(zeros(1, 1, 1)),
+        attended=round_to_int16(zeros(1, 1, 1)),
         attended_bias=zeros(1, 1),
-        inner=round_matrix(zeros(1, 1, 1)),
+        inner=round_to_int16(zeros(1, 1, 1)),
         inner_bias=zeros(1, 1),
-        outer=round_matrix(zeros(1, 1, 1)),
+        outer=round_to_int16(zeros(1, 1, 1)),
         outer_bias=zeros(1, 1),
         norms=zeros(1, 2, 2, 1),
-        edges=round_matrix(zeros(2, 4)),
+        edges=round_to_int16(zeros(2, 4)),
         edge_bias=zeros(4),
         bilinear=zeros(1, 1),
         from_left=zeros(1),

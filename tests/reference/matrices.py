@@ -10,9 +10,9 @@ from spacy_dtparse.nn.kernels.products import RoundedMatrix
 
 
 def unrounded(matrix: RoundedMatrix) -> np.ndarray:
-    """The matrix (…, k, n) of float32; k is even."""
-    *layers, half, n, _ = matrix.pairs.shape
-    return np.swapaxes(matrix.pairs, -1, -2).reshape(*layers, 2 * half, n) * matrix.factors[..., None, :]
+    """The matrix (…, k, n) of float32; k is a multiple of the size of groups."""
+    *layers, n_groups, n, size = matrix.groups.shape
+    return np.swapaxes(matrix.groups, -1, -2).reshape(*layers, size * n_groups, n) * matrix.factors[..., None, :]
 
 
 def unrounded_network(network: Any) -> Any:

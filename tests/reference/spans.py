@@ -77,12 +77,19 @@ def rectified(x: np.ndarray) -> np.ndarray:
     return np.where(x > 0, x, LEAK * x)
 
 
+def int8_product(x: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """x @ weights, the rows of x and the columns of the weights rounded to 127 steps on each side of 0; float64."""
+    steps = np.maximum(np.abs(x).max(axis=1, keepdims=True), 1e-30) / 127
+    column_steps = np.maximum(np.abs(weights).max(axis=0), 1e-30) / 127
+    return (np.rint(x / steps) @ np.rint(weights / column_steps)) * steps * column_steps
+
+
 def read_layers(network, numbers: np.ndarray) -> np.ndarray:
     """The outputs of the last layer of a network for a sentence, (tokens, 2 d); float64."""
     x = (network.table[numbers].astype(float) * network.factor[numbers][..., None]).sum(axis=1)
     d = network.recurrent.shape[3]
     for layer, weights in enumerate(network.weights):
-        units = (x @ weights).reshape(len(x), 2, -1, d)
+        units = int8_product(x, weights).reshape(len(x), 2, -1, d)
         carried = units[:, :, 3] if units.shape[2] == 4 else x.reshape(len(x), 2, d)
         _, outputs = run_units(units, carried, network.recurrent[layer], network.bias[layer])
         x = outputs.reshape(len(x), 2 * d)
@@ -95,7 +102,8 @@ def read(network: SpanNetwork, numbers: np.ndarray) -> tuple[np.ndarray, np.ndar
     gaps = np.hstack([x[:-1, :d], x[1:, d:]])
     m = len(network.from_left)
     left, right, label_left, label_right = (
-        gaps @ network.edges[:, k * m : (k + 1) * m] + (network.edge_bias[k * m : (k + 1) * m] if k < 3 else 0)
+        int8_product(gaps, network.edges[:, k * m : (k + 1) * m])
+        + (network.edge_bias[k * m : (k + 1) * m] if k < 3 else 0)
         for k in range(4)
     )
     left, right = rectified(left), rectified(right)

@@ -29,7 +29,7 @@ def test_rounding_is_small_and_done_once() -> None:
             getattr(network, name) if name == "weights" else [getattr(network, name)],
             strict=True,
         ):
-            bound = np.abs(other).max() / 127 if name == "table" else np.abs(other).max() / 1000
+            bound = np.abs(other).max() / (127 if name in ("table", "weights") else 1000)
             assert np.abs(one - other).max() <= bound + 1e-7
     twice = PackedNetwork.pack(again)
     assert all(np.array_equal(twice.arrays[k], v) for k, v in packed.arrays.items() if k != "factor")

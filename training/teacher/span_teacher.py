@@ -32,6 +32,7 @@ class SpanTeacher:
 
     def __init__(self, source: Path):
         parser = open_parser(source)
+        parser = getattr(parser, "span_parser", None) or parser  # boosted trees have a span parser inside
         if not isinstance(parser, SpanParser):
             raise ModelFormatError(
                 f"{source} is a model of kind {parser.name!r}; a teacher must be a folder of `teacher fit` or a span "

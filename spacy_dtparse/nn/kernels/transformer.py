@@ -8,7 +8,7 @@ import numpy as np
 
 from ...dtypes import REAL
 from ...jit.decorator import kernel, noalloc_kernel, yield_cpu
-from .products import matrix_of_layer, multiply, multiply_rounded
+from .products import matrix_of_layer, multiply, multiply_int16
 
 GAIN, SHIFT = 0, 1
 """Rows of the weights of a normalisation."""
@@ -139,7 +139,7 @@ def run_layers(network, x, offsets):
     projected, attended = np.empty((tokens, 3 * d), dtype=REAL), np.empty((tokens, d), dtype=REAL)
     update, inner = np.empty((tokens, d), dtype=REAL), np.empty((tokens, network.inner_bias.shape[1]), dtype=REAL)
     for layer in range(len(network.norms)):
-        multiply_rounded(x, matrix_of_layer(network.attention, layer), projected)
+        multiply_int16(x, matrix_of_layer(network.attention, layer), projected)
         bias = network.attention_bias[layer]
         for t in range(tokens):
             row = projected[t]
@@ -152,15 +152,15 @@ def run_layers(network, x, offsets):
             attend(
                 projected, first, last, network.n_heads, keys[:, :columns], weights[: last - first, :columns], attended
             )
-        multiply_rounded(attended, matrix_of_layer(network.attended, layer), update)
+        multiply_int16(attended, matrix_of_layer(network.attended, layer), update)
         add_and_normalize(x, update, network.attended_bias[layer], network.norms[layer, 0])
         yield_cpu()
-        multiply_rounded(x, matrix_of_layer(network.inner, layer), inner)
+        multiply_int16(x, matrix_of_layer(network.inner, layer), inner)
         bias = network.inner_bias[layer]
         for t in range(tokens):
             row = inner[t]
             for j in range(len(row)):
                 row[j] = gelu(row[j] + bias[j])
         yield_cpu()
-        multiply_rounded(inner, matrix_of_layer(network.outer, layer), update)
+        multiply_int16(inner, matrix_of_layer(network.outer, layer), update)
         add_and_normalize(x, update, network.outer_bias[layer], network.norms[layer, 1])

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...dtypes import REAL
 from ...jit.decorator import kernel, noalloc_kernel, yield_cpu
-from .products import matrix_of_layer, multiply_rounded
+from .products import matrix_of_layer, multiply_int8
 
 CANDIDATE, FORGET, RESET, HIGHWAY = 0, 1, 2, 3
 """Rows of a unit's values."""
@@ -102,7 +102,7 @@ def encode_rows(table, factor, weights, recurrent, bias, ids, offsets):
     for layer in range(len(recurrent)):
         matrix = matrix_of_layer(weights[1], layer - 1) if layer else weights[0]
         products = np.empty((tokens, len(matrix.factors)), dtype=REAL)
-        multiply_rounded(inputs, matrix, products)
+        multiply_int8(inputs, matrix, products)
         outputs = np.empty((tokens, 2 * d), dtype=REAL)
         for s in range(len(offsets) - 1):
             yield_cpu()

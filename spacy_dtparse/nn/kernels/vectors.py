@@ -4,24 +4,27 @@ compiled to such code."""
 from collections.abc import Callable
 from typing import Any
 
-from llvmlite import binding, ir
-from numba.core import cgutils, types
+from llvmlite import ir
+from numba.core import cgutils, codegen, config, types
 from numba.extending import intrinsic
 
-_FEATURES = binding.get_host_cpu_features()
+_FEATURES = set((codegen.get_host_cpu_features() if config.CPU_FEATURES is None else config.CPU_FEATURES).split(","))
+"""The processor's features for which numba compiles, as LLVM writes them: +avx2."""
 
 
 def _has(*names: str) -> bool:
-    return any(_FEATURES.get(name, False) for name in names)
+    return any(f"+{name}" in _FEATURES for name in names)
 
 
 LANES = 16 if _has("avx512f") else 8 if _has("avx") else 4
 """Number of float32 in a vector register of this processor."""
 INT_LANES = 16 if _has("avx512bw") else 8 if _has("avx2") else 4
 """Number of int32 in a vector register of this processor."""
+HAS_INT8_PRODUCTS = _has("avx512vnni") if INT_LANES == 16 else INT_LANES == 8 and _has("avxvnni")
+"""Whether this processor adds products of four int8 to an int32 in one instruction (vpdpbusd)."""
 _HAS_FMA = _has("fma", "neon", "fp-armv8")
 """Whether this processor has fused multiply-add (one instruction, one rounding)."""
-_FLOAT, _INT16, _INT32 = ir.FloatType(), ir.IntType(16), ir.IntType(32)
+_FLOAT, _INT8, _INT16, _INT32 = ir.FloatType(), ir.IntType(8), ir.IntType(16), ir.IntType(32)
 
 
 def _broadcast(builder: Any, value: Any, lanes: int) -> Any:
@@ -48,12 +51,27 @@ def _add_float_product(builder: Any, a: Any, b: Any, total: Any) -> Any:
 def _add_pair_products(builder: Any, a: Any, b: Any, total: Any) -> Any:
     """Add the products of both int16 of each int32 to the int32 of `total`: LLVM makes this one instruction or two, if
     the processor has them (vpdpwssd, pmaddwd)."""
+    halves = ir.VectorType(_INT16, 2 * a.type.count)
+    return _add_products(builder, *(builder.bitcast(x, halves) for x in (a, b)), total, builder.sext)
+
+
+def _add_quad_products(builder: Any, a: Any, b: Any, total: Any) -> Any:
+    """Add the products of the four uint8 of each int32 of `a` and the four int8 of `b` to the int32 of `total`."""
     lanes = a.type.count
-    halves, wide = ir.VectorType(_INT16, 2 * lanes), ir.VectorType(_INT32, 2 * lanes)
-    products = builder.mul(*(builder.sext(builder.bitcast(x, halves), wide) for x in (a, b)))
-    undefined = ir.Constant(wide, ir.Undefined)
-    for half in range(2):
-        chosen = ir.Constant(ir.VectorType(_INT32, lanes), list(range(half, 2 * lanes, 2)))
+    if HAS_INT8_PRODUCTS and lanes == INT_LANES:
+        fused, name = ir.FunctionType(a.type, [a.type] * 3), f"llvm.x86.avx512.vpdpbusd.{32 * lanes}"
+        return builder.call(cgutils.get_or_insert_function(builder.module, fused, name), [total, a, b])
+    quarters = ir.VectorType(_INT8, 4 * lanes)
+    return _add_products(builder, *(builder.bitcast(x, quarters) for x in (a, b)), total, builder.zext)
+
+
+def _add_products(builder: Any, a: Any, b: Any, total: Any, extend_a: Callable[..., Any]) -> Any:
+    """Add to each int32 of `total` the products of the smaller integers at its place in `a` and `b`."""
+    lanes, size = total.type.count, a.type.count // total.type.count
+    wide = ir.VectorType(_INT32, size * lanes)
+    products, undefined = builder.mul(extend_a(a, wide), builder.sext(b, wide)), ir.Constant(wide, ir.Undefined)
+    for part in range(size):
+        chosen = ir.Constant(ir.VectorType(_INT32, lanes), list(range(part, size * lanes, size)))
         total = builder.add(total, builder.shuffle_vector(products, undefined, chosen))
     return total
 
@@ -121,34 +139,55 @@ def make_block(rows: int, vectors: int, lanes: int = LANES) -> Callable[..., Non
     return block
 
 
-def make_int16_block(rows: int, vectors: int, lanes: int = INT_LANES) -> Callable[..., None]:
-    """Make a function for kernels, block(left, left_step, right, right_step, out, out_step, k, row_factors,
-    column_factors), that writes to `out` the product of `rows` rows of 2 k int16 at `left` and of k rows of `vectors` ·
-    `lanes` pairs of int16 at `right`, times a factor for each row and one for each column.
+def make_integer_block(rows: int, vectors: int, lanes: int = INT_LANES) -> Callable[..., None]:
+    """Make a function for kernels, block(rounded, left, left_step, right, right_step, out, out_step, k, row_factors,
+    column_factors, shifts), that writes to `out` the product of `rows` rows of k groups of integers at `left` and of k
+    rows of `vectors` · `lanes` groups at `right`, minus a shift for each column, times a factor for each row and one
+    for each column.
 
-    `out` and the factors are float32; all arguments but k and the steps, which are in bytes, are addresses; k ≥ 1. The
-    sums are int32, which must be large enough, and so have the same bits on every processor.
+    `rounded`: the array of the rows at `left`, for its type only. If it is int16, a group is two int16, at `right`,
+    too; if it is uint8, four, at `right` of int8. `out` and the factors are float32; shifts and sums are int32, which
+    must be large enough for the sums, and so these have the same bits on every processor. All arguments but `rounded`,
+    k and the steps, which are in bytes, are addresses; k ≥ 1.
     """
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        left, left_step, right, right_step, out, out_step, k, row_factors, column_factors = arguments
-        word, floats = left.type, ir.VectorType(_FLOAT, lanes)
-        factors = left, left_step, right, right_step, k
-        sums = _sum_products(builder, factors, rows, vectors, ir.VectorType(_INT32, lanes), _add_pair_products)
-        step = ir.Constant(word, 4)
-        for row in range(rows):
-            single = builder.load(_pointer(builder, row_factors, step, row, ir.Constant(word, 0), _FLOAT), align=4)
-            row_factor = _broadcast(builder, single, lanes)
-            for v in range(vectors):
-                offset = ir.Constant(word, 4 * lanes * v)
-                scaled = builder.fmul(builder.sitofp(sums[row][v], floats), row_factor)
-                column_factor = builder.load(_pointer(builder, column_factors, step, 0, offset, floats), align=4)
-                target = _pointer(builder, out, out_step, row, offset, floats)
-                builder.store(builder.fmul(scaled, column_factor), target, align=4)
-        return context.get_dummy_value()
+    def generate_for(add_product: Callable[..., Any]) -> Callable[..., Any]:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            _, left, left_step, right, right_step, out, out_step, k, row_factors, column_factors, shifts = arguments
+            word, floats, integers = left.type, ir.VectorType(_FLOAT, lanes), ir.VectorType(_INT32, lanes)
+            factors = left, left_step, right, right_step, k
+            sums = _sum_products(builder, factors, rows, vectors, integers, add_product)
+            step = ir.Constant(word, 4)
+            for row in range(rows):
+                single = builder.load(_pointer(builder, row_factors, step, row, ir.Constant(word, 0), _FLOAT), align=4)
+                row_factor = _broadcast(builder, single, lanes)
+                for v in range(vectors):
+                    offset = ir.Constant(word, 4 * lanes * v)
+                    shift = builder.load(_pointer(builder, shifts, step, 0, offset, integers), align=4)
+                    whole = builder.sitofp(builder.sub(sums[row][v], shift), floats)
+                    column_factor = builder.load(_pointer(builder, column_factors, step, 0, offset, floats), align=4)
+                    target = _pointer(builder, out, out_step, row, offset, floats)
+                    builder.store(builder.fmul(builder.fmul(whole, row_factor), column_factor), target, align=4)
+            return context.get_dummy_value()
+
+        return generate
 
     @intrinsic  # type: ignore[untyped-decorator]
-    def block(typing_context, left, left_step, right, right_step, out, out_step, k, row_factors, column_factors):  # type: ignore[no-untyped-def]
-        return types.void(*[types.intp] * 9), generate
+    def block(  # type: ignore[no-untyped-def]
+        typing_context,
+        rounded,
+        left,
+        left_step,
+        right,
+        right_step,
+        out,
+        out_step,
+        k,
+        row_factors,
+        column_factors,
+        shifts,
+    ):
+        add_product = _add_quad_products if rounded.dtype == types.uint8 else _add_pair_products
+        return types.void(rounded, *[types.intp] * 10), generate_for(add_product)
 
     return block

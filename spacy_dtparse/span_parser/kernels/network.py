@@ -13,7 +13,7 @@ import numpy as np
 
 from ...dtypes import INDEX, REAL
 from ...jit.decorator import kernel, noalloc_kernel
-from ...nn.kernels.products import multiply, multiply_rounded
+from ...nn.kernels.products import multiply, multiply_int8
 from ...nn.kernels.transformer import gelu, normalize_row
 from ...nn.kernels.units import LEAK, encode_rows, logistic
 from ...stored_names import stored_as
@@ -97,7 +97,7 @@ def encode_gaps(network, ids, offsets, gaps, left_scores):
                 encoded[gap, d + j] = inputs[t + 1, d + j]
             gap += 1
     projected = np.empty((size, 4 * m), dtype=REAL)
-    multiply_rounded(encoded, network.edges, projected)
+    multiply_int8(encoded, network.edges, projected)
     left, formed = np.empty((size, m), dtype=REAL), np.empty((size, m), dtype=REAL)
     for t in range(size):
         row = projected[t]

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...dtypes import REAL
 from ...jit.decorator import kernel
-from ...nn.kernels.products import RoundedMatrix, multiply, multiply_rounded
+from ...nn.kernels.products import RoundedMatrix, multiply, multiply_int16
 from ...nn.kernels.transformer import gelu, normalize_row, run_layers
 from ...stored_names import stored_as
 from .network import LABEL_LEFT, LABEL_RIGHT, LEFT, RIGHT, dot
@@ -71,7 +71,7 @@ def _normalize(x: np.ndarray, weights: np.ndarray) -> np.ndarray:
 def _product(x: np.ndarray, matrices: RoundedMatrix, layer: int) -> np.ndarray:
     """The product with the matrix of a layer, by the kernel or its plain twin."""
     out = np.empty((len(x), matrices.factors.shape[1]), dtype=REAL)
-    multiply_rounded(np.ascontiguousarray(x, dtype=REAL), RoundedMatrix(*(part[layer] for part in matrices)), out)
+    multiply_int16(np.ascontiguousarray(x, dtype=REAL), RoundedMatrix(*(part[layer] for part in matrices)), out)
     return out
 
 
@@ -141,7 +141,7 @@ def score_gaps(network, words, offsets, gaps, left_scores):
             encoded[gap, d:] = words[t + 1]
             gap += 1
     projected = np.empty((size, 4 * m), dtype=REAL)
-    multiply_rounded(encoded, network.edges, projected)
+    multiply_int16(encoded, network.edges, projected)
     left, formed = np.empty((size, m), dtype=REAL), np.empty((size, m), dtype=REAL)
     for t in range(size):
         row = projected[t]
