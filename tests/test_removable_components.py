@@ -114,5 +114,6 @@ print(len(names), spacy_dtparse.load()("The cat sat on the mat.")._.constituents
     assert tree.startswith("(TOP (S (NP (DT The) (NN cat))") or tree.startswith("(S (NP (DT The) (NN cat))"), tree
     files = files_of_the_rest(tmp_path)
     assert len(files) > 60, files
-    done = run(tmp_path, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *files)
+    # Tests of kernels are left out: no kernel knows which components there are, and compiling all takes minutes.
+    done = run(tmp_path, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not slow and not kernel", *files)
     assert done.returncode == 0, done.stdout[-4000:]

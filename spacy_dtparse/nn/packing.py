@@ -72,7 +72,7 @@ def round_layers(network: N, *names: str) -> N:
 def pack(network: Any) -> dict[str, np.ndarray]:
     """Quantize a NamedTuple of arrays (`table`, its `factor`, a tuple `weights` and others) to a dict by field names:
     the table in int8 (V, e) with a factor for each row, float32 (V,); `weights0`, … for the layers, in int8 with a
-    factor for each column, `weights0_factor`, float32; all else in float16."""
+    factor for each column, float32; all else in float16."""
     values = table_of(network)
     factor = np.maximum(np.abs(values).max(axis=1), 1e-8).astype(REAL) / REAL(127)
     table = np.rint(values / factor[:, None]).astype(STORED_TABLE)

@@ -32,8 +32,8 @@ def test_scores_are_those_of_numpy(sizes: dict[str, int]) -> None:
     clear = margin[:, -1] - margin[:, -2] > 1e-2
     assert clear.sum() > 10 and np.array_equal(best[clear], scores[clear, :-1].argmax(axis=1))
     assert len(set(best.tolist())) > 1 and best.max() < len(TAGS)
-    # a number in the middle between two steps may be rounded to the other one
-    assert np.allclose(starts, scores[:, -1], atol=0.03)
+    error = np.abs(starts - scores[:, -1])
+    assert np.quantile(error, 0.8) < 5e-3 and error.max() < 0.1, "a number between two steps may be rounded to the other"
 
 
 @pytest.mark.parametrize("width", [6, 48])
