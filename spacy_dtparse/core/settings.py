@@ -79,7 +79,7 @@ class SearchSettings(Settings):
     max_tokens: int = 250
     shift_threshold: float = 5.0
     window_filter: float = 0.002
-    marginal_weight: float = 0.5
+    marginal_weight: float = 1.0
     commit_threshold: float = 0.9
     attach_unattached: bool = True
     betas: Sequence[float] = (0.1, 0.01)

@@ -55,7 +55,9 @@ class DtreeParser(RecipeParser, Parser):
 
     model: DtreeModel
     name = KIND
-    SELF_TEST_SETTINGS = SearchSettings(shift_threshold=math.inf, window_filter=0.002, commit_threshold=1.0)
+    SELF_TEST_SETTINGS = SearchSettings(
+        shift_threshold=math.inf, window_filter=0.002, marginal_weight=0.5, commit_threshold=1.0
+    )
     """Greedy parsing, with the window filter if the model has one."""
 
     FORMAT = read_model, write_model

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from spacy_dtparse.nn.clusters import WordClusters
 from spacy_dtparse.nn.packing import table_of
 from spacy_dtparse.span_parser.features import WordParts
 from spacy_dtparse.span_parser.model import AttachTables, PackedNetwork, SpanModel, read_model, write_model
+from spacy_dtparse.span_parser.parser import SpanParser
 from tests.model_io.damage import GONE, refuses, refuses_broken_bytes
 from tests.span_models import CHAINS, random_model, random_network, with_attach_table
 
@@ -33,6 +35,30 @@ def test_rounding_is_small_and_done_once() -> None:
             assert np.abs(one - other).max() <= bound + 1e-7
     twice = PackedNetwork.pack(again)
     assert all(np.array_equal(twice.arrays[k], v) for k, v in packed.arrays.items() if k != "factor")
+
+
+def test_files_of_older_versions_have_layers_in_float16() -> None:
+    """Such a model is read, has the same layers but for rounding, and its self-test allows for other products."""
+    model = random_model(1)
+    (packed,), (network,) = model.packed, model.networks
+    older = {name: array for name, array in packed.arrays.items() if not re.fullmatch(r"weights\d+_factor", name)}
+    older |= {f"weights{k}": array.astype(np.float16) for k, array in enumerate(network.weights)}
+    before = replace(model, packed=(PackedNetwork(older),))
+    again = read_model(write_model(before))[0]
+    assert {again.packed[0].arrays[f"weights{k}"].dtype.name for k in range(len(network.weights))} == {"float16"}
+    for one, other in zip(again.networks[0].weights, network.weights, strict=True):
+        assert np.abs(one - other).max() <= np.abs(other).max() / 1000
+    assert SpanParser(again).tolerance > 10 * SpanParser(model).tolerance
+    assert SpanParser.from_bytes(SpanParser(before).to_bytes()).tolerance == SpanParser(again).tolerance
+
+
+@pytest.mark.parametrize("name", ["weights0", "weights0_factor"])
+def test_layers_fit_their_factors(name: str) -> None:
+    arrays = random_network(20, len(CHAINS), 1)
+    packed = dict(PackedNetwork.pack(arrays).arrays)
+    packed[name] = packed[name][..., :-1] if name == "weights0_factor" else packed[name].astype(np.float16)
+    with pytest.raises(ModelFormatError, match="weights0 of a network do not fit their factors"):
+        PackedNetwork(packed).unpack(20, len(CHAINS))
 
 
 def test_models_round_trip_through_bytes() -> None:
