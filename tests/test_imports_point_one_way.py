@@ -72,7 +72,7 @@ TRAINING: dict[str, set[str]] = {
 """Subpackage of training/ -> other subpackages of training/ that it may import. All may import the package."""
 EXCEPTIONS = {"trees/tree.py": {"viz"}}
 """File -> subpackages that it may import in addition to those of its own. A Tree draws itself in a notebook."""
-NUMBA = {"jit/__init__.py", "jit/decorator.py", "jit/cache_state.py", "nn/kernels/vectors.py"}
+NUMBA = {"jit/__init__.py", "jit/decorator.py", "jit/sources.py", "jit/cache_state.py", "nn/kernels/vectors.py"}
 """Files that import numba: the decorator of all kernels, the check whether its cache is filled, and code that kernels
 cannot express."""
 NUMBA_VERSION_ONLY = {"cli/info.py"}
@@ -166,13 +166,13 @@ def check_imports_of_trainer(path):
 
 
 def is_kernel_file(path: Path) -> bool:
-    """Whether a file of the package is among those that `jit.decorator.kernel_sources` names as kernels."""
+    """Whether a file of the package is among those that `jit.sources.kernel_sources` names as kernels."""
     return path.stem == "kernels" or path.parent.name == "kernels"
 
 
 def test_kernels_depend_on_kernel_sources_only():
     """A change of anything that compiled code depends on invalidates the cache of compiled kernels."""
-    from spacy_dtparse.jit.decorator import kernel_sources
+    from spacy_dtparse.jit.sources import kernel_sources
 
     sources = set(kernel_sources())
     names = {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in sources}

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from .compiled_kernels import copy_compiled_kernels
 from .test_imports_point_one_way import REMOVABLE, ROOT, imported_modules
 
 COPIED = ("spacy_dtparse", "training", "tests", "assets", "docs", "README.md", "pyproject.toml")
@@ -89,7 +90,7 @@ def files_of_the_rest(root: Path) -> list[str]:
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
-    caches = {"NUMBA_CACHE_DIR": str(folder / "kernels")}  # other sources: kernels would be compiled again in turns
+    caches = {"NUMBA_CACHE_DIR": str(folder / "kernels")}  # other sources: stamps would be written again in turns
     environment = {**os.environ, **caches, "PYTHONPATH": str(folder), "SPACY_DTPARSE_WAIT": "1"}
     return subprocess.run(
         [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
@@ -98,6 +99,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
 
 def test_the_rest_works_without_them(tmp_path):
     copy_without_them(tmp_path)
+    copy_compiled_kernels(tmp_path / "kernels")
     program = """
 import spacy_dtparse, pathlib, pkgutil, importlib
 assert pathlib.Path(spacy_dtparse.__file__).is_relative_to(pathlib.Path.cwd()), spacy_dtparse.__file__
@@ -114,6 +116,6 @@ print(len(names), spacy_dtparse.load()("The cat sat on the mat.")._.constituents
     assert tree.startswith("(TOP (S (NP (DT The) (NN cat))") or tree.startswith("(S (NP (DT The) (NN cat))"), tree
     files = files_of_the_rest(tmp_path)
     assert len(files) > 60, files
-    # Tests of kernels are left out: no kernel knows which components there are, and compiling all takes minutes.
+    # Tests of kernels are left out: no kernel knows which components there are.
     done = run(tmp_path, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not slow and not kernel", *files)
     assert done.returncode == 0, done.stdout[-4000:]

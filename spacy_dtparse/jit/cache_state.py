@@ -8,7 +8,8 @@ from pathlib import Path
 from llvmlite import binding
 from numba.core import config
 
-from .decorator import KERNEL_ROOT, find_cache_folder, sources_digest, stamp_path
+from .decorator import find_cache_folder, stamp_path
+from .sources import KERNEL_ROOT, sources_digest
 
 _BUSY_SECONDS = 15.0
 """Seconds after the last `beat` for which a part counts as being compiled."""
@@ -78,4 +79,5 @@ class PartStamp:
         with suppress(OSError):
             if compiled:
                 self._done.write_text(self._text, encoding="utf8")
+                stamp_path(self._done.parent, KERNEL_ROOT).write_text(sources_digest(KERNEL_ROOT), encoding="utf8")
             self._busy.unlink(missing_ok=True)

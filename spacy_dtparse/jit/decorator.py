@@ -1,8 +1,8 @@
-"""The decorator of all numba kernels, with a cache that is invalidated by a change in any kernel source.
+"""The decorator of all numba kernels, with a cache that notices a change in any source that a kernel depends on.
 
 numba's own cache only checks the file that defines a function, so it would miss a change in a callee of another file.
-Here the cache's stamp is a digest of all kernel sources. If no folder is writable, kernels are compiled without a cache
-instead of failing at import.
+Here the stamp of a kernel's code is a digest of its file and of the kernel files that it imports, directly or not. If
+no folder is writable, kernels are compiled without a cache instead of failing at import.
 """
 
 from __future__ import annotations
@@ -26,33 +26,7 @@ from llvmlite import binding
 from numba.core import caching, codegen, compiler, config, types
 from numba.core.runtime import _nrt_python
 
-KERNEL_ROOT = Path(__file__).resolve().parents[1]
-"""The package. Its kernels are in files `kernels.py` and in folders `kernels/`."""
-
-
-def _source_root(file: Path) -> Path:
-    """The folder whose source digest and cache a kernel's file uses: one for all kernels of the package."""
-    return KERNEL_ROOT if file.is_relative_to(KERNEL_ROOT) else file.parent
-
-
-def kernel_sources() -> list[Path]:
-    """The files of the package that compiled kernels depend on: the kernels, the decorator, the types of arrays."""
-    return [
-        *sorted([*KERNEL_ROOT.glob("*/kernels.py"), *KERNEL_ROOT.glob("*/kernels/*.py")]),
-        KERNEL_ROOT / "dtypes.py",
-        KERNEL_ROOT / "jit" / "decorator.py",
-    ]
-
-
-@cache
-def sources_digest(folder: Path) -> str:
-    """Digest of the package's kernels, and of all Python sources in and below `folder` if that is another one, of
-    numba's version and its bounds-check flag.
-    """
-    digest = hashlib.sha256(f"{numba.__version__} {config.BOUNDSCHECK}".encode())
-    for path in [*kernel_sources(), *([] if folder == KERNEL_ROOT else sorted(folder.rglob("*.py")))]:
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
+from .sources import KERNEL_ROOT, kernel_digest, source_root, sources_digest
 
 
 def is_writable_by_others(folder: Path) -> bool:
@@ -98,7 +72,7 @@ def _warn(message: str) -> None:
 
 class _Locator(caching._CacheLocator):  # type: ignore[misc]
     def __init__(self, py_func: Callable, py_file: str, path: Path):
-        self._file, self._path = Path(py_file), path
+        self._file, self._path = Path(py_file).resolve(), path
         self._line = py_func.__code__.co_firstlineno
 
     def get_cache_path(self) -> str:
@@ -106,17 +80,17 @@ class _Locator(caching._CacheLocator):  # type: ignore[misc]
 
     @property
     def source_folder(self) -> Path:
-        return _source_root(self._file)
+        return source_root(self._file)
 
     def get_source_stamp(self) -> str:
-        return sources_digest(self.source_folder)
+        return kernel_digest(self._file)
 
     def get_disambiguator(self) -> str:
         return "-".join([*self._file.with_suffix("").parts[-3:], str(self._line)])
 
     @classmethod
     def from_function(cls, py_func: Callable, py_file: str) -> _Locator | None:
-        path = find_cache_folder(_source_root(Path(py_file).resolve()))
+        path = find_cache_folder(source_root(Path(py_file).resolve()))
         return None if path is None else cls(py_func, py_file, path)
 
 
@@ -155,6 +129,12 @@ class _CacheFile(caching.IndexDataCacheFile):
         return data[0] if label == self._label(key) else None
 
 
+def _fields(given: Any) -> tuple[Any, ...]:
+    """The names of the fields of all named tuples in a type, or in a tuple of types, of arguments."""
+    inner: Any = given if isinstance(given, (tuple, types.BaseTuple)) else ()
+    return (*getattr(given, "fields", ()), *map(_fields, inner))
+
+
 class _Cache(caching.FunctionCache):
     _impl_class = _Impl
 
@@ -165,9 +145,10 @@ class _Cache(caching.FunctionCache):
 
     def _index_key(self, sig: Any, target_codegen: Any) -> tuple[Any, ...]:
         """Return numba's key without its hash of the bytecode, which differs under `python -OO`, as docstrings
-        are no constants there: the stamp covers the sources."""
+        are no constants there: the stamp covers the sources. The key also has the names of the fields of all named
+        tuples among the arguments, whose classes the kernel's file need not import."""
         *key, (_, cells) = super()._index_key(sig, target_codegen)
-        return (*key, cells)
+        return (*key, cells, _fields(sig))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Load compiled code without numba's declarations for type inference and code generation, which finished
@@ -188,7 +169,8 @@ class _Cache(caching.FunctionCache):
         locator = self._impl.locator
         try:
             super().save_overload(sig, data)
-            stamp_path(Path(self.cache_path), locator.source_folder).write_text(locator.get_source_stamp())
+            folder = locator.source_folder
+            stamp_path(Path(self.cache_path), folder).write_text(sources_digest(folder), encoding="utf8")
         except OSError as error:
             _warn(
                 f"a compiled kernel cannot be stored in {self.cache_path} ({error.strerror}); every process compiles "

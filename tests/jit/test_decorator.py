@@ -8,13 +8,18 @@ import os
 import pickle
 import subprocess
 import sys
+from collections import namedtuple
 from pathlib import Path
 
 import numba
 import pytest
 from numba.core import caching, config
 
-from spacy_dtparse.jit.decorator import KERNEL_ROOT, find_cache_folder, is_writable_by_others, sources_digest
+from spacy_dtparse.jit import sources
+from spacy_dtparse.jit.decorator import find_cache_folder, is_writable_by_others
+from spacy_dtparse.jit.sources import KERNEL_ROOT, dependencies, kernel_digest, kernel_sources
+
+from ..test_imports_point_one_way import imported_modules
 
 pytestmark = [pytest.mark.kernel, pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is cached")]
 
@@ -104,22 +109,65 @@ def test_a_change_in_a_folder_below_is_noticed(source):
     below.write_text("one = 1\n")
     load(source).double(2)
     below.write_text("one = 2\n")
-    sources_digest.cache_clear()
+    clear_digests()
     changed = load(source)
     assert changed.double(2) == 4 and not changed.double.compiled.stats.cache_hits
-    sources_digest.cache_clear()
+    clear_digests()
     again = load(source)
     assert again.double(2) == 4 and sum(again.double.compiled.stats.cache_hits.values()) == 1
 
 
-def test_all_subpackages_share_one_digest():
+def clear_digests():
+    for function in vars(sources).values():
+        if hasattr(function, "cache_clear"):
+            function.cache_clear()
+
+
+def test_code_depends_on_the_sources_that_its_file_imports():
+    """A change in one component's kernels does not invalidate the code of the others."""
     from spacy_dtparse.bpm_parser.kernels import links
     from spacy_dtparse.dtparse.kernels import batch
 
-    stamps = {
-        kernel.compiled._cache._impl.locator.get_source_stamp() for kernel in (links.list_features, batch.search_from)
-    }
-    assert stamps == {sources_digest(KERNEL_ROOT)}
+    for kernel in (links.list_features, batch.search_from):
+        file = Path(sys.modules[kernel.__module__].__file__)
+        assert kernel.compiled._cache._impl.locator.get_source_stamp() == kernel_digest(file)
+    folders = {path.relative_to(KERNEL_ROOT).parts[0] for path in dependencies(Path(batch.__file__))}
+    assert folders == {"dtparse", "trees", "dtypes.py", "jit"}
+    folders = {path.relative_to(KERNEL_ROOT).parts[0] for path in dependencies(Path(links.__file__))}
+    assert folders == {"bpm_parser", "linear", "dtypes.py", "jit"}
+
+
+def test_no_import_of_a_kernel_source_is_missed():
+    """`dependencies` reads imports with a regular expression, which is faster than a parser of Python."""
+    files = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in kernel_sources()}
+
+    def closure(path, seen):
+        seen.add(path)
+        for module in imported_modules(path):
+            imported = files.get(module) or files.get(module.rpartition(".")[0])
+            if imported is not None and imported not in seen:
+                closure(imported, seen)
+        return seen
+
+    decorator = KERNEL_ROOT / "jit" / "decorator.py"
+    for path in kernel_sources():
+        if path != decorator:
+            assert set(dependencies(path)) - {decorator} == closure(path, set()) - {decorator}, path
+    assert sum(len(dependencies(path)) > 5 for path in kernel_sources()) > 10
+
+
+def test_other_fields_of_a_named_tuple_are_noticed(source, tmp_path, monkeypatch):
+    """A kernel reads fields by position; its file need not import the class of its argument."""
+    source.write_text(SOURCE.replace("x + x", "x.first"))
+    (tmp_path / "pairs_of_a_test.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    pairs = importlib.import_module("pairs_of_a_test")
+    for fields, expected in (("first second", 1), ("second first", 2), ("first second", 1)):
+        pairs.Pair = namedtuple("Pair", fields, module=pairs.__name__)
+        for hits in (0, 1) if expected == 2 else (None,):
+            kernels = load(source)
+            assert kernels.double((pairs.Pair(1, 2),)[0]) == expected
+            assert hits is None or sum(kernels.double.compiled.stats.cache_hits.values()) == hits
 
 
 CACHED = """
@@ -179,7 +227,7 @@ def test_code_that_another_process_wrote_in_its_place_is_not_run(source):
     assert again.double(2) == 4 and not again.double.compiled.stats.cache_hits, "the code is that for floats"
 
     source.write_text(SOURCE.replace("x + x", "x * 3"))
-    sources_digest.cache_clear()
+    clear_digests()
     assert load(source).double(2) == 6
     code.write_bytes(of_integers[1])
     changed = load(source)
