@@ -101,7 +101,7 @@ def prepare(options: argparse.Namespace) -> None:
     own = [row.labels for row in read_label_file(work / "pos.jack.tsv")]
     gold = [Sentence(s.tree, row, s.source) for s, row in zip(gold, own, strict=True)]
     parser = chart_parser(options.parser)
-    label = partial(label_sentences, recipe=parser.recipe, categories=category_writer("sided", COLLINS))
+    label = partial(label_sentences, recipe=parser.recipe, categories=category_writer("directional", COLLINS))
     (work / TREEBANKS).write_text(format_labelled(label(gold)), encoding="utf8")
     first = argparse.Namespace(estimators=["perceptron"], sizes=[0], annotator="parser", gold=0, least=MIN_COUNT)
     train(argparse.Namespace(**vars(first), work=work, workers=options.workers))
@@ -171,7 +171,7 @@ def gold_of_target(work: Path, count: int) -> list[LabelledSentence]:
     plan = json.loads((work / PLAN).read_text())
     parser, tagger = chart_parser(Path(plan["parser"])), load_tagger(work / POS)
     chosen = spread(read(Path(plan["corpus"]), plan["target"], "train"), count)
-    return label_sentences(predict_tags(chosen, tagger), parser.recipe, category_writer("sided", COLLINS))
+    return label_sentences(predict_tags(chosen, tagger), parser.recipe, category_writer("directional", COLLINS))
 
 
 def without_rare_labels(sentences: Sequence[LabelledSentence], least: int) -> list[LabelledSentence]:
@@ -192,7 +192,7 @@ def measure_all(options: argparse.Namespace) -> dict[str, Any]:
     sets = {name: part for name, part in sets.items() if name in (options.sets or sets)}
     taggers = {name: load_tagger(work / f"{name}.model") for name in options.runs}
     runs = [Run("unpruned", None, ())] + [Run(name, tagger, row) for name, tagger in taggers.items() for row in betas]
-    label = partial(label_sentences, recipe=parser.recipe, categories=category_writer("sided", COLLINS))
+    label = partial(label_sentences, recipe=parser.recipe, categories=category_writer("directional", COLLINS))
     table: dict[str, Any] = {"taggers": {}, "chains": options.chain, "sets": measure(parser, sets, runs)}
     gold = label(spread(dev["target"][1::2], options.sentences))
     held = spread(read_label_file(work / HELD), options.sentences)

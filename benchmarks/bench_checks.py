@@ -54,7 +54,7 @@ def without_checks() -> Iterator[None]:
             (writing, "ConstituentGroup", UncheckedGroup),
             (constituents, "ConstituentGroup", UncheckedGroup),
             (constituents, "adopt_group", lambda doc, name, stored, objects: doc.spans.data[name]),
-            (constituents, "content_of", lambda group: len(group) if isinstance(group, UncheckedGroup) else b""),
+            (constituents, "revision_of", lambda group: len(group) if isinstance(group, UncheckedGroup) else b""),
             (constituents, "check_attributes", lambda group: group.attrs),
             (constituents, "check_spans", lambda *columns: None),
             (constituents, "value_at", _value_at),

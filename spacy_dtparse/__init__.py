@@ -35,8 +35,8 @@ if TYPE_CHECKING:
         Triple,
         antecedent,
         clause_kind,
+        clause_tokens,
         objects,
-        own_words,
         predicates,
         subject,
         triples,
@@ -71,9 +71,10 @@ __version__ = "0.1.0"
 __all__ = [
     "Agreement", "ConstituentMatcher", "Explanation", "Predicate", "RankedTree", "SyntaxMeasures", "Triple",
     "__version__", "adjudicate", "agreement", "ancestors", "annotate", "antecedent", "as_doc", "c_commands",
-    "children", "chunk_tags", "chunks", "clause_kind", "clauses", "constituents", "depth", "explain", "explanations",
+    "children", "chunk_tags", "chunks", "clause_kind", "clause_tokens", "clauses", "constituents", "depth", "explain",
+    "explanations",
     "from_nltk", "head", "is_parsed", "k_best", "labels", "load", "lowest_common_ancestor", "measure_syntax",
-    "noun_chunks", "objects", "own_words", "parent", "parse_docs", "parse_rows", "parse_string", "parse_table",
+    "noun_chunks", "objects", "parent", "parse_docs", "parse_rows", "parse_string", "parse_table",
     "path", "phrase", "phrases", "predicates", "probability", "register_extensions", "render", "row_schema", "score",
     "sentence_infos", "sentence_record", "serve", "siblings", "subconstituents", "subject", "superconstituents",
     "syntactic_structures", "to_conllu", "to_dataframe", "to_nltk", "to_records", "to_tree", "tree_probability",
@@ -92,9 +93,9 @@ def load(name: str | None = None, **overrides: Any) -> Language:
 
     The first time on a machine, background processes compile the kernels; `dtparse warmup` compiles them beforehand.
     """
-    from .memory import name_memory_limit
+    from .memory import report_memory_limit
 
-    with name_memory_limit():
+    with report_memory_limit():
         from .pipeline.embedded import load_embedded
 
         return load_embedded(name, **overrides)
@@ -108,7 +109,7 @@ _MODULES = {
     "annotation.server": "adjudicate annotate",
     "pipeline.agreement": "Agreement agreement",
     "pipeline.chunks": "chunk_tags chunks",
-    "pipeline.clauses": "Predicate Triple antecedent clause_kind objects own_words predicates subject triples verb",
+    "pipeline.clauses": "Predicate Triple antecedent clause_kind clause_tokens objects predicates subject triples verb",
     "pipeline.conversions": "from_nltk sentence_record to_conllu to_nltk",
     "pipeline.drawings": "render",
     "pipeline.explain_constituent": "explain explanations",

@@ -1,4 +1,4 @@
-"""JSON for output, which any reader can read."""
+"""Strict JSON: numbers that JSON lacks (nan, infinity) become null."""
 
 import json
 from collections.abc import Callable, Mapping

@@ -31,7 +31,7 @@ def address_space_limit() -> float | None:
 
 
 @contextmanager
-def name_memory_limit() -> Iterator[None]:
+def report_memory_limit() -> Iterator[None]:
     """Context in which libraries may be imported: if the address space of the process is too small, raise a
     DtparseError that says so, at once where no parse is possible; the libraries' own errors say that a file cannot be
     found, and later they abort."""

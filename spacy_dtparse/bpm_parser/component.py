@@ -18,7 +18,7 @@ from ..pipeline.constituents import DEFAULT_KEY, group_key, read_constituents, r
 from ..pipeline.dependencies import write_dependencies
 from ..pipeline.factories import factory_of
 from ..pipeline.model_pipe import KEY
-from ..pipeline.phrases import mark_own_dependencies
+from ..pipeline.phrases import mark_package_dependencies
 from ..pipeline.sentences import WordPositions, attribute_texts, read_words
 from ..trees.heads import head_rules, tree_guide
 
@@ -69,7 +69,7 @@ class BpmParser(BatchPipe):
 
     def on_add(self, nlp: Language) -> None:
         """Record that the dependencies of this vocabulary's Docs are not those that spaCy's noun chunks expect."""
-        mark_own_dependencies(nlp.vocab)
+        mark_package_dependencies(nlp.vocab)
 
     def read_doc(self, doc: Doc) -> DependencyInput:
         """Return the sentences of a Doc as columns for the parser, with the heads and labels of the guiding trees if
@@ -124,7 +124,7 @@ class BpmParser(BatchPipe):
 
     def set_annotations(self, doc: Doc, parser_input: DependencyInput, parses_of_doc: Sequence[Any]) -> None:
         """Set heads and labels; white space depends on the word before it."""
-        mark_own_dependencies(doc.vocab, doc)
+        mark_package_dependencies(doc.vocab, doc)
         if not len(doc):
             return
         write_dependencies(doc, parser_input.sentences, parses_of_doc)

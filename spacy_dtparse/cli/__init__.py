@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import DtparseError
-from ..memory import name_memory_limit
+from ..memory import report_memory_limit
 from . import (
     agreement,
     annotate,
@@ -101,7 +101,7 @@ def _main(argv: Sequence[str] | None) -> int:
     command = COMMANDS[options.command]
     bad_input = getattr(command, "BAD_INPUT", 1)
     try:
-        with name_memory_limit():
+        with report_memory_limit():
             code = command.run(options) or 0
         sys.stdout.flush()
     except DtparseError as error:

@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=0.2,
         metavar="F",
-        help="fraction of the sentences that chance chooses for the dev part (default: %(default)s)",
+        help="fraction of the sentences that are randomly chosen for the dev part (default: %(default)s)",
     )
     parser.add_argument(
         "--review", action="store_true", help="check the trees of FILES, the most suspicious first (no dev part)"
@@ -76,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="with --learn-every: from N trees on, train the network, too, and take the better of the two models",
     )
-    parser.add_argument("--seed", type=natural_number, default=0, metavar="N", help="seed of chance (default: 0)")
+    parser.add_argument("--seed", type=natural_number, default=0, metavar="N", help="random seed (default: 0)")
     parser.add_argument("--encoding", default="utf-8", help="of the texts (default: utf-8)")
     add_errors_argument(parser, "line or tree")
     add_address_arguments(parser)

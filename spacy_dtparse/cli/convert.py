@@ -7,7 +7,7 @@ from ..trees.bad_input import on_error
 from ..trees.directional import CATEGORIES
 from .bad_input import add_errors_argument, report_skipped
 from .pipelines import natural_number, positive_number
-from .terminal import shown_name
+from .terminal import printable_path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,5 +38,5 @@ def run(options: argparse.Namespace) -> int:
         options.source, options.target, sentences_per_doc=options.n_sents, limit=options.limit, lang=options.lang,
         categories=options.categories, on_error=on_error(options.errors), errors=skipped,
     )  # fmt: skip
-    print(f"{shown_name(options.target)}: {count} Docs")
+    print(f"{printable_path(options.target)}: {count} Docs")
     return report_skipped(skipped)

@@ -16,7 +16,7 @@ from .bad_input import StopAtError, add_errors_argument, report_skipped
 from .lines import is_piped
 from .pipelines import natural_number
 from .streams import batches, flush_if_live
-from .terminal import shown_name
+from .terminal import printable_path
 from .tree_files import numbered_trees, tree_files
 
 if TYPE_CHECKING:
@@ -71,14 +71,14 @@ def run(options: argparse.Namespace) -> int:
     total = 0
     skipped: list[DtparseError] = []
     for name in files:
-        shown = f"{shown_name(name)}:" if len(files) > 1 else ""
+        shown = f"{printable_path(name)}:" if len(files) > 1 else ""
         limit = 1 if options.files_with_matches else options.max_count
         count = 0
         printed = 0
         for tree_number, tree, match in search_file(pattern, name, options.clean, options.errors, skipped):
             count += 1
             if options.json:
-                print(to_json(as_dict(shown_name(name), tree_number, tree, match)))
+                print(to_json(as_dict(printable_path(name), tree_number, tree, match)))
             elif not (options.count or options.files_with_matches or printed == tree_number):
                 number = f"{tree_number}:" if options.tree_number else ""
                 print(f"{shown}{number}{_text(tree, match, options.output)}")
@@ -88,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
         if options.count:
             print(f"{shown}{count}")
         elif options.files_with_matches and count:
-            print(shown_name(name))
+            print(printable_path(name))
         total += count
     return report_skipped(skipped) or (0 if total else 1)
 

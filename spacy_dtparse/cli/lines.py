@@ -11,7 +11,7 @@ from typing import IO, NamedTuple
 from ..errors import DtparseError
 from ..stored_names import stored_as
 from .streams import standard_input
-from .terminal import shown_name
+from .terminal import printable_path
 
 
 class InputLine(NamedTuple):
@@ -103,7 +103,7 @@ class LineDecoder:
 
     def lines(self, file: IO[bytes], name: str) -> Iterator[InputLine]:
         """Yield the lines of a file; "-" as its name stands for standard input."""
-        name = "standard input" if name == "-" else shown_name(name)
+        name = "standard input" if name == "-" else printable_path(name)
         number = 0
         for text, size, problem in self._wide_lines(file) if self.wide else self._lines(file):
             number += 1
@@ -130,7 +130,7 @@ class LineDecoder:
     def _wide_lines(self, file: IO[bytes]) -> Iterator[tuple[str, int, str]]:
         """The same if a line end is several bytes."""
         decoder = codecs.getincrementaldecoder(self.encoding)("replace")
-        begun: list[str] = []  # the parts of a line whose end has not come
+        begun: list[str] = []  # parts of an unfinished line
         size, chunk = 0, b"first"
         while chunk:
             chunk = file.read(_CHUNK_BYTES)
@@ -164,7 +164,7 @@ def paragraphs(lines: Iterable[InputLine]) -> Iterator[TextItem]:
         yield TextItem(origin, " ".join(block), stop)
 
 
-def from_first_text(lines: Iterable[InputLine]) -> tuple[list[InputLine], Iterator[InputLine]]:
+def split_leading_blanks(lines: Iterable[InputLine]) -> tuple[list[InputLine], Iterator[InputLine]]:
     """The lines up to the first that is not blank, and an iterator of the others. Raises DtparseError if all are."""
     rest, first = iter(lines), []
     for line in rest:

@@ -20,7 +20,7 @@ from ..trees.bad_input import on_error
 from .bad_input import add_errors_argument, report_skipped
 from .lines import LineDecoder, check_files, open_file
 from .pipelines import add_pipeline_arguments, load_chosen_pipeline
-from .terminal import shown_name
+from .terminal import printable_path
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
         measured.append(("--text", measure.text("--text", data, "utf-8")))
     for name in () if options.text else names:
         with _open_seekable(name) as file:
-            measured.append((shown_name(name), measure.file(name, file)))
+            measured.append((printable_path(name), measure.file(name, file)))
     if options.format == "table" and len(measured) > 1:
         measured.append(("all", sum((found for _, found in measured), SyntaxMeasures())))
     for line in format_measures(measured, options.format):

@@ -16,7 +16,7 @@ from ..stored_names import to_stored
 from ..text import check_text
 from .bad_input import StopAtError, add_errors_argument, report_skipped, skip_errors
 from .language import LanguageWarning
-from .lines import InputLine, Origin, TextItem, from_first_text, input_size, is_piped, paragraphs, read_lines
+from .lines import InputLine, Origin, TextItem, input_size, is_piped, paragraphs, read_lines, split_leading_blanks
 from .pipelines import (
     add_pipeline_arguments,
     get_component,
@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
     files = [] if options.text else options.files or ["-"]
     given = (InputLine("--text", number, text) for number, text in enumerate(options.text or (), 1))
     lines = given if options.text else read_lines(files, options.encoding, options.errors, skipped)
-    first, rest = from_first_text(lines)  # report missing files and empty input before loading
+    first, rest = split_leading_blanks(lines)  # report missing files and empty input before loading
     nlp = load_chosen_pipeline(options)
     if options.probabilities:
         set_option(get_component(nlp), "probabilities", True)

@@ -1,4 +1,4 @@
-"""Standard input as it comes: items in batches that end when nothing more is there yet."""
+"""Standard input in batches, which end when no more input is waiting."""
 
 import io
 import os

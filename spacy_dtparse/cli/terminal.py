@@ -47,8 +47,8 @@ def send(text: str) -> None:
 
 @contextmanager
 def protected_streams() -> Iterator[None]:
-    """For the time of a command: terminals get no control characters of texts, messages to a closed standard error are
-    dropped."""
+    """Context manager for a command: control characters in texts do not reach a terminal, and messages to a closed
+    standard error are dropped."""
     before = sys.stdout, sys.stderr
     if sys.stderr is None:  # `2>&-`
         sys.stderr = open(os.devnull, "w", encoding="utf-8")
@@ -76,6 +76,6 @@ def discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def shown_name(path: str) -> str:
+def printable_path(path: str) -> str:
     r"""The name of a file for output: bytes that are not UTF-8 are written as \xff and the like."""
     return os.fsencode(path).decode("utf-8", "backslashreplace") if not path.isascii() else path

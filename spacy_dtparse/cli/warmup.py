@@ -55,8 +55,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _use_all(nlp: Any, doc: Any) -> None:
-    """Ask a constituent parser for everything that it can tell about a Doc of one sentence: each has kernels of its
-    own."""
+    """Use every function of the constituent parsers on a Doc of one sentence, so that all kernels are compiled."""
     from ..core.constraints import Constraint, Constraints
     from ..core.parser import Capability
     from ..pipeline.constituent_pipe import constituent_parsers

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..trees.document_labels import DOCUMENT_LABELS, Key, document_labels_of, has_verb, without_document_labels
+from ..trees.document_labels import DOCUMENT_LABELS, Key, document_labels_of, has_verb, remove_document_labels
 from ..trees.tree import Tree
 from .constraints import Constraints
 from .kbest import CANDIDATES_PER_TREE, MAX_TREES, NO_MORE, check_k, rank_parses
@@ -172,7 +172,7 @@ class _FilteredDecisions(Decisions):
         }
         super().__init__(decisions.name, result, shown)
         self._decisions = decisions
-        self._origins = without_document_labels(decisions.result.tree, allowed, excluded).origins
+        self._origins = remove_document_labels(decisions.result.tree, allowed, excluded).origins
 
     def decision(self, constituent: int, only: bool = False) -> Decision:
         """Return the decision on a constituent, or that it stands in the place of one with another label."""
@@ -194,7 +194,7 @@ def filter_parse(
     """Return a parse and its posteriors without DOCUMENT_LABELS, except for the constituents `allowed`; the same ones
     if the tree has no others. A constituent that takes the place or the words of another has the larger posterior; none
     has a label of `excluded`."""
-    tree, origins = without_document_labels(result.tree, allowed, excluded)
+    tree, origins = remove_document_labels(result.tree, allowed, excluded)
     if tree is result.tree:
         return result, posteriors
     found = {key: p for key, p in posteriors.items() if key[2] not in DOCUMENT_LABELS or key in allowed}

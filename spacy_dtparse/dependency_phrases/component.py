@@ -26,7 +26,7 @@ from ..pipeline.constituent_pipe import FACTORY_METADATA, SCORER
 from ..pipeline.constituents import DEFAULT_KEY
 from ..pipeline.extensions import register_extensions
 from ..pipeline.model_pipe import KEY
-from ..pipeline.phrases import CHUNK_SOURCES, use_for_noun_chunks
+from ..pipeline.phrases import CHUNK_SOURCES, set_noun_chunks_source
 from ..pipeline.provenance import add_requirement
 from ..pipeline.scorer import parseval_score
 from ..pipeline.sentences import UNIVERSAL_TAGS, WordPositions, attribute_texts, read_words
@@ -117,7 +117,7 @@ class DependencyPhrases(Pipe):
         for info, result in zip(attrs["sentences"], results, strict=True):
             if result is not None:
                 info.update(lifted=result[1], repaired=result[2])
-        use_for_noun_chunks(doc.vocab, doc, self.noun_chunks)
+        set_noun_chunks_source(doc.vocab, doc, self.noun_chunks)
         return doc
 
     def _read_columns(self, doc: Doc, words: Sequence[str], n_words: int) -> tuple[list, list, list, list, str]:
@@ -245,7 +245,7 @@ def make_dependency_phrases(
         name, scorer=scorer, spans_key=spans_key, profile=profile, scheme=scheme, noun_chunks=noun_chunks
     )
     component._nlp, component.lang = weakref.ref(nlp), nlp.lang or ""
-    use_for_noun_chunks(nlp.vocab, source=noun_chunks)
+    set_noun_chunks_source(nlp.vocab, source=noun_chunks)
     warn_of_shared_key(component, nlp)
     add_requirement(nlp)
     return component

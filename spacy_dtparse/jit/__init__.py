@@ -2,9 +2,9 @@
 
 import warnings
 
-from ..memory import name_memory_limit
+from ..memory import report_memory_limit
 
-with name_memory_limit():
+with report_memory_limit():
     from numba.core import config
 
 if config.DISABLE_JIT:  # type: ignore[attr-defined]

@@ -8,7 +8,7 @@ from spacy.tokens import Doc
 
 from ..checks import Setting, integer, optional
 from ..core import settings
-from .batches import batches, in_threads
+from .batches import batches, map_in_threads
 from .model_pipe import ModelPipe
 
 THREADS: tuple[int, Setting] = (1, integer(1, 256))
@@ -74,7 +74,7 @@ class BatchPipe(ModelPipe, ABC):
         handler."""
         handle: Callable = self.get_error_handler()
         jobs_of_batches = (list(map(self._read_job, docs)) for docs in batches(stream, batch_size))
-        for jobs in in_threads(jobs_of_batches, self._run_jobs, self.threads):
+        for jobs in map_in_threads(jobs_of_batches, self._run_jobs, self.threads):
             for doc, parser_input, results, error in jobs:
                 if error is None:
                     try:

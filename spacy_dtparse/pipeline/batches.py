@@ -28,7 +28,7 @@ def batches(stream: Iterable[Doc], max_docs: int, max_tokens: int = MAX_TOKENS) 
         yield batch
 
 
-def in_threads(tasks: Iterable[Task], work: Callable[[Task], Result], threads: int) -> Iterator[Result]:
+def map_in_threads(tasks: Iterable[Task], work: Callable[[Task], Result], threads: int) -> Iterator[Result]:
     """Iterate over `work` of each task, in order; with 2 or more threads, while this thread fetches the next tasks."""
     return map(work, tasks) if threads == 1 else _in_pool(tasks, work, threads)
 

@@ -134,7 +134,7 @@ def objects(clause: Span) -> list[Span]:
     return [part.span(node) for node in dict.fromkeys(node for one in found for node in one.objects)]
 
 
-def own_words(clause: Span) -> list[Token]:
+def clause_tokens(clause: Span) -> list[Token]:
     """The tokens of a clause that are in none of the clauses within it (see `phrases.clauses`), white space left out.
 
     Raises as `subject` does.

@@ -18,7 +18,7 @@ from spacy.tokens import Doc, Span, SpanGroup
 
 from ..checks import short_repr
 from ..errors import SpanGroupError
-from .group_values import VALUES, with_values_moved, without_foreign_values
+from .group_values import VALUES, drop_stale_values, realign_values
 from .stored_group import ATTRS, CHECKSUM, Key, bytes_of, checksum, packed_group, span_keys, stored_spans
 
 FORMAT_VERSION = 1
@@ -77,7 +77,7 @@ class ConstituentGroup(SpanGroup):
             before, self._before = self._before, None
             attrs = ATTRS.__get__(self)
             if isinstance(attrs, dict):
-                ATTRS.__set__(self, with_values_moved(attrs, before, span_keys(self)))
+                ATTRS.__set__(self, realign_values(attrs, before, span_keys(self)))
 
     def _before_change(self) -> None:
         if self._before is None:
@@ -118,7 +118,7 @@ class ConstituentGroup(SpanGroup):
         self._before = self.cached = self.written = None
         self.version += 1
         super().from_bytes(data)
-        ATTRS.__set__(self, without_foreign_values(ATTRS.__get__(self), self))
+        ATTRS.__set__(self, drop_stale_values(ATTRS.__get__(self), self))
         return self
 
     def to_bytes(self) -> bytes:
@@ -144,11 +144,11 @@ class ConstituentGroup(SpanGroup):
 
 
 def raw_attrs(group: SpanGroup) -> Any:
-    """The attributes of a group, up to date, for a caller that does not give them away: no edit is expected."""
+    """The attributes of a group, up to date, for a caller that only reads them."""
     return _attrs_of(group) if isinstance(group, ConstituentGroup) and group._before is None else group.attrs
 
 
-def content_of(group: SpanGroup) -> Any:
+def revision_of(group: SpanGroup) -> Any:
     """A value that differs after each change of the spans of this group object; of a ConstituentGroup, which forgets
     what was read of it when its own methods change it, their number."""
     if isinstance(group, ConstituentGroup):
@@ -176,7 +176,7 @@ def verified_attrs(group: SpanGroup, stored: np.ndarray | None = None) -> dict[s
     attrs = group.attrs
     if isinstance(group, ConstituentGroup) or not isinstance(attrs, dict):
         return attrs
-    return without_foreign_values(attrs, group, stored)
+    return drop_stale_values(attrs, group, stored)
 
 
 def _is_count(value: Any) -> bool:

@@ -25,11 +25,11 @@ from .extensions import register_extensions
 from .model_pipe import KEY
 from .phrases import (
     CHUNK_SOURCES,
-    has_own_dependencies,
+    has_package_dependencies,
     head_rules_entry,
     head_rules_for,
-    mark_own_dependencies,
-    use_for_noun_chunks,
+    mark_package_dependencies,
+    set_noun_chunks_source,
 )
 from .scorer import parseval_score
 from .sentences import SentenceInput, WordPositions
@@ -150,7 +150,7 @@ class ConstituentPipe(BatchPipe):
     def on_add(self, nlp: Language) -> None:
         """Give `doc.noun_chunks` its source. Warn if an active component of `nlp` writes the same key of `doc.spans` as
         this one."""
-        use_for_noun_chunks(nlp.vocab, source=self.noun_chunks)
+        set_noun_chunks_source(nlp.vocab, source=self.noun_chunks)
         warn_of_shared_key(self, nlp)
 
     def read_doc(self, doc: Doc) -> ParserInput:
@@ -217,11 +217,11 @@ class ConstituentPipe(BatchPipe):
         write_constituents(doc, parsed, self.spans_key, parser.name, head_rules, self.noun_chunks)
         if later := self._later_sentence_setters():
             raw_attrs(doc.spans[self.spans_key])[LATER_SETTERS] = later
-        use_for_noun_chunks(doc.vocab, doc, self.noun_chunks, parser.labels)
+        set_noun_chunks_source(doc.vocab, doc, self.noun_chunks, parser.labels)
         if self.heads and len(doc) and not doc.has_annotation("DEP"):
             self._set_heads(doc, parsed)
-        if self.noun_chunks == "auto" and has_own_dependencies(doc):
-            mark_own_dependencies(doc.vocab, doc)
+        if self.noun_chunks == "auto" and has_package_dependencies(doc):
+            mark_package_dependencies(doc.vocab, doc)
 
     def _set_heads(self, doc: Doc, parsed: Sequence[ParsedSentence]) -> None:
         rules = head_rules_for(doc, self.spans_key)
@@ -231,7 +231,7 @@ class ConstituentPipe(BatchPipe):
             [WordPositions(one.start, one.end, one.positions) for one in parsed],
             [None if tree is None else UnlabelledHeads(rules.links(tree)[0]) for tree in trees],
         )
-        mark_own_dependencies(doc.vocab)
+        mark_package_dependencies(doc.vocab)
 
     def supertags(self, doc: Doc) -> Mapping[int, Supertags]:
         """The supertag candidates of words by position in the Doc, {} if the parser does not use them."""

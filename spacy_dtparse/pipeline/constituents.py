@@ -25,7 +25,7 @@ from .constituent_group import (
     check_attributes,
     constituent_value,
     constituent_values,
-    content_of,
+    revision_of,
 )
 from .retokenized import TokenOffsets, realign, token_offsets
 from .sentences import blank_tokens
@@ -119,8 +119,8 @@ class Written(NamedTuple):
     token_starts: np.ndarray
 
     def spans(self, n_spans: int, token_starts: list[int]) -> SpanColumns | None:
-        """The spans of the group; None if they are not in order, their number is another now, or tokens start
-        elsewhere."""
+        """The spans of the group; None if they are not in order, or if the number of spans or the start of a token
+        has changed."""
         starts: list[int] = []
         ends: list[int] = []
         names: list[str] = []
@@ -136,7 +136,7 @@ class Written(NamedTuple):
 
 
 class _CachedGroup(NamedTuple):
-    """The cached data of a group: its content (see `content_of`), the character offsets at which the Doc's tokens
+    """The cached data of a group: its content (see `revision_of`), the character offsets at which the Doc's tokens
     start, spans, and constituents once they are needed."""
 
     content: Any
@@ -151,7 +151,7 @@ _CACHE: weakref.WeakKeyDictionary[Doc, dict[str, tuple[SpanGroup, _CachedGroup]]
 
 
 def _valid_cache(doc: Doc, name: str) -> _CachedGroup | None:
-    """The cached data of a group; None if there are none, or if its spans or the number of tokens are others now."""
+    """The cached data of a group; None if there are none, or if its spans or the number of tokens have changed."""
     group = doc.spans.data[name]
     if isinstance(group, ConstituentGroup):
         cached = group.cached
@@ -159,7 +159,7 @@ def _valid_cache(doc: Doc, name: str) -> _CachedGroup | None:
             return None
     else:
         entry = _CACHE.get(doc, {}).get(name)
-        if entry is None or entry[0] is not group or entry[1].content != content_of(group):
+        if entry is None or entry[0] is not group or entry[1].content != revision_of(group):
             return None
         cached = entry[1]
     return cached if len(cached.starts) == len(doc) else None
@@ -237,7 +237,7 @@ def _read_group(doc: Doc, key: str | None, where: Span | None = None) -> tuple[s
         doc.spans[name] = group = realign(doc, group, name)
         spans = _columns(doc, stored_spans(group), tokens)
         assert spans is not None
-    return name, _cache(doc, name, _CachedGroup(content_of(group), tokens.starts.tolist(), spans))
+    return name, _cache(doc, name, _CachedGroup(revision_of(group), tokens.starts.tolist(), spans))
 
 
 def _cache_written(doc: Doc, name: str) -> _CachedGroup | None:

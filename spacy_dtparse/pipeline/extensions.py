@@ -17,7 +17,7 @@ from .attributes import (
     subconstituents,
     tree_probability,
 )
-from .clauses import antecedent, clause_kind, objects, own_words, predicates, subject, triples, verb
+from .clauses import antecedent, clause_kind, clause_tokens, objects, predicates, subject, triples, verb
 from .conversions import to_nltk
 from .navigation import ancestors, c_commands, depth, lowest_common_ancestor, path, phrase, siblings, superconstituents
 from .phrases import clauses, head, phrases
@@ -45,7 +45,7 @@ _EXTENSIONS: tuple[tuple[Any, str, Any], ...] = (
     *((owner, function.__name__, function) for owner in (Span, Token) for function in (ancestors, depth, siblings)),
     (Token, "constituents", superconstituents),
     (Token, "phrase", phrase),
-    *((Span, f.__name__, f) for f in (subject, verb, objects, own_words, clause_kind, antecedent)),
+    *((Span, f.__name__, f) for f in (subject, verb, objects, clause_tokens, clause_kind, antecedent)),
     *((owner, function.__name__, function) for owner in (Doc, Span) for function in (predicates, triples)),
 )
 _METHODS: tuple[tuple[Any, str, Any], ...] = (

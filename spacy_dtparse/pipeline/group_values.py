@@ -15,9 +15,9 @@ EDITED = "edited"
 """The status of a sentence whose constituents were edited after parsing."""
 
 
-def without_foreign_values(attrs: dict[str, Any], group: SpanGroup, stored: np.ndarray | None = None) -> dict[str, Any]:
-    """The attributes of a stored or assigned group, without its checksum. Values and records of sentences are removed
-    if the checksum is not that of its spans: then they belong to other ones, or nobody knows."""
+def drop_stale_values(attrs: dict[str, Any], group: SpanGroup, stored: np.ndarray | None = None) -> dict[str, Any]:
+    """The attributes of a stored or assigned group, without its checksum. Values are removed, and records of
+    sentences marked as edited, unless the checksum is that of the group's spans."""
     found = attrs.copy()
     stated = found.pop(CHECKSUM, None)
     if ("scores" in found or any(name in found for name in VALUES)) and stated != checksum(group, stored):
@@ -29,7 +29,7 @@ def without_foreign_values(attrs: dict[str, Any], group: SpanGroup, stored: np.n
     return found
 
 
-def with_values_moved(attrs: dict[str, Any], before: list[Key], now: list[Key]) -> dict[str, Any]:
+def realign_values(attrs: dict[str, Any], before: list[Key], now: list[Key]) -> dict[str, Any]:
     """The attributes of a group that had other spans before: values follow their constituents, new ones have none."""
     if before == now:
         return attrs

@@ -185,23 +185,23 @@ class NounChunks:
 
     `before`: the iterator of the language, which reads dependencies, or None. `source`: one of CHUNK_SOURCES, the
     setting of the parser that was added last; None before one is. "auto": dependencies if the Doc has some that
-    `before` can read, else constituents. The group of a Doc's constituents may name another source. `own_dependencies`:
-    whether the dependencies are those of this package: `bpm_parser`, whose English labels are Universal Dependencies,
-    and heads without labels; spaCy's English iterator can read neither, so "auto" means constituents. `labels`: the
-    labels of the parsers that were used.
+    `before` can read, else constituents. The group of a Doc's constituents may name another source.
+    `package_dependencies`: whether the dependencies are those of this package: `bpm_parser`, whose English labels
+    are Universal Dependencies, and heads without labels; spaCy's English iterator can read neither, so "auto" means
+    constituents. `labels`: the labels of the parsers that were used.
     """
 
     def __init__(self, before: Any = None, source: str | None = None):
         self.before = before
         self.source = source
-        self.own_dependencies = False
+        self.package_dependencies = False
         self.labels: frozenset[str] = frozenset()
 
     def __call__(self, where: Doc | Span) -> Iterator[tuple[int, int, int]]:
         """Yield the range and label of each chunk. Raises NotParsedError if the Doc lacks the annotation for them."""
         doc = where.doc
         source, has_dependencies = self._source_for(doc), doc.has_annotation("DEP")
-        if source == "auto" and has_dependencies and self.before is not None and not self.own_dependencies:
+        if source == "auto" and has_dependencies and self.before is not None and not self.package_dependencies:
             source = "dependencies"
         if source == "dependencies":
             if self.before is None:
@@ -232,7 +232,7 @@ class NounChunks:
         return str(attribute(doc.spans[name], "noun_chunks", "auto"))
 
 
-def use_for_noun_chunks(vocab: Any, doc: Any = None, source: str = "auto", labels: Iterable[str] = ()) -> None:
+def set_noun_chunks_source(vocab: Any, doc: Any = None, source: str = "auto", labels: Iterable[str] = ()) -> None:
     """Set the source of `doc.noun_chunks`, for new Docs with this vocabulary and for the existing `doc`. `labels`:
     those of the parser, if its model is loaded."""
     chunks = _install(vocab)
@@ -243,18 +243,18 @@ def use_for_noun_chunks(vocab: Any, doc: Any = None, source: str = "auto", label
         doc.noun_chunks_iterator = chunks
 
 
-def mark_own_dependencies(vocab: Any, doc: Doc | None = None) -> None:
+def mark_package_dependencies(vocab: Any, doc: Doc | None = None) -> None:
     """Record that the dependencies of Docs with this vocabulary are those of this package. If `doc` has constituents
     whose source of noun chunks is "auto", it becomes "constituents", also where `doc` is stored."""
-    _install(vocab).own_dependencies = True
+    _install(vocab).package_dependencies = True
     name = None if doc is None else group_key(doc)
     if doc is not None and name is not None and "kind" in (attrs := raw_attrs(doc.spans[name])):
         attrs.setdefault("noun_chunks", "constituents")
 
 
-def has_own_dependencies(doc: Doc) -> bool:
+def has_package_dependencies(doc: Doc) -> bool:
     """Whether a Doc has dependencies, and those of its vocabulary are this package's."""
-    return _install(doc.vocab).own_dependencies and doc.has_annotation("DEP")
+    return _install(doc.vocab).package_dependencies and doc.has_annotation("DEP")
 
 
 def _install(vocab: Any) -> NounChunks:

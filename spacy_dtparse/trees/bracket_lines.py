@@ -113,7 +113,7 @@ def opens_in_column_1(text: str) -> bool:
     return text.startswith("(") and first_column(text) == 1
 
 
-def without_mark(text: str) -> str:
+def strip_bom(text: str) -> str:
     """The first line, or its piece, without a byte order mark."""
     if first_column(text) > 1 or not text.startswith(_BYTE_ORDER_MARK):
         return text

@@ -19,8 +19,8 @@ from .bracket_lines import (
     numbered_lines,
     opens_in_column_1,
     read_file,
+    strip_bom,
     whole_lines,
-    without_mark,
 )
 from .labels import TOP_LABELS
 from .psd import SUFFIX, plain_lines
@@ -144,7 +144,7 @@ class _BracketParser:
         while True:
             line_number, text = waiting.popleft() if waiting else next(fresh, (0, ""))
             if line_number:
-                yield from self._line(line_number, without_mark(text) if line_number == 1 else text)
+                yield from self._line(line_number, strip_bom(text) if line_number == 1 else text)
             elif self.stack:
                 self._give_up()
             else:

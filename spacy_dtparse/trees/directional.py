@@ -189,9 +189,9 @@ def round_trip_problem(tree: Tree, rules: HeadRules = COLLINS, directional: bool
     return "" if again == tree else f"another tree is restored: {again}"
 
 
-_KINDS: dict[str, Any] = {"spine": (spines, format_spine), "sided": (directional_spines, format_directional)}
+_KINDS: dict[str, Any] = {"spine": (spines, format_spine), "directional": (directional_spines, format_directional)}
 CATEGORIES = tuple(_KINDS)
-"""Kinds of categories (supertags) that a token may have; "sided" means directional spines."""
+"""Kinds of categories (supertags) that a token may have; "directional" means directional spines."""
 
 
 def check_categories(name: str) -> None:

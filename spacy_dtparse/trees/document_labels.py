@@ -37,7 +37,7 @@ def has_verb(tags: Iterable[str]) -> bool:
     return any(tag in _FINITE_TAGS or tag == "VB" for tag in tags)
 
 
-def without_document_labels(tree: Tree, keep: Collection[Key] = (), excluded: Collection[str] = ()) -> RelabelledTree:
+def remove_document_labels(tree: Tree, keep: Collection[Key] = (), excluded: Collection[str] = ()) -> RelabelledTree:
     """Return a tree without DOCUMENT_LABELS, except those of the constituents `keep`, (start, end, label) each.
 
     A constituent with such a label is labelled S if a verb phrase with a finite verb or an imperative is directly below

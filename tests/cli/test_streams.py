@@ -18,7 +18,7 @@ import pytest
 from spacy_dtparse.cli import main
 from spacy_dtparse.cli.lines import LineDecoder
 from spacy_dtparse.cli.progress import Progress
-from spacy_dtparse.cli.terminal import TerminalStream, show_controls, shown_name
+from spacy_dtparse.cli.terminal import TerminalStream, printable_path, show_controls
 from spacy_dtparse.errors import ConfigError, TreeFormatError
 from spacy_dtparse.files import atomic_write, write_atomically
 from spacy_dtparse.json_text import to_json
@@ -179,7 +179,7 @@ def test_names_that_are_not_utf8(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     name = os.fsdecode(b"caf\xe9.mrg")
     Path(name).write_text("(S (NN dog))")
-    assert shown_name(name) == "caf\\xe9.mrg"
+    assert printable_path(name) == "caf\\xe9.mrg"
     assert run(capsys, "grep", "-l", "NN", name) == (0, "caf\\xe9.mrg\n", "")
     assert json.loads(run(capsys, "grep", "--json", "NN", name)[1])["file"] == "caf\\xe9.mrg"
     assert run(capsys, "grep", "-c", "NN", name, name)[1] == "caf\\xe9.mrg:1\n" * 2

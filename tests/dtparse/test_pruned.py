@@ -33,13 +33,13 @@ from tests.trees.naive import with_leaves
 
 pytestmark = KERNEL_MARKS
 KINDS = {
-    "sided": lambda tree: [format_directional(spine) for spine in directional_spines(tree)],
+    "directional": lambda tree: [format_directional(spine) for spine in directional_spines(tree)],
     "plain": lambda tree: [format_spine(spine) for spine in spines(tree)],
 }
 SAMPLE = Path(__file__).resolve().parents[2] / "assets" / "sample" / "dev.mrg"
 
 
-def supertags_of(tree: Tree, kind: str = "sided", p: float = 1.0) -> list[list[tuple[str, float]]]:
+def supertags_of(tree: Tree, kind: str = "directional", p: float = 1.0) -> list[list[tuple[str, float]]]:
     return [[(text, p)] for text in KINDS[kind](tree)]
 
 
@@ -65,7 +65,7 @@ def test_categories_of_a_parse_give_it_again(strategy, kind):
         assert again.n_scored <= found.n_scored and again.cost <= found.cost
         saved += found.n_scored - again.n_scored
         assert (found.n_searches, found.ambiguity) == (1, None)
-        if kind == "sided" and strategy == "shift_reduce":
+        if kind == "directional" and strategy == "shift_reduce":
             assert (again.n_scored, again.cost, again.scores) == (0, 0.0, (0.0,) * len(found.tree))
     assert saved > 0
 
@@ -113,7 +113,7 @@ def test_passes_over_falling_beta():
     parser = a_parser(budget=300 if SLOW else 2000)
     found = parser.parse(words, tags)
     other = other_tree(found.tree, words, tags)
-    bad, good = "|NP+NP", KINDS["sided"](other)
+    bad, good = "|NP+NP", KINDS["directional"](other)
     late = [[(bad, 1.0), (text, 0.05)] for text in good]
     for betas, searches, ambiguity, tree in (
         ((0.1, 0.01), 2, 2.0, other),
@@ -220,7 +220,7 @@ class SelfPrunedParser:
     def parse(self, words, tags):
         own = self.parser.parse(words, tags).tree
         more = ((".VP", 0.5), (")NP", 0.02), ("(-", 0.3))
-        return self.parser.parse(words, tags, [[(text, 1.0), *more] for text in KINDS["sided"](own)])
+        return self.parser.parse(words, tags, [[(text, 1.0), *more] for text in KINDS["directional"](own)])
 
 
 @pytest.mark.slow

@@ -116,7 +116,7 @@ def label_commands(at: Path) -> list[list[str]]:
     found = [
         ["spines", f"{SAMPLE}/train.mrg,limit=60", "--min-count", "2", "--json", f"{at}/spines.json",
          "--write", f"{at}/spines"],
-        ["spines", f"{SAMPLE}/train.mrg,limit=20", "--categories", "sided", "--write", f"{at}/sided"],
+        ["spines", f"{SAMPLE}/train.mrg,limit=20", "--categories", "directional", "--write", f"{at}/directional"],
         [*fit, "--jackknife", "2", "--set", "epochs=1", "--workdir", f"{at}/work_folds", "--out", f"{at}/jackknifed"],
     ]  # fmt: skip
     for name, setting in (
@@ -245,12 +245,12 @@ def training_entries(group: str) -> Iterator[Entry]:
             if path.name == _INPUT:
                 continue
             own = together.setdefault(f"{inner}/" if len(inner.parts) > 1 else str(inner / path.name), {})
-            own[path.name] = content_of(path, at)
+            own[path.name] = revision_of(path, at)
         for name, contents in together.items():
             yield (text if name.endswith(_SETTINGS) else kind)(f"{group}/{name}", contents)
 
 
-def content_of(path: Path, folder: Path) -> Any:
+def revision_of(path: Path, folder: Path) -> Any:
     """Return the content of a file: arrays of .npz by name, data of JSON without fields about the machine, else bytes;
     with placeholders for the paths of the run and of the project."""
     if path.suffix == ".npz":

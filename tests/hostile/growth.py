@@ -105,7 +105,7 @@ def _clause_attributes(span: Any) -> None:
 
 
 CLAUSE_FUNCTIONS = (
-    dtparse.subject, dtparse.verb, dtparse.objects, dtparse.own_words, dtparse.clause_kind, dtparse.antecedent,
+    dtparse.subject, dtparse.verb, dtparse.objects, dtparse.clause_tokens, dtparse.clause_kind, dtparse.antecedent,
 )  # fmt: skip
 FUNCTIONS: dict[str, Callable[[Doc], Any]] = {
     "constituents": dtparse.constituents,

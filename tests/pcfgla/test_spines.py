@@ -80,7 +80,7 @@ def test_pruned_charts_have_no_better_tree(binarisation):
     for words, tags in short():
         found = parser.parse(words, tags)
         if found.status == "optimal":
-            again = parser.parse(words, tags, supertags_of(found.tree, "sided"))
+            again = parser.parse(words, tags, supertags_of(found.tree, "directional"))
             assert again.n_searches == 1 and again.cost >= found.cost - 1e-9
             equal, tried = equal + (again.tree == found.tree), tried + 1
     assert equal == tried > 0 if binarisation in ("left", "right") else equal > 0
@@ -109,7 +109,7 @@ def read(text: str) -> Spine:
 
 
 @pytest.mark.parametrize("latent", [False, pytest.param(True, marks=pytest.mark.skipif(SLOW, reason="trains"))])
-@pytest.mark.parametrize("kind", ["sided", "plain"])
+@pytest.mark.parametrize("kind", ["directional", "plain"])
 def test_constituents_are_those_that_spines_can_head(kind, latent):
     """With the supertags of gold trees, also pruned by posteriors."""
     parser = latent_parser("max-rule") if latent else PcfgParser(model())
@@ -165,7 +165,7 @@ def test_supertags_that_the_model_cannot_build_are_ignored(odd):
     parser = PcfgParser(model(LEFT), EXACT)
     words, tags = a_sentence(parser)
     plain = parser.parse(words, tags)
-    own = supertags_of(plain.tree, "sided")
+    own = supertags_of(plain.tree, "directional")
     beside = parser.parse(words, tags, [own[0], [(odd, 1.0), (own[1][0][0], 0.9)], *own[2:]])
     same(beside, plain)
     assert (beside.n_searches, beside.ambiguity) == (1, 1.0)
@@ -194,7 +194,7 @@ def test_sentences_in_pieces():
     words, tags = a_sentence(parser)
     parser = parser.with_settings(max_tokens=len(words))
     one = parser.parse(words, tags)
-    own, bad = supertags_of(one.tree, "sided"), [[(".NP+NP+NP+NP+NP+NP+NP", 1.0)]] * len(words)
+    own, bad = supertags_of(one.tree, "directional"), [[(".NP+NP+NP+NP+NP+NP+NP", 1.0)]] * len(words)
     ends = [end for _, end in iter_pieces(tags * 2, len(words))]
     assert ends == [len(words), 2 * len(words)], "the test's sentence is cut in its middle"
     twice = parser.parse(words * 2, tags * 2, own * 2)
@@ -230,7 +230,7 @@ class SelfPrunedParser:
     def parse(self, words, tags):
         own = kept(self.parser, self.parser.parse(words, tags).tree)
         more = ((".VP", 0.5), (")NP", 0.02), ("(-", 0.3))
-        return self.parser.parse(words, tags, [[(text, 1.0), *more] for text in KINDS["sided"](own)])
+        return self.parser.parse(words, tags, [[(text, 1.0), *more] for text in KINDS["directional"](own)])
 
 
 @pytest.mark.slow

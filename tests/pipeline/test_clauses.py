@@ -8,7 +8,7 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 import spacy_dtparse
-from spacy_dtparse import antecedent, clause_kind, clauses, objects, own_words, predicates, subject, triples, verb
+from spacy_dtparse import antecedent, clause_kind, clause_tokens, clauses, objects, predicates, subject, triples, verb
 from spacy_dtparse.errors import ConfigError, NonConstituentError, NotParsedError
 from spacy_dtparse.trees.clause_kinds import KINDS
 
@@ -230,10 +230,11 @@ def test_parts_of_a_clause():
     main, relative = doc._.clauses
     assert main._.subject.text == "The man who came" == subject(main).text and main._.subject in doc._.constituents
     assert main._.verb == doc[6] == verb(main) and texts(main._.objects) == ["us", "tea"] == texts(objects(main))
-    assert texts(main._.own_words) == ["The", "man", "may", "not", "give", "us", "tea", "."] == texts(own_words(main))
+    assert texts(main._.clause_tokens) == ["The", "man", "may", "not", "give", "us", "tea", "."]
+    assert clause_tokens(main) == main._.clause_tokens
     assert relative._.subject.text == "who" and relative._.antecedent.text == "The man"
     assert antecedent(relative) == doc._.constituents[2] and antecedent(main) is None
-    assert relative._.objects == [] and texts(relative._.own_words) == ["who", "came"]
+    assert relative._.objects == [] and texts(relative._.clause_tokens) == ["who", "came"]
     assert (main._.clause_kind, relative._.clause_kind) == ("main", "relative")
     found = main._.predicates[1]
     assert found == doc._.predicates[1] and texts(found.verb_group) == ["may", "not", "give"] and found.negated
@@ -251,7 +252,7 @@ def test_coordination():
         "(CC but) (S (NP (NNP Bob)) (VP (VBD slept)))))"
     )
     whole, ann, bob = doc._.clauses
-    assert whole._.subject.text == "Ann" and whole._.verb.text == "sang" and texts(whole._.own_words) == ["but"]
+    assert whole._.subject.text == "Ann" and whole._.verb.text == "sang" and texts(whole._.clause_tokens) == ["but"]
     assert texts(ann._.objects) == ["songs", "pies"] == texts(whole._.objects) and bob._.objects == []
     assert [one.subject.text for one in doc._.predicates] == ["Ann", "Ann", "Bob"]
     assert [one.clause for one in doc._.predicates] == [ann, ann, bob]
@@ -260,17 +261,17 @@ def test_coordination():
 def test_white_space_and_sentences_without_clauses():
     doc = gold_doc("(TOP (S (NP (DT the) (NN cat)) (VP (VBD sat) (PP (IN on) (NP (PRP it))))))", space_after="cat")
     (clause,) = doc._.clauses
-    assert clause._.verb.text == "sat" and texts(clause._.own_words) == ["the", "cat", "sat", "on", "it"]
+    assert clause._.verb.text == "sat" and texts(clause._.clause_tokens) == ["the", "cat", "sat", "on", "it"]
     headline = gold_doc("(TOP (NP (DT The) (NN end)))", "(TOP (FRAG (RB Not) (NP (DT a) (NN word))))")
     for sentence in headline.sents:
         assert sentence._.subject is None and sentence._.verb is None and sentence._.objects == []
-        assert sentence._.clause_kind == "main" and len(sentence._.own_words) == len(sentence)
+        assert sentence._.clause_kind == "main" and len(sentence._.clause_tokens) == len(sentence)
     assert headline._.triples == [] == headline._.predicates
 
 
 def test_errors():
     doc = gold_doc("(TOP (S (NP (DT the) (NN cat)) (VP (VBD sat))))")
-    for function in (subject, verb, objects, own_words, clause_kind, antecedent):
+    for function in (subject, verb, objects, clause_tokens, clause_kind, antecedent):
         with pytest.raises(
             NonConstituentError, match=r"'the cat'\) are a constituent NP, not a clause; .*doc._.clauses"
         ):

@@ -14,7 +14,7 @@ import spacy_dtparse
 from spacy_dtparse import clauses, head, noun_chunks, phrases
 from spacy_dtparse.errors import ConfigError, NonConstituentError, NotParsedError
 from spacy_dtparse.pipeline.extensions import register_extensions
-from spacy_dtparse.pipeline.phrases import NounChunks, head_rules_for, mark_own_dependencies
+from spacy_dtparse.pipeline.phrases import NounChunks, head_rules_for, mark_package_dependencies
 from spacy_dtparse.trees.heads import COLLINS, LEFTMOST, HeadRules
 
 from .conftest import both_factories, make_nlp
@@ -245,11 +245,11 @@ def test_noun_chunks_of_a_sentence_as_a_doc(model_file, language):
 
 def test_spacy_cannot_find_chunks_in_our_dependencies(model_file):
     nlp = make_nlp(model_file)
-    mark_own_dependencies(nlp.vocab)
+    mark_package_dependencies(nlp.vocab)
     doc = nlp.get_pipe("dtparse")(linked_doc(nlp.vocab))
     assert texts(doc.noun_chunks) == OF_CONSTITUENTS
     unparsed = spacy.blank("en")
-    mark_own_dependencies(unparsed.vocab)  # bpm_parser without constituents
+    mark_package_dependencies(unparsed.vocab)  # bpm_parser without constituents
     assert texts(linked_doc(unparsed.vocab).noun_chunks) == OF_SPACY
 
 

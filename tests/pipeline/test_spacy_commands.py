@@ -88,7 +88,7 @@ def test_categories_are_those_that_taggers_learn(treebank, nlp, tmp_path, catego
 
 
 def test_unknown_categories(tmp_path, nlp):
-    with pytest.raises(ConfigError, match="categories are 'tags'; they must be one of spine, sided"):
+    with pytest.raises(ConfigError, match="categories are 'tags'; they must be one of spine, directional"):
         create_bracket_corpus(tmp_path, categories="tags")
     (tmp_path / "odd.mrg").write_text("(TOP (A+B (NN cat)))\n")
     with pytest.raises(TrainingDataError, match=r"odd\.mrg: label 'A\+B' cannot be written in a spine"):

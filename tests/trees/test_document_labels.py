@@ -3,7 +3,7 @@
 import pytest
 
 from spacy_dtparse.trees import Tree, parse_tree
-from spacy_dtparse.trees.document_labels import document_labels_of, has_verb, without_document_labels
+from spacy_dtparse.trees.document_labels import document_labels_of, has_verb, remove_document_labels
 
 S = "(S (NP (NN test)) (VP (VBZ works)))"
 MARKER = "(LST (-LRB- -LRB-) (LS A) (-RRB- -RRB-))"
@@ -35,7 +35,7 @@ MARKER = "(LST (-LRB- -LRB-) (LS A) (-RRB- -RRB-))"
 )  # fmt: skip
 def test_the_constituent_below_takes_the_place(before, after):
     tree = parse_tree(before)
-    found, origins = without_document_labels(tree)
+    found, origins = remove_document_labels(tree)
     assert str(found) == str(parse_tree(after))
     assert Tree(found.words, found.tags, found.labels, found.starts, found.ends) == found  # a valid tree
     assert len(origins) == len(found) and len({*origins}) == len(origins)
@@ -46,12 +46,12 @@ def test_the_constituent_below_takes_the_place(before, after):
 def test_origins_are_the_constituents_before():
     tree = parse_tree(f"(TOP (CAPTION {MARKER} {S} (. .)))")
     assert tree.labels == ("TOP", "CAPTION", "LST", "S", "NP", "VP")
-    assert without_document_labels(tree).origins == (0, 3, 2, 4, 5)
+    assert remove_document_labels(tree).origins == (0, 3, 2, 4, 5)
 
 
 def test_a_constituent_that_is_kept():
     tree = parse_tree(f"(TOP (CAPTION (TITLE {S} (. .))))")
-    found = without_document_labels(tree, {(0, 3, "CAPTION")}).tree
+    found = remove_document_labels(tree, {(0, 3, "CAPTION")}).tree
     assert str(found) == str(parse_tree("(TOP (CAPTION (S (NP (NN test)) (VP (VBZ works)) (. .))))"))
 
 
@@ -73,7 +73,7 @@ def test_a_constituent_that_is_kept():
 )  # fmt: skip
 def test_no_constituent_gets_an_excluded_label(before, excluded, after):
     tree = parse_tree(before)
-    found, origins = without_document_labels(tree, (), excluded)
+    found, origins = remove_document_labels(tree, (), excluded)
     assert str(found) == str(parse_tree(after))
     assert Tree(found.words, found.tags, found.labels, found.starts, found.ends) == found
     for origin, label in zip(origins, found.labels, strict=True):

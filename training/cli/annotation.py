@@ -71,7 +71,7 @@ def simulate_annotation(options: argparse.Namespace) -> None:
     arg.number("--max-words", 40, "leave out sentences of more words", minimum=1),
     arg.option("--network-from N", "from N trees on, train the network, too, and take the better model", type=int),
     arg.number("--pool", 600, "number of sentences, drawn by chance, to annotate some of", minimum=1),
-    arg.number("--seed", 0, "seed of chance"),
+    arg.number("--seed", 0, "random seed"),
     arg.path("--json FILE", "also write the records to this file, after each"),
 )
 def simulate_learning(options: argparse.Namespace) -> None:

@@ -133,7 +133,7 @@ def parse_betas(text: str) -> tuple[float, ...]:
     arg.option(f"--treebank {arg.READ_SPEC} *", "additional gold trees to train the tagger on"),
     arg.option(f"--dev {arg.READ_SPEC} *", "trees to score the parser on"),
     arg.ERRORS,
-    arg.option("--categories", "sided (default): directional spines, or spine", default="sided"),
+    arg.option("--categories", "directional (default): with sides, or spine", default="directional"),
     arg.number("--limit", None, "use only the first N sentences of the text"),
     arg.number("--min-words", 3, "minimum words of a sentence"),
     arg.number("--max-words", 100, "maximum words of a sentence"),

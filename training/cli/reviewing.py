@@ -24,7 +24,7 @@ command = partial(arg.declare, "Data")
     arg.path("file", "bracketed trees"),
     arg.ERRORS,
     arg.number("--n", 200, "number of errors, at most one in each tree", minimum=1),
-    arg.number("--seed", 0, "seed of chance"),
+    arg.number("--seed", 0, "random seed"),
     arg.path("--out", "file for the trees with the errors", required=True),
     arg.path("--planted", "JSON file for the list of errors", required=True),
 )

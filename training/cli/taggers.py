@@ -116,7 +116,7 @@ def train_tagger(options: argparse.Namespace) -> None:
     arg.option(f"--held-out {arg.READ_SPEC} +", "trees whose coverage is measured"),
     arg.path("--heads FILE", "head rules in JSON (default: those of --lang)"),
     arg.option("--lang", "language, for the head rules (default: en)", default="en"),
-    arg.option("--categories", "spine (default), or sided: directional spines", default="spine"),
+    arg.option("--categories", "spine (default), or directional: with sides", default="spine"),
     arg.option(
         "--min-count N",
         "replace rarer categories by the most frequent one of the token's tag (default: 1)",
@@ -171,7 +171,7 @@ def _check_round_trips(files: Sequence[TreebankFile], rules: HeadRules, categori
     for file in files:
         if file != TreebankFile(file.path):
             raise ConfigError(f"{file.path}: --check reads all trees of a file; give the path without options")
-        trees, failed, problems = check_round_trips(file.path, rules, directional=categories == "sided")
+        trees, failed, problems = check_round_trips(file.path, rules, directional=categories == "directional")
         print(f"{file.path}: {trees - failed} of {trees} trees rebuilt", *problems, sep="\n  ")
         bad += failed
     return 1 if bad else 0

@@ -54,7 +54,7 @@ def fit(options: argparse.Namespace) -> None:
     from training.data.treebanks import TreebankFile, read_files
     from training.runs.metrics_log import log_metrics
     from training.runs.settings import apply_field_settings
-    from training.teacher.examples import partial_sentences
+    from training.teacher.examples import read_dependency_constraints
     from training.teacher.fitting import TeacherOptions, train_teacher
     from training.teacher.model import Teacher, load_teacher, save_teacher
 
@@ -62,7 +62,7 @@ def fit(options: argparse.Namespace) -> None:
     train = [(file.weight, sentence, True) for file in files for sentence in file.read()]
     for text in options.dependencies:
         file = TreebankFile.parse(text)
-        train += [(file.weight, sentence, False) for sentence in partial_sentences(file.path, file.name)]
+        train += [(file.weight, sentence, False) for sentence in read_dependency_constraints(file.path, file.name)]
     settings = apply_field_settings(TeacherOptions(), options.set)
     if options.encoder is not None:
         if options.start is not None:
@@ -225,7 +225,7 @@ def trees(options: argparse.Namespace) -> None:
     arg.ERRORS,
     arg.number("--every", 1, "use every N-th training sentence (default: all)", minimum=1),
     arg.number("--epochs", 4, "passes over the training sentences", minimum=1),
-    arg.number("--seed", 0, "seed of the random numbers"),
+    arg.number("--seed", 0, "random seed"),
     arg.path("--out", "the file to write (.npz)", required=True),
 )
 def fit_tags(options: argparse.Namespace) -> None:

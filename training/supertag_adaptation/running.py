@@ -71,7 +71,7 @@ class Adaptation:
     parser: Path | None = None
     treebank: tuple[TreebankFile, ...] = ()
     dev: tuple[TreebankFile, ...] = ()
-    categories: str = "sided"
+    categories: str = "directional"
     options: SequenceOptions = field(default_factory=SequenceOptions)
     betas: tuple[float, ...] | None = None
     sizes: tuple[int, ...] | None = None

@@ -67,7 +67,7 @@ class WordPieces:
         return tuple(ids) or (self._unknown,)
 
 
-def column_dropout(x: torch.Tensor, rate: float, generator: torch.Generator | None) -> torch.Tensor:
+def locked_dropout(x: torch.Tensor, rate: float, generator: torch.Generator | None) -> torch.Tensor:
     """Apply dropout to the columns of x (sentences, tokens, width), the same for all tokens of a sentence.
 
     torch's dropout draws a number for every element, which takes longer than the layers do on short sentences.
@@ -79,8 +79,8 @@ def column_dropout(x: torch.Tensor, rate: float, generator: torch.Generator | No
 
 
 Drop = Callable[[torch.Tensor], torch.Tensor]
-"""`column_dropout` with a rate and a generator."""
-no_dropout: Drop = partial(column_dropout, rate=0.0, generator=None)
+"""`locked_dropout` with a rate and a generator."""
+no_dropout: Drop = partial(locked_dropout, rate=0.0, generator=None)
 
 
 class _Dropout(nn.Module):

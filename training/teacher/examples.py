@@ -91,7 +91,7 @@ def distillation_examples(
             )
 
 
-def partial_sentences(path: Path, source: str) -> list[Sentence]:
+def read_dependency_constraints(path: Path, source: str) -> list[Sentence]:
     """Read the sentences of a CoNLL-U file with their tags (XPOS) and, as spans with the dummy label X, the words that
     each word dominates: constituents seldom cross such a span, without punctuation at its ends."""
     found = []

@@ -24,7 +24,7 @@ from ..runs.files import atomic_write, file_digest
 from ..runs.lock import lock_dir
 from ..runs.metrics_log import MetricsLogger
 from ..runs.resuming import check_conditions, digest
-from .encoder import Drop, Encoder, column_dropout, encoder_config, nn, torch, training_attention
+from .encoder import Drop, Encoder, encoder_config, locked_dropout, nn, torch, training_attention
 from .examples import TeacherExample, distillation_examples, make_example
 from .model import Teacher
 from .network import ANY_SOURCE, HEAD_WIDTH, Scores, TeacherNetwork, WordPieceTokenizer
@@ -145,7 +145,7 @@ def _train_step(
     drop_source = (torch.rand(len(part), generator=generator) < options.source_dropout).tolist()
     sources = [ANY_SOURCE if without_source else e.source for e, without_source in zip(part, drop_source, strict=True)]
     dropout_rates = options.encoder_dropout, options.head_dropout
-    drops = [partial(column_dropout, rate=rate, generator=generator) for rate in dropout_rates]
+    drops = [partial(locked_dropout, rate=rate, generator=generator) for rate in dropout_rates]
     with torch.autocast("cpu", dtype=torch.bfloat16), training_attention():
         loss, parts = batch_loss(network, part, sources, drops, options.tag_loss_weight)
     optimizer.zero_grad(set_to_none=True)

@@ -34,7 +34,7 @@ from tests.reference.states import SHIFT, Rules, random_tree
 
 pytestmark = KERNEL_MARKS
 LABELS = ("NP", "VP", "PP", "TOP")
-KINDS = ("plain", "sided", "mixed")
+KINDS = ("plain", "directional", "mixed")
 SIDES, POSITIONS = ("", "<", ">", "<>"), "(|)."
 ENOUGH = 10**9
 
@@ -43,7 +43,7 @@ may_shift, prune_windows = callable_from_python(kernels.may_shift), callable_fro
 
 
 def supertag_of(spine, kind: str) -> Supertag:
-    if kind != "sided":
+    if kind != "directional":
         return Supertag(spine.labels)
     return Supertag(spine.labels, tuple(SIDES[side] for side in spine.sides), POSITIONS[spine.position])
 
@@ -192,7 +192,7 @@ def states_without_pruning(strategy, seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["plain", "sided"])
+@pytest.mark.parametrize("kind", ["plain", "directional"])
 @pytest.mark.parametrize("strategy", FIRST_STRATEGY)
 def test_a_large_budget_finds_the_cheapest_of_the_remaining_trees(strategy, kind):
     """It costs no less than the cheapest of all, except that forced steps are free."""
@@ -219,7 +219,7 @@ def test_exact_directional_spines_leave_one_tree_which_costs_nothing(strategy):
         rng = random.Random(seed)
         words, tags = sentence(rng, rng.randint(1, 4 if SLOW else 6))
         tree = random_tree(rng, tags, made.rules.labels, 4)
-        rules = pruned_rules(rng, made.rules, [tree], "sided", 0)
+        rules = pruned_rules(rng, made.rules, [tree], "directional", 0)
         built, cost, status, counts = searched(made, rules, words, 0 if strategy == "shift_reduce" else 5000, tags)
         assert built == tree.spans() and status != "fallback"
         if strategy == "shift_reduce":

@@ -25,7 +25,7 @@ LABELS = ("NP", "VP", "S", "TOP")
 TAGS = ("DT", "NN", "VBD", "IN", ",")
 SAMPLE = Path(__file__).resolve().parents[3] / "assets" / "sample" / "train.mrg"
 KINDS = {
-    "sided": lambda tree: [format_directional(spine) for spine in directional_spines(tree)],
+    "directional": lambda tree: [format_directional(spine) for spine in directional_spines(tree)],
     "plain": lambda tree: [format_spine(spine) for spine in spines(tree)],
 }
 
@@ -44,7 +44,7 @@ def text_of(spine: Spine) -> str:
 
 
 @pytest.mark.parametrize("with_root", [False, True])
-@pytest.mark.parametrize("kind", ["plain", "sided", "mixed"])
+@pytest.mark.parametrize("kind", ["plain", "directional", "mixed"])
 def test_cells_are_those_of_all_constituents_that_spines_can_head(kind, with_root):
     rng, reader = random.Random(kind), SupertagIndex([*LABELS[:-1], None])
     left = 0
@@ -140,8 +140,8 @@ def test_categories_of_a_tree_leave_all_its_nodes(source, kind, binarisation):
 def test_lower_betas_and_weaker_categories_leave_more():
     masks, rng, wider = SpineMasks(trained(forest())), random.Random(4), 0
     for tree in forest():
-        own = [(text, 1.0) for text in KINDS["sided"](tree)]
-        more = [[one, (text_of(random_spine(rng, "sided")), 0.1)] for one in own]
+        own = [(text, 1.0) for text in KINDS["directional"](tree)]
+        more = [[one, (text_of(random_spine(rng, "directional")), 0.1)] for one in own]
         narrow, wide, plain = masks.mask(more, 0.5), masks.mask(more, 0.1), masks.mask(supertags_of(tree, "plain"), 1.0)
         assert narrow is not None and wide is not None and plain is not None
         assert (narrow.n_supertags, wide.n_supertags) == (len(own), 2 * len(own))

@@ -167,7 +167,7 @@ def test_command(tmp_path, capsys):
     found = json.loads(out.read_text())
     assert found["inventory"]["sentences"] == 314 and found["inventory"]["categories"] > 50
     assert found["held_out"]["category"] == pytest.approx(779 / 783) and found["held_out"]["tokens"] == 783
-    assert main(["spines", train, "--categories", "sided", "--json", str(out)]) == 0
+    assert main(["spines", train, "--categories", "directional", "--json", str(out)]) == 0
     assert json.loads(out.read_text())["held_out"] is None
     directional = json.loads(out.read_text())["inventory"]
     assert directional["categories"] > found["inventory"]["categories"]
@@ -192,7 +192,7 @@ def test_rare_categories_become_the_frequent_one_of_the_tag():
 
 
 @pytest.mark.parametrize(
-    ("categories", "expected"), [("spine", ["-", "NP", "VP+S", "-"]), ("sided", ["(-", "(NP<", ".VP+S<>", ")-"])]
+    ("categories", "expected"), [("spine", ["-", "NP", "VP+S", "-"]), ("directional", ["(-", "(NP<", ".VP+S<>", ")-"])]
 )
 def test_the_command_writes_training_data_for_the_tagger(tmp_path, capsys, categories, expected):
     trees, out = tmp_path / "trees.mrg", tmp_path / "new" / "labels.txt"
@@ -241,10 +241,10 @@ def test_check(tmp_path, capsys):
     train, dev = (str(SAMPLE / f"{part}.mrg") for part in ("train", "dev"))
     for more in ([], ["--check"]):
         assert main(["spines", train, "--categories", "tags", *more]) == 1
-        assert "categories are 'tags'; they must be one of spine, sided" in capsys.readouterr().err
+        assert "categories are 'tags'; they must be one of spine, directional" in capsys.readouterr().err
     assert main(["spines", train, "--held-out", dev, "--check"]) == 0
     assert capsys.readouterr().out == f"{train}: 314 of 314 trees rebuilt\n{dev}: 62 of 62 trees rebuilt\n"
-    assert main(["spines", train, "--categories", "sided", "--check"]) == 0
+    assert main(["spines", train, "--categories", "directional", "--check"]) == 0
     assert capsys.readouterr().out == f"{train}: 314 of 314 trees rebuilt\n"
     bad = tmp_path / "bad.mrg"
     bad.write_text("\n".join([*TREES, *["(TOP (A+B (NN a)))"] * 3, "(TOP (- (NN a)))"]))

@@ -38,7 +38,7 @@ from training.supertag_adaptation.running import Adaptation, label_sentences, sp
 compiled = pytest.mark.skipif(SLOW, reason="takes long without compiling")
 ROOT = Path(__file__).parents[3]
 SAMPLE = ROOT / "assets" / "sample"
-DIRECTIONAL = category_writer("sided", COLLINS)
+DIRECTIONAL = category_writer("directional", COLLINS)
 TREE = "(TOP (S (NP (DT The) (NN cat)) (VP (VBD slept)) (. .)))"
 
 
@@ -106,7 +106,7 @@ def test_folders_of_text(tmp_path, nlp):
     ("changes", "message"),
     [
         ({"files": ()}, r"no text to adapt to; give files or folders of plain text \(--text\)"),
-        ({"categories": "tags"}, "categories are 'tags'; they must be one of spine, sided"),
+        ({"categories": "tags"}, "categories are 'tags'; they must be one of spine, directional"),
         ({"sizes": (5, 2)}, r"the sizes are \[5, 2\]; give whole numbers from 0, the smallest first"),
         ({"sizes": (2, 2)}, r"the sizes are \[2, 2\]"),
         ({"sizes": ()}, r"the sizes are \[\]"),
@@ -299,7 +299,7 @@ def test_the_command(trees, nlp, tmp_path, capsys):
     assert adapted.pipe_names[-2:] == ["spine_tagger", "dtparse"] and "the fixture" in adapted.meta["credits"]
     tagger = adapted.get_pipe("spine_tagger").parser
     assert tagger.to_bytes() == (work / str(most) / "tagger.model").read_bytes()
-    assert tagger.meta["sentences"] == 80 + most and tagger.meta["categories"] == "sided"
+    assert tagger.meta["sentences"] == 80 + most and tagger.meta["categories"] == "directional"
     doc = adapted("The old ferry left the harbour before noon. Rain fell on the town.")
     assert all(info["n_searches"] >= 1 and math.isfinite(info["cost"]) for info in sentence_infos(doc))
 

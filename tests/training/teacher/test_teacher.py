@@ -27,8 +27,8 @@ from training.data.fitted import fit_span_scores, fitted_posteriors
 from training.data.shards import LabelSets, SpanDistribution
 from training.data.spans import chain_ids, crossing_spans, label_chains
 from training.data.treebanks import TreebankFile
-from training.teacher.encoder import MAX_PIECES, Encoder, WordPieces, column_dropout, encoder_config, no_dropout
-from training.teacher.examples import TeacherExample, distillation_examples, make_example, partial_sentences
+from training.teacher.encoder import MAX_PIECES, Encoder, WordPieces, encoder_config, locked_dropout, no_dropout
+from training.teacher.examples import TeacherExample, distillation_examples, make_example, read_dependency_constraints
 from training.teacher.fitting import BracketLoss, TeacherOptions, batch_loss, one_pass, train_teacher
 from training.teacher.model import Teacher
 from training.teacher.network import TeacherNetwork, TokenizedSentence, WordPieceTokenizer
@@ -177,8 +177,8 @@ def test_the_encoder_is_that_of_transformers() -> None:
 
 def test_dropout_is_of_columns() -> None:
     x = torch.ones(3, 5, 400)
-    assert column_dropout(x, 0.5, None) is x and column_dropout(x, 0.0, torch.Generator()) is x
-    found = column_dropout(x, 0.25, torch.Generator().manual_seed(0))
+    assert locked_dropout(x, 0.5, None) is x and locked_dropout(x, 0.0, torch.Generator()) is x
+    found = locked_dropout(x, 0.25, torch.Generator().manual_seed(0))
     assert torch.equal(found, found[:, :1].expand(3, 5, 400)) and not torch.equal(found[0], found[1])
     assert sorted(set(found.flatten().tolist())) == pytest.approx([0, 4 / 3])
     assert (found == 0).float().mean().item() == pytest.approx(0.25, abs=0.05)
@@ -260,7 +260,7 @@ def test_examples_of_shards(tmp_path: Path) -> None:
 
 def test_spans_that_dependencies_forbid(tmp_path: Path) -> None:
     (tmp_path / "a.conllu").write_text(CONLLU)
-    first, second = partial_sentences(tmp_path / "a.conllu", "ud")
+    first, second = read_dependency_constraints(tmp_path / "a.conllu", "ud")
     assert first.source == "ud" and first.tags == ("``", "JJ", "NNS", "VBP", "IN", "NN", ",", "RB", ".")
     assert write_tree(second.tree) == "(TOP (WP Who) (VBD did) (VB call) (NNS friends))", "two stretches with a gap"
     spans = {(start, end, label) for start, end, label in first.tree.spans()}

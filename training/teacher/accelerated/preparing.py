@@ -25,7 +25,7 @@ from ...runs.files import write_json
 from ...runs.processes import optional_pool
 from ..annotating import PARAGRAPHS, new_sentences, split_sentences
 from ..encoder import WordPieces, safetensors
-from ..examples import partial_sentences
+from ..examples import read_dependency_constraints
 from ..pretrained import KNOWN, WEIGHTS, encoder_folder
 from .arrays import DEV, GOLD, LISTS, PIECE_MAP, RAW, STUDENT, TEACHER
 from .weights import EncoderShape, piece_map, save_encoder
@@ -72,7 +72,7 @@ def prepare_arrays(folder: Path, preparation: Preparation) -> None:
         raise ConfigError(f"an encoder cannot be used on the device: {error}; use {', '.join(KNOWN)}") from error
     train = [sentence for file in preparation.train for sentence in file.read()]
     dev = [sentence for file in preparation.dev for sentence in file.read()]
-    partial_trees = [s for file in preparation.dependencies for s in partial_sentences(file.path, file.name)]
+    partial_trees = [s for file in preparation.dependencies for s in read_dependency_constraints(file.path, file.name)]
     found = LabelSets.from_sentences(train)
     sources = {*found.sources[1:], *(sentence.source for sentence in partial_trees)}
     lists = LabelSets(found.chains, found.tags, (found.sources[0], *sorted(sources)))
