@@ -135,11 +135,8 @@ def test_distributions_are_the_same_in_any_batch(fitted: Fitted) -> None:
     together = list(fitted.teacher.marginals(words, None))
     assert [len(distribution.tags) for distribution in together] == list(map(len, words)), "in order"
     for batch in (1, 60):
-        marginals = list(zip(together, fitted.teacher.marginals(words, None, batch_tokens=batch), strict=True))
-        for one, other in marginals[: len(WORDS)]:
-            assert_same(one, other, 1e-2)
-        for one, other in marginals[len(WORDS) :]:
-            assert_same(one, other, 5e-2)  # improbable spans differ more with 16 bits
+        for one, other in zip(together, fitted.teacher.marginals(words, None, batch_tokens=batch), strict=True):
+            assert_same(one, other, 5e-2)  # products of bfloat16; with AMX their rounding depends on the batch
 
 
 def test_a_saved_teacher_gives_the_same_distributions(fitted: Fitted) -> None:
