@@ -245,12 +245,12 @@ def training_entries(group: str) -> Iterator[Entry]:
             if path.name == _INPUT:
                 continue
             own = together.setdefault(f"{inner}/" if len(inner.parts) > 1 else str(inner / path.name), {})
-            own[path.name] = revision_of(path, at)
+            own[path.name] = content_of(path, at)
         for name, contents in together.items():
             yield (text if name.endswith(_SETTINGS) else kind)(f"{group}/{name}", contents)
 
 
-def revision_of(path: Path, folder: Path) -> Any:
+def content_of(path: Path, folder: Path) -> Any:
     """Return the content of a file: arrays of .npz by name, data of JSON without fields about the machine, else bytes;
     with placeholders for the paths of the run and of the project."""
     if path.suffix == ".npz":
