@@ -130,13 +130,21 @@ def test_vectors_are_means_over_the_occurrences_of_a_word(fitted: Fitted, tmp_pa
         assert np.linalg.norm(vector - mean) < 0.05 * np.linalg.norm(mean), "16 bits against 32, one by one"
 
 
+def _has_amx() -> bool:
+    """Whether products of bfloat16 run on AMX tiles, where their rounding depends on the batch."""
+    return bool(getattr(torch.cpu, "_is_amx_tile_supported", bool)())
+
+
 def test_distributions_are_the_same_in_any_batch(fitted: Fitted) -> None:
     words = [*WORDS, ("Stop",), ("strange",) * 40]
     together = list(fitted.teacher.marginals(words, None))
     assert [len(distribution.tags) for distribution in together] == list(map(len, words)), "in order"
     for batch in (1, 60):
-        for one, other in zip(together, fitted.teacher.marginals(words, None, batch_tokens=batch), strict=True):
-            assert_same(one, other, 5e-2)  # products of bfloat16; with AMX their rounding depends on the batch
+        marginals = list(zip(together, fitted.teacher.marginals(words, None, batch_tokens=batch), strict=True))
+        for one, other in marginals[: len(WORDS)]:
+            assert_same(one, other, 5e-2 if _has_amx() else 1e-2)
+        for one, other in marginals[len(WORDS) :]:
+            assert_same(one, other, 5e-2)  # improbable spans differ more with 16 bits
 
 
 def test_a_saved_teacher_gives_the_same_distributions(fitted: Fitted) -> None:
