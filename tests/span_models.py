@@ -64,9 +64,11 @@ def random_network(
     )
 
 
-def random_model(n_networks: int = 2, seed: int = 0, clusters: WordClusters | None = None, **sizes: int) -> SpanModel:
+def random_model(
+    n_networks: int = 2, seed: int = 0, clusters: WordClusters | None = None, second_tags: bool = False, **sizes: int
+) -> SpanModel:
     """A model of random networks over the words of SENTENCES."""
-    words = WordParts.build(count_parts(SENTENCES), 1, 1, clusters=clusters)
+    words = WordParts.build(count_parts(SENTENCES), 1, 1, clusters=clusters, second_tags=second_tags)
     packed = tuple(
         PackedNetwork.pack(random_network(words.size, len(CHAINS), seed + k, **sizes)) for k in range(n_networks)
     )

@@ -134,6 +134,8 @@ class Capability(Enum):
     """`span_posteriors` and `parse_with_posteriors` give probabilities of constituents."""
     SUPERTAGS = "supertags"
     """`parse` uses supertags (spines)."""
+    SECOND_TAGS = "second tags"
+    """The parser uses the second choices of ambiguous tags (see `core.ambiguous_tags`)."""
     BUDGET = "budget"
     """The parser searches within a budget: its settings have `budget_for`."""
 

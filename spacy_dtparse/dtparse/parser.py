@@ -99,6 +99,7 @@ class DtreeParser(RecipeParser, Parser):
         found = {Capability.K_BEST, Capability.CONSTRAINTS, Capability.BUDGET}
         if self.span_parser is not None:
             found.add(Capability.POSTERIORS)
+            found |= self.span_parser.capabilities & {Capability.SECOND_TAGS}
         elif self._pruner.usable:
             found.add(Capability.SUPERTAGS)
         return frozenset(found)

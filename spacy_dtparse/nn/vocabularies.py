@@ -29,15 +29,18 @@ class TokenVocabularies(ABC, Generic[T]):
     """The vocabularies of a network's token features; immutable.
 
     `tables`: one SymbolTable for each kind of feature, words first. All kinds share one embedding table; each has its
-    own range of rows. `clusters`: word clusters; then the names of clusters are one more kind, the last one. Raises
-    DtparseError for another number of tables.
+    own range of rows. `clusters`: word clusters; then the names of clusters are one more kind. `more_kinds`: kinds after
+    those, with the features of `more_features`. Raises DtparseError for another number of tables.
     """
 
     KINDS: ClassVar[tuple[str, ...]]
-    """Kinds of token features without word clusters."""
+    """Kinds of token features that every model has."""
 
-    def __init__(self, tables: Sequence[SymbolTable], clusters: WordClusters | None = None):
-        self.kinds = self.KINDS if clusters is None else (*self.KINDS, CLUSTERS)
+    def __init__(
+        self, tables: Sequence[SymbolTable], clusters: WordClusters | None = None, more_kinds: tuple[str, ...] = ()
+    ):
+        self.kinds = (*self.KINDS, *(() if clusters is None else (CLUSTERS,)), *more_kinds)
+        self._has_more = bool(more_kinds)
         if len(tables) != len(self.kinds):
             raise DtparseError(f"{len(tables)} lists; give {len(self.kinds)}: {', '.join(self.kinds)}")
         self.tables, self.clusters = tuple(tables), clusters
@@ -55,6 +58,10 @@ class TokenVocabularies(ABC, Generic[T]):
     def features(self, token: T) -> tuple[str, ...]:
         """Return the features of a token, in the order of KINDS; the first one is its normalized word."""
 
+    def more_features(self, token: T) -> tuple[str, ...]:
+        """Return the features of a token of the kinds `more_kinds`."""
+        return ()
+
     @property
     def size(self) -> int:
         """Number of rows of the table."""
@@ -65,6 +72,8 @@ class TokenVocabularies(ABC, Generic[T]):
         features = self.features(token)
         if self.clusters is not None:
             features += (self.clusters.name_of(features[0]),)
+        if self._has_more:
+            features += self.more_features(token)
         pairs = zip(self._lookups, features, strict=True)
         return index_bytes([offset + id_of(part, _UNKNOWN - FIRST_ENTRY) for (offset, id_of), part in pairs])
 

@@ -32,6 +32,7 @@ from .phrases import (
     set_noun_chunks_source,
 )
 from .scorer import parseval_score
+from .second_tags import add_second_tags
 from .sentences import SentenceInput, WordPositions
 from .shared_keys import ASSIGNED, warn_of_shared_key
 from .spines import SPINES_KEY, Supertags, read_supertags
@@ -98,7 +99,8 @@ class ConstituentPipe(BatchPipe):
     get XX, with a warning once, and a Doc without any tags raises MissingAnnotationError, which goes to nlp's error
     handler. If the parser uses supertags (Capability.SUPERTAGS) and all words of a sentence have some in
     `doc.spans[spines_key]`, written by a spine_tagger earlier in the pipeline, they prune its search; with `spines_key`
-    None they are not used.
+    None they are not used. If the parser uses second choices of tags (Capability.SECOND_TAGS), it gets those that our
+    tagger left in the Doc.
     """
 
     COMPONENT_SETTINGS = {  # noqa: RUF012 (never changed)
@@ -155,7 +157,9 @@ class ConstituentPipe(BatchPipe):
 
     def read_doc(self, doc: Doc) -> ParserInput:
         """Return the sentences of a Doc, the supertag candidates of its words, and its constraints."""
-        sentences = self._read_sentences(doc, self.needs_tags)
+        sentences: Sequence[SentenceInput] = self._read_sentences(doc, self.needs_tags)
+        if Capability.SECOND_TAGS in self.configured_parser.capabilities:
+            sentences = add_second_tags(doc, sentences)
         constraints: Mapping[int, Constraints] = {}
         if self.constraints_key is not None and self.constraints_key in doc.spans:
             constraints = read_constraints(doc, self.constraints_key, sentences, self.configured_parser)

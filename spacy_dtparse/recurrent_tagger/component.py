@@ -8,16 +8,17 @@ from itertools import repeat
 from typing import Any, cast
 
 import numpy as np
-from spacy.attrs import LENGTH, POS, SENT_START, SPACY, TAG
+from spacy.attrs import POS, SENT_START, SPACY, TAG
 from spacy.language import Language
 from spacy.parts_of_speech import IDS
 from spacy.scorer import Scorer
 from spacy.strings import get_string_id
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Token
 from spacy.training import Example
 from spacy.util import registry
 
 from ..checks import boolean
+from ..core.ambiguous_tags import AmbiguousTag
 from ..core.settings import RecurrentTaggerSettings
 from ..errors import ModelFormatError
 from ..models import embedded_tagger
@@ -25,8 +26,10 @@ from ..pipeline import layout
 from ..pipeline.batches import batches
 from ..pipeline.factories import factory_of
 from ..pipeline.model_pipe import ModelPipe
+from ..pipeline.second_tags import character_offsets, get_second_tag, write_second_tags
 from ..pipeline.sentences import token_texts
 from ..trees.universal import PARTS_OF_SPEECH, WORDS, universal_part
+from .tagger import TaggerOutput
 
 _POS = {get_string_id(tag): IDS[pos] for tag, pos in PARTS_OF_SPEECH.items()}
 _POS_OF_WORDS = {
@@ -64,7 +67,8 @@ class RecurrentTaggerPipe(ModelPipe):
     sentence starts at all. `pos`: whether to set `token.pos_` as well, from the tags by `trees.universal`, if the model
     is English or its tags begin with universal parts of speech (VERB.Fin).
 
-    Reads tokens only. White space never starts a sentence. In lists, schedules, logs and other lines the layout of the
+    A token whose tag is not certain gets `token._.second_tag`, the second choice if it is at least a tenth as probable,
+    else "". Reads tokens only. White space never starts a sentence. In lists, schedules, logs and other lines the layout of the
     text counts as well (see `layout`).
     """
 
@@ -85,6 +89,11 @@ class RecurrentTaggerPipe(ModelPipe):
 
     def __init__(self, name: str = "", *, scorer: Callable | None = tag_score, **settings: Any):
         super().__init__(name, scorer=scorer, **settings)
+
+    def prepare(self) -> None:
+        """Register `token._.second_tag`."""
+        if not Token.has_extension("second_tag"):
+            Token.set_extension("second_tag", getter=get_second_tag)
 
     @property
     def cfg(self) -> dict[str, Any]:
@@ -135,13 +144,13 @@ class RecurrentTaggerPipe(ModelPipe):
         tagger = self.configured_parser
         wanted = [doc for doc in docs if len(doc) and self._needs_annotation(doc)]
         texts = [token_texts(doc) for doc in wanted]
-        found = tagger.tag_with_odds(texts)
+        found = tagger.tag_texts(texts)
         is_universal = all(map(universal_part, tagger.names))
         with_pos = self.pos and (is_universal or tagger.meta.get("lang") == "en")
-        for doc, doc_texts, (tags, odds) in zip(wanted, texts, found, strict=True):
-            starts = self._sentence_starts(doc, doc_texts, tagger.names, tags, odds)
+        for doc, doc_texts, one in zip(wanted, texts, found, strict=True):
+            starts = self._sentence_starts(doc, doc_texts, tagger.names, one.tags, one.start_odds)
             self._set_annotations(
-                doc, tagger.names, tags, starts, (() if is_universal else doc_texts) if with_pos else None
+                doc, tagger.names, one, starts, (() if is_universal else doc_texts) if with_pos else None
             )
         for doc in docs if with_pos and len(wanted) < len(docs) else ():
             if len(doc) and not doc.has_annotation("POS", require_complete=True):
@@ -154,9 +163,9 @@ class RecurrentTaggerPipe(ModelPipe):
         """Whether a sentence begins at each token, bool (n,): by the log odds, and by the layout of lists and lines."""
         if not layout.may_change(texts, odds) or not self._sets_sentences(doc):
             return odds > 0
-        lengths, spaces = doc.to_array([LENGTH, SPACY]).astype(np.int64).T
-        offsets = np.cumsum(lengths + spaces) - lengths - spaces
-        return layout.sentence_starts(texts, [names[tag] for tag in tags.tolist()], odds, offsets, spaces > 0)
+        spaces = doc.to_array(SPACY).reshape(-1) > 0
+        names_here = [names[tag] for tag in tags.tolist()]
+        return layout.sentence_starts(texts, names_here, odds, character_offsets(doc), spaces)
 
     def _needs_annotation(self, doc: Doc) -> bool:
         """Whether tags or sentence starts have to be set."""
@@ -186,8 +195,9 @@ class RecurrentTaggerPipe(ModelPipe):
         return pos_ids
 
     def _set_annotations(
-        self, doc: Doc, names: Sequence[str], tags: np.ndarray, starts: np.ndarray, texts: Sequence[str] | None
+        self, doc: Doc, names: Sequence[str], found: TaggerOutput, starts: np.ndarray, texts: Sequence[str] | None
     ) -> None:
+        tags = found.tags
         hashes = np.zeros(len(names), dtype=np.uint64)
         add = doc.vocab.strings.add
         for tag_id in set(tags.tolist()):
@@ -196,6 +206,8 @@ class RecurrentTaggerPipe(ModelPipe):
         if not self.overwrite and doc.has_annotation("TAG"):
             existing = doc.to_array(TAG).reshape(-1)
             tag_hashes = np.where(existing == 0, tag_hashes, existing)
+        ambiguous = np.flatnonzero((found.second_tags >= 0) & (tag_hashes == hashes[tags]))
+        pairs = zip(ambiguous.tolist(), tags[ambiguous].tolist(), found.second_tags[ambiguous].tolist(), strict=True)
         attributes, columns = [TAG], np.empty((len(tag_hashes), 3), dtype=np.uint64)
         columns[:, 0] = tag_hashes
         if self._sets_sentences(doc):
@@ -205,6 +217,7 @@ class RecurrentTaggerPipe(ModelPipe):
             columns[:, len(attributes)] = self._pos_ids(doc, tag_hashes, texts)
             attributes.append(POS)
         doc.from_array(attributes, cast(Any, columns[:, : len(attributes)]))
+        write_second_tags(doc, ((i, AmbiguousTag(names[first], names[second])) for i, first, second in pairs))
 
 
 make_recurrent_tagger = factory_of(

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.ambiguous_tags import MIN_RATIO
 from ..core.self_test import GoldenParse, Strings
 from ..core.settings import RecurrentTaggerSettings
 from ..core.stored import Data, StoredParser
@@ -21,6 +22,7 @@ from .model import KIND, RecurrentModel, read_model, write_model
 
 OVERLAP = 50
 """Number of context tokens on either side of a piece of a long text."""
+_MAX_GAP = REAL(-np.log(MIN_RATIO))
 _BATCH_ROWS = 400
 """Rows per batch: enough to load the weights once for several texts, and still in the cache."""
 
@@ -38,6 +40,15 @@ class Piece(NamedTuple):
     def rows(self) -> int:
         """Number of rows of the piece, including one at each end."""
         return self.last - self.first + 2
+
+
+class TaggerOutput(NamedTuple):
+    """The tags of a text of n tokens. `tags` int32 (n,), indices into the tagger's `names`; `second_tags` int32 (n,):
+    the second choices, -1 where a token has none; `start_odds` float32 (n,): log odds of sentence starts."""
+
+    tags: np.ndarray
+    second_tags: np.ndarray
+    start_odds: np.ndarray
 
 
 class RecurrentTagger(StoredParser):
@@ -87,7 +98,7 @@ class RecurrentTagger(StoredParser):
         return self.model.parts.tables[0], self.model.tags
 
     def golden_outputs(self, words: list[str], tags: list[str]) -> GoldenParse:
-        best, starts = self._score([self.model.parts.encode(words)])
+        best, _, starts = self._score([self.model.parts.encode(words)])
         return {"tags": best[1:-1].tolist(), "starts": starts[1:-1].tolist()}
 
     def _decide(self, text: str) -> int:
@@ -106,37 +117,41 @@ class RecurrentTagger(StoredParser):
         `starts`: whether a sentence begins at the token. It does at the first token, which may be white space before
         the first word, and otherwise never at white space.
         """
-        return [(tags, odds > 0) for tags, odds in self.tag_with_odds(texts)]
+        return [(found.tags, found.start_odds > 0) for found in self.tag_texts(texts)]
 
-    def tag_with_odds(self, texts: Sequence[Sequence[str]]) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Tag texts as `tag` does, with float32 (n,) log odds of sentence starts instead of `starts`: inf for the first
-        token, -inf for white space and for the first word after initial white space."""
+    def tag_texts(self, texts: Sequence[Sequence[str]]) -> list[TaggerOutput]:
+        """Tag texts as `tag` does, with second choices and with log odds of sentence starts: inf for the first token,
+        -inf for white space and for the first word after initial white space."""
         encoded = [self.model.parts.encode(text) for text in texts]
-        found = [(np.empty(len(text), INDEX), np.empty(len(text), REAL)) for text in texts]
+        found = [
+            TaggerOutput(np.empty(len(text), INDEX), np.empty(len(text), INDEX), np.empty(len(text), REAL))
+            for text in texts
+        ]
         lengths = [len(text) for text in texts]
         pieces = list(self._pieces(lengths))
         if pieces:
             with kernels_for(KIND, sum(lengths)):
-                best, starts = self._score([self._rows(encoded[piece.text], piece) for piece in pieces])
+                scored = self._score([self._rows(encoded[piece.text], piece) for piece in pieces])
         at = 1
         for piece in pieces:
             here = slice(at + piece.start - piece.first, at + piece.end - piece.first)
-            found[piece.text][0][piece.start : piece.end] = best[here]
-            found[piece.text][1][piece.start : piece.end] = starts[here]
+            for whole, part in zip(found[piece.text], scored, strict=True):
+                whole[piece.start : piece.end] = part[here]
             at += piece.rows
-        return [self._apply_forms(text, *one) for text, one in zip(texts, found, strict=True)]
+        return [self._apply_forms(text, one) for text, one in zip(texts, found, strict=True)]
 
-    def _apply_forms(self, text: Sequence[str], tags: np.ndarray, odds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the tags after those that forms decide are set, and the log odds, which it changes in place."""
+    def _apply_forms(self, text: Sequence[str], found: TaggerOutput) -> TaggerOutput:
+        """Return the tags after those that forms decide are set; changes the log odds in place."""
+        tags, second_tags, odds = found
         codes = [*map(self._decisions.__getitem__, text)]
         if any(codes):
             code_array = np.array(codes, dtype=INDEX)
             decided, is_word = code_array // 2 - 1, code_array % 2 == 0
-            tags = np.where(decided >= 0, decided, tags)
+            tags, second_tags = np.where(decided >= 0, decided, tags), np.where(decided >= 0, -1, second_tags)
             odds[~is_word] = -np.inf
             odds[np.flatnonzero(is_word)[:1]] = -np.inf
         odds[:1] = np.inf
-        return tags, odds
+        return TaggerOutput(tags, second_tags, odds)
 
     def _pieces(self, lengths: Sequence[int]) -> Iterator[Piece]:
         """Yield the pieces of texts, in order."""
@@ -152,10 +167,11 @@ class RecurrentTagger(StoredParser):
             return encoded
         return np.concatenate([encoded[:1], encoded[piece.first + 1 : piece.last + 1], encoded[-1:]])
 
-    def _score(self, rows: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the best tags and the log odds of starts for the concatenated rows of several pieces."""
+    def _score(self, rows: Sequence[np.ndarray]) -> TaggerOutput:
+        """Return the tags and the log odds of starts for the concatenated rows of several pieces."""
         offsets = np.cumsum([0, *map(len, rows)]).astype(INDEX)
         joined_rows = rows[0] if len(rows) == 1 else np.concatenate(rows)
-        best, starts = np.empty(len(joined_rows), INDEX), np.empty(len(joined_rows), REAL)
-        score_tags(self._network, joined_rows, offsets, _BATCH_ROWS, best, starts)
-        return best, starts
+        best, second = np.empty((2, len(joined_rows)), INDEX)
+        starts = np.empty(len(joined_rows), REAL)
+        score_tags(self._network, joined_rows, offsets, _BATCH_ROWS, _MAX_GAP, best, second, starts)
+        return TaggerOutput(best, second, starts)

@@ -19,7 +19,7 @@ from ..model_io.schema import LABEL, TAG, WORD, Array, Schema, a, finite, list_o
 from ..nn.clusters import OPTIONAL_CLUSTERS
 from ..nn.packing import declare_network, pack, shapes_of_layers, unpack
 from ..trees.tree import TOP
-from .features import KINDS, WordParts
+from .features import KINDS, SECOND_TAGS, WordParts
 from .kernels.network import SpanNetwork
 
 if TYPE_CHECKING:
@@ -157,6 +157,8 @@ class SpanModel:
                 digest.update(np.ascontiguousarray(packed.arrays[name]).data)
         if self.words.aliases:
             digest.update(repr(sorted(self.words.aliases.items())).encode())
+        if isinstance(self.words, WordParts) and self.words.second_tags:
+            digest.update(SECOND_TAGS.encode())
         if isinstance(self.words, WordParts) and self.words.clusters is not None:
             digest.update("\1".join(self.words.clusters.clusters).encode() + b"\2")
         if self.attach_tables is not None:
@@ -200,7 +202,7 @@ SCHEMA = Schema(
     fields={
         "words": record(
             {name: texts(TAG if name == "tags" else WORD) for name in KINDS[:-1]},
-            {"aliases": table(TAG, text(TAG), MAX_ALIASES), **OPTIONAL_CLUSTERS},
+            {"aliases": table(TAG, text(TAG), MAX_ALIASES), SECOND_TAGS: a(boolean()), **OPTIONAL_CLUSTERS},
         ),
         "chains": list_of(texts(LABEL, 0, MAX_CHAIN_LENGTH), 0, MAX_CHAINS),
         "n_networks": a(integer(0, MAX_NETWORKS)),

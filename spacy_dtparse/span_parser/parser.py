@@ -24,6 +24,7 @@ from .batch import decode_batch
 from .constrained import constrained_posteriors, decode_constrained
 from .decoder import MIN_MARGINAL, Decoder
 from .encoder import NetworkOutput, SentenceEncoder, n_tokens, output_of, select_encoded
+from .features import WordParts
 from .kbest import alternatives
 from .kernels.batch import ChainListing, Encoded
 from .model import KIND, PackedNetwork, SpanModel, read_model, write_model
@@ -76,7 +77,14 @@ class SpanParser(StoredParser, Parser):
     DECISIONS = NetworkDecisions
     ENCODER: ClassVar[type[SentenceEncoder]] = SentenceEncoder
     """The class that runs networks of this kind."""
-    capabilities = frozenset({Capability.K_BEST, Capability.CONSTRAINTS, Capability.POSTERIORS})
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """A model with second choices of tags among its features uses them."""
+        found = {Capability.K_BEST, Capability.CONSTRAINTS, Capability.POSTERIORS}
+        if isinstance(self.model.words, WordParts) and self.model.words.second_tags:
+            found.add(Capability.SECOND_TAGS)
+        return frozenset(found)
 
     @property
     def tolerance(self) -> float:

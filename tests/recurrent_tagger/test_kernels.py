@@ -14,11 +14,14 @@ from tests.reference import spans as reference
 pytestmark = KERNEL_MARKS
 
 
-def scored(network, encoded: list[np.ndarray], together: int = 400) -> tuple[np.ndarray, np.ndarray]:
+def scored(
+    network, encoded: list[np.ndarray], together: int = 400, max_gap: float = 1.0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     offsets = np.cumsum([0, *map(len, encoded)]).astype(np.int32)
-    best, starts = np.full(offsets[-1], -7, np.int32), np.full(offsets[-1], np.nan, np.float32)
-    score_tags(round_layers(network), np.concatenate(encoded), offsets, together, best, starts)
-    return best, starts
+    best, second = np.full((2, offsets[-1]), -7, np.int32)
+    starts = np.full(offsets[-1], np.nan, np.float32)
+    score_tags(round_layers(network), np.concatenate(encoded), offsets, together, max_gap, best, second, starts)
+    return best, second, starts
 
 
 @pytest.mark.parametrize("sizes", [{}, {"width": 8}, {"layers": 1}, {"layers": 3, "units": 3}])
@@ -27,7 +30,7 @@ def test_scores_are_those_of_numpy(sizes: dict[str, int]) -> None:
     network, numbers = model.network, model.parts.encode(TEXTS[0])
     x = reference.read_layers(network, numbers)
     scores = x @ network.outputs + network.output_bias
-    best, starts = scored(network, [numbers])
+    best, _, starts = scored(network, [numbers])
     margin = np.sort(scores[:, :-1], axis=1)
     clear = margin[:, -1] - margin[:, -2] > 1e-2
     assert clear.sum() > 10 and np.array_equal(best[clear], scores[clear, :-1].argmax(axis=1))
@@ -42,7 +45,7 @@ def test_a_packed_table_scores_like_one_in_float32(width: int) -> None:
     network, encoded = model.network, [model.parts.encode(TEXTS[0])]
     assert network.table.dtype == np.int8
     wide = network._replace(table=table_of(network), factor=np.ones_like(network.factor))
-    (tags, starts), (right_tags, right_starts) = scored(network, encoded), scored(wide, encoded)
+    (tags, _, starts), (right_tags, _, right_starts) = scored(network, encoded), scored(wide, encoded)
     assert np.array_equal(tags, right_tags)
     # not in every bit: the kernel is compiled for each type of table, and `fastmath` may sum in another order
     assert np.allclose(starts, right_starts, rtol=1e-5, atol=1e-5)
@@ -51,18 +54,34 @@ def test_a_packed_table_scores_like_one_in_float32(width: int) -> None:
 def test_of_equal_scores_the_first_tag_is_taken() -> None:
     model = random_model(0)
     network = model.network._replace(outputs=model.network.outputs * 0, output_bias=model.network.output_bias * 0)
-    best, starts = scored(network, [model.parts.encode(TEXTS[0])])
-    assert not best.any() and not starts.any()
+    best, second, starts = scored(network, [model.parts.encode(TEXTS[0])])
+    assert not best.any() and set(second.tolist()) == {1} and not starts.any()
+
+
+@pytest.mark.parametrize("max_gap", [0.3, 1.0, 3.0])
+def test_the_second_tag_is_given_if_it_is_nearly_as_probable(max_gap: float) -> None:
+    model = random_model(3)
+    network, numbers = model.network, model.parts.encode(TEXTS[0])
+    scores = (reference.read_layers(network, numbers) @ network.outputs + network.output_bias)[:, :-1]
+    best, second, _ = scored(network, [numbers], max_gap=max_gap)
+    order = np.argsort(-scores, axis=1)
+    ranked = np.take_along_axis(scores, order, axis=1)
+    clear = (ranked[:, 0] - ranked[:, 1] > 1e-2) & (ranked[:, 1] - ranked[:, 2] > 1e-2)
+    clear &= abs(ranked[:, 0] - ranked[:, 1] - max_gap) > 1e-2
+    right = np.where(ranked[:, 0] - ranked[:, 1] <= max_gap, order[:, 1], -1)
+    assert clear.sum() > 10 and len(set((right[clear] >= 0).tolist())) == 2
+    assert np.array_equal(best[clear], order[clear, 0]) and np.array_equal(second[clear], right[clear])
 
 
 def test_texts_are_scored_alike_in_any_batch() -> None:
     model = random_model(1)
     encoded = [model.parts.encode(text) for text in (*TEXTS, *TEXTS[::-1])]
-    best, starts = scored(model.network, encoded)
+    best, second, starts = scored(model.network, encoded)
     at = 0
     for numbers in encoded:
         single = scored(model.network, [numbers])
         here = slice(at, at + len(numbers))
-        assert np.array_equal(best[here], single[0]) and np.array_equal(starts[here], single[1])
+        for together, alone in zip((best, second, starts), single, strict=True):
+            assert np.array_equal(together[here], alone)
         at = here.stop
     assert at == len(best)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from spacy_dtparse.core.ambiguous_tags import parse_tag
 from spacy_dtparse.core.marginals import SpanMarginals
 from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.model_io.schema import LABEL, TAG, text
@@ -58,7 +59,7 @@ def read_treebank(
         clean = Tree.unchecked(words, stripped.tags, stripped.labels, stripped.starts, stripped.ends)
         tags = stripped.tags
         if lines is not None:
-            tags = tuple(lines[i - 1].split()) if i <= len(lines) else ()
+            tags = tuple(map(parse_tag, lines[i - 1].split())) if i <= len(lines) else ()
             if len(tags) != len(words):
                 raise TrainingDataError(
                     f"{tags_path}, line {i}: {len(tags)} tags for the {len(words)} words of tree {i} "

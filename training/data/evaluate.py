@@ -42,16 +42,22 @@ def load_source(source: Path) -> tuple[Parser, Language | None]:
 
 
 def tag_lists(nlp: Language, lists: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
-    """The pipeline's tags for each list of words, as one Doc each; sentence segmentation and parsers are disabled."""
+    """The pipeline's tags for each list of words, as one Doc each, with our tagger's second choices; sentence
+    segmentation and parsers are disabled."""
     from spacy.tokens import Doc
 
     from spacy_dtparse.pipeline.registration import PARSER_FACTORIES
+    from spacy_dtparse.pipeline.second_tags import read_ambiguous_tags
 
     unused = {*PARSER_FACTORIES, "dependency_phrases", "visible_sentences", "senter", "parser", "sentencizer"}
     skipped = [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in unused]
     docs = (Doc(nlp.vocab, words=list(words)) for words in lists)
     with nlp.select_pipes(disable=skipped):
-        return [tuple(token.tag_ for token in doc) for doc in nlp.pipe(docs, batch_size=256)]
+        found = []
+        for doc in nlp.pipe(docs, batch_size=256):
+            ambiguous = read_ambiguous_tags(doc)
+            found.append(tuple(ambiguous.get(token.i, token.tag_) for token in doc))
+        return found
 
 
 def score_trees(

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from spacy_dtparse.core.ambiguous_tags import format_tag, parse_tag, second_tag
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 
 from ..runs.resuming import array_to_data, as_array, open_arrays, save_arrays
@@ -152,7 +153,7 @@ def read_shard(path: Path) -> Shard:
     """Read a shard of `save_shard`. Raises TrainingDataError if it cannot be read."""
     arrays = _read_arrays(path)
     lists = array_to_data(arrays["lists"])
-    tags = tuple(lists["tags"])
+    tags = tuple(map(parse_tag, lists["tags"]))
     lines = arrays["text"].tobytes().decode().splitlines()
     sentences = []
     word_at = row_at = 0
@@ -191,11 +192,15 @@ def list_shards(folders: Sequence[Path], every: int = 1) -> list[Path]:
 
 def retag(path: Path, out: Path, tags: Sequence[Sequence[str]]) -> None:
     """Copy a shard with other tags, one for each word of each sentence; their probabilities are unknown and set to
-    1."""
+    1. As a shard has at most 255 tags, the second choices of the rarest ambiguous tags may be left out."""
     arrays = _read_arrays(path)
-    known = sorted({tag for row in tags for tag in row})
+    given = [tag for row in tags for tag in row]
+    pairs, plain = Counter(map(format_tag, filter(second_tag, given))), {str(tag) for tag in given}
+    kept = {pair for pair, _ in sorted(pairs.items(), key=lambda item: (-item[1], item[0]))[: LEVELS - len(plain)]}
+    flat_tags = [format_tag(tag) if format_tag(tag) in kept else str(tag) for tag in given]
+    known = sorted(set(flat_tags))
     ids = {tag: i for i, tag in enumerate(known)}
-    flat = [ids[tag] for row in tags for tag in row]
+    flat = [ids[tag] for tag in flat_tags]
     if len(flat) != len(arrays["tags"]):
         raise TrainingDataError(f"{path}: {len(flat)} tags for {len(arrays['tags'])} words; give one for each")
     arrays["lists"] = as_array({**array_to_data(arrays["lists"]), "tags": known})

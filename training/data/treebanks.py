@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from spacy_dtparse.core.ambiguous_tags import format_tag
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.trees.psd import SUFFIX
 
@@ -301,4 +302,4 @@ def text_credits(names: Sequence[str], use: str = "annotated by a teacher") -> l
 
 def write_tags(path: Path, lines: Sequence[Sequence[str]]) -> None:
     """Write one line of tags per sentence, separated by spaces; an empty line for an empty sentence."""
-    write_atomically(path, "".join(" ".join(tags) + "\n" for tags in lines).encode())
+    write_atomically(path, "".join(" ".join(map(format_tag, tags)) + "\n" for tags in lines).encode())

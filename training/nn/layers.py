@@ -51,6 +51,12 @@ def add_layers(values: Arrays, layers: int, rng: np.random.Generator) -> Arrays:
     return found
 
 
+def add_table_rows(values: Arrays, size: int) -> Arrays:
+    """Put rows of zeros below the table until there are `size`. Returns all values; none is changed in place."""
+    table = values["table"]
+    return {**values, "table": np.pad(table, ((0, size - len(table)), (0, 0)))}
+
+
 def random_matrix(rows: int, columns: int, rng: np.random.Generator, scale: float = 1.0) -> np.ndarray:
     """Draw a random matrix of variance `scale` squared divided by the number of rows."""
     return (rng.standard_normal((rows, columns)) * scale / math.sqrt(rows)).astype(REAL)

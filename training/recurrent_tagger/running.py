@@ -14,6 +14,7 @@ import numpy as np
 import spacy
 from spacy.language import Language
 
+from spacy_dtparse.core.ambiguous_tags import format_tag, parse_tag
 from spacy_dtparse.dtypes import INDEX, REAL
 from spacy_dtparse.errors import ConfigError
 from spacy_dtparse.nn.clusters import WordClusters
@@ -283,7 +284,7 @@ def jackknife(
             lines[name][of == fold] = saved["tags"][name]
     result = {}
     for treebank in treebanks:
-        rows = [line.split() for line in lines[treebank.name]]
+        rows = [[*map(parse_tag, line.split())] for line in lines[treebank.name]]
         correct, total = accuracy(treebank.train, rows)
         result[treebank.name] = correct / max(1, total)
         write_tags(out / f"{treebank.name}.train.tags", rows)
@@ -311,7 +312,7 @@ def _tag_fold(
     for treebank, mask in parts:
         sentences = list(compress(treebank.train, mask))
         predicted = tag_lists(nlp, [sentence.words for sentence in sentences])
-        result[treebank.name] = list(map(" ".join, predicted))
+        result[treebank.name] = [" ".join(map(format_tag, tags)) for tags in predicted]
         correct, total = accuracy(sentences, predicted)
         append_line(out / "log.jsonl", {
             "what": "jackknife", "run": run, "fold": fold, "treebank": treebank.name, "sentences": len(sentences),

@@ -90,7 +90,7 @@ class DistillationSet(LazyExamples):
             np.cumsum([0, *map(len, parts)]) for parts in (ids, spans, scores)
         )
         self.rows = np.diff(self._row_offsets)
-        self._ids = np.concatenate([np.zeros((0, 5), dtype=INDEX), *ids])
+        self._ids = np.concatenate([np.zeros((0, len(words.kinds)), dtype=INDEX), *ids])
         self._rare = np.concatenate([np.zeros(0, dtype=STORED_REAL), *rare])
         self._spans = np.concatenate([np.zeros((0, 4), dtype=np.uint16), *spans])
         self._scores = np.concatenate([np.zeros(0, dtype=SCORE), *scores])

@@ -30,7 +30,7 @@ from ..data.evaluate import parse_sentences, score_trees
 from ..data.relations import add_relations, list_relations
 from ..data.spans import SpanExample, chain_ids, count_chains, make_example
 from ..data.word_vectors import WordVectors
-from ..nn.layers import add_layers, as_network, values_of
+from ..nn.layers import add_layers, add_table_rows, as_network, values_of
 from ..runs.metrics_log import MetricsLogger
 from ..runs.resuming import array_to_data, as_array, check_conditions, open_arrays, save_arrays
 from .distillation import (
@@ -52,7 +52,7 @@ _SAVE_EVERY = 120.0
 @stored_as(
     "shape dropout seeds epochs more_epochs repeats batch rate fine_rate warm average least_word least_part "
     "least_chain most_words hide max_words judge_every teacher_share taught_weight "
-    "relation_weight"
+    "relation_weight second_tags"
 )
 @dataclass(frozen=True)
 class SpanOptions:
@@ -70,7 +70,8 @@ class SpanOptions:
     `soft_target_weight`: weight of a span parser's marginals as training targets, relative to the teacher's trees.
     `distill_weight`: weight of sentences of shards. `relation_weight`: weight of the loss of predicting each token's
     relation, relative to those of brackets and labels; 0: relations are not predicted. The relations come from the
-    treebank's dependencies. What the network learns to predict them is not part of the model.
+    treebank's dependencies. What the network learns to predict them is not part of the model. `second_tags`: whether
+    the network reads the second choices of ambiguous tags (`core.ambiguous_tags`), which our tagger sets.
 
     Raises ConfigError for values out of range.
     """
@@ -96,6 +97,7 @@ class SpanOptions:
     soft_target_weight: float = 0.6
     distill_weight: float = 1.0
     relation_weight: float = 0.0
+    second_tags: bool = False
 
     def __post_init__(self) -> None:
         if not self.seeds or len(set(self.seeds)) != len(self.seeds):
@@ -109,8 +111,10 @@ class SpanOptions:
 
 
 def stored_options(options: SpanOptions, without: Sequence[str] = ()) -> dict[str, Any]:
-    """The options as plain data. Without relations there is no entry for them, as in models of earlier versions."""
-    return to_stored(options, without=(*without, *(() if options.relation_weight else ("relation_weight",))))
+    """The options as plain data. Without relations or second tags there is no entry for them, as in models of earlier
+    versions."""
+    absent = [name for name in ("relation_weight", "second_tags") if not getattr(options, name)]
+    return to_stored(options, without=(*without, *absent))
 
 
 @dataclass(frozen=True)
@@ -184,7 +188,8 @@ def make_training_data(
     for s in (*train, *pretrain):
         tokens.update(zip(s.tree.words, s.tags, strict=True))
     parts = parts_of(tokens)
-    words = WordParts.build(parts, options.min_word_count, options.min_affix_count, options.max_vocab, clusters)
+    limits = options.min_word_count, options.min_affix_count, options.max_vocab
+    words = WordParts.build(parts, *limits, clusters, options.second_tags)
     counted = count_chains(sentence.tree for sentence in train)
     ordered = sorted(counted, key=lambda chain: (-counted[chain], chain))
     ordered = [chain for chain in ordered if len(chain) <= MAX_CHAIN_LENGTH][: MAX_CHAINS - 1]
@@ -192,7 +197,8 @@ def make_training_data(
     model, vectors = (None, start) if isinstance(start, WordVectors) else (start, None)
     if model is not None:
         assert isinstance(model.words, WordParts)
-        words, chains = model.words, model.chains
+        words = model.words.with_second_tags() if options.second_tags else model.words
+        chains = model.chains
     if len(chains) == 1:
         raise TrainingDataError(f"no tree has a constituent below {TOP}; give treebanks with constituents")
 
@@ -249,6 +255,7 @@ def train_network(
     else:
         values = values_of(training_data.start.networks[options.seeds.index(seed)])
         values = add_layers(values, options.shape.layers, rng)
+        values = add_table_rows(values, training_data.words.size)
     if training_data.relations:
         units = values["recurrent"].shape[3]
         values |= init_relation_values(units, len(training_data.relations), rng)

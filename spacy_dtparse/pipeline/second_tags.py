@@ -1,0 +1,79 @@
+"""The second choices of our tagger, kept in `doc.user_data` beside `token.tag_`, for parsers that use them."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from spacy.attrs import LENGTH, SPACY
+from spacy.tokens import Doc, Token
+
+from ..core.ambiguous_tags import AmbiguousTag, format_tag, parse_tag, second_tag
+from .sentences import SentenceInput
+
+_NAME = "ambiguous_tag"
+
+
+def _key(offset: int) -> tuple[str, str, int, None]:
+    """The key of a token, by its character offset, in spaCy's format of extension attributes, so that spaCy moves it
+    along: in `Doc.from_docs`, `Span.as_doc`, `Doc.to_bytes`."""
+    return "._.", _NAME, offset, None
+
+
+def character_offsets(doc: Doc) -> np.ndarray:
+    """`token.idx` of each token, int64 (n,)."""
+    lengths, spaces = doc.to_array([LENGTH, SPACY]).astype(np.int64).T
+    return np.cumsum(lengths + spaces) - lengths - spaces
+
+
+def write_second_tags(doc: Doc, tags: Iterable[tuple[int, AmbiguousTag]]) -> None:
+    """Keep the ambiguous tags of tokens, by their positions, in place of all that a Doc has."""
+    stored = doc.user_data
+    for key in _keys(doc):
+        del stored[key]
+    tags = list(tags)
+    if tags:
+        offsets = character_offsets(doc).tolist()
+        for position, tag in tags:
+            stored[_key(offsets[position])] = format_tag(tag)
+
+
+def _keys(doc: Doc) -> list[tuple[str, str, int, None]]:
+    found = doc.user_data
+    return [key for key in found if type(key) is tuple and len(key) == 4 and key[:2] == ("._.", _NAME)] if found else []
+
+
+def read_ambiguous_tags(doc: Doc) -> dict[int, AmbiguousTag]:
+    """Return the ambiguous tags by the positions of their tokens; without those of tokens whose tag has changed since,
+    or is no longer there."""
+    keys = _keys(doc)
+    if not keys:
+        return {}
+    positions = {offset: i for i, offset in enumerate(character_offsets(doc).tolist())}
+    found = {}
+    for key in keys:
+        position, tag = positions.get(key[2]), parse_tag(str(doc.user_data[key]))
+        if position is not None and isinstance(tag, AmbiguousTag) and doc[position].tag_ == tag:
+            found[position] = tag
+    return found
+
+
+def add_second_tags(doc: Doc, sentences: Sequence[SentenceInput]) -> Sequence[SentenceInput]:
+    """Return the sentences of a Doc with its ambiguous tags."""
+    ambiguous = sorted(read_ambiguous_tags(doc).items())
+    if not ambiguous:
+        return sentences
+    found, at = list(sentences), 0
+    for s, sentence in enumerate(sentences):
+        first = at
+        while at < len(ambiguous) and ambiguous[at][0] < sentence.end:
+            at += 1
+        if first < at:
+            of_position = dict(zip(sentence.positions, sentence.tags, strict=True)) | dict(ambiguous[first:at])
+            found[s] = sentence._replace(tags=tuple(of_position[i] for i in sentence.positions))
+    return found
+
+
+def get_second_tag(token: Token) -> str:
+    """Our tagger's second choice if it is at least a tenth as probable as `token.tag_`; else "". Also "" if another
+    component or the user has changed `token.tag_`."""
+    tag = parse_tag(str(token.doc.user_data.get(_key(token.idx), "")))
+    return second_tag(tag) if tag == token.tag_ else ""
