@@ -29,8 +29,8 @@ class TokenVocabularies(ABC, Generic[T]):
     """The vocabularies of a network's token features; immutable.
 
     `tables`: one SymbolTable for each kind of feature, words first. All kinds share one embedding table; each has its
-    own range of rows. `clusters`: word clusters; then the names of clusters are one more kind. `more_kinds`: kinds after
-    those, with the features of `more_features`. Raises DtparseError for another number of tables.
+    own range of rows. `clusters`: word clusters; then the names of clusters are one more kind. `more_kinds`: further
+    kinds, with the features of `more_features`. Raises DtparseError for another number of tables.
     """
 
     KINDS: ClassVar[tuple[str, ...]]

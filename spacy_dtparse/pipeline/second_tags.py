@@ -1,6 +1,7 @@
 """The second choices of our tagger, kept in `doc.user_data` beside `token.tag_`, for parsers that use them."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from spacy.attrs import LENGTH, SPACY
@@ -10,9 +11,10 @@ from ..core.ambiguous_tags import AmbiguousTag, format_tag, parse_tag, second_ta
 from .sentences import SentenceInput
 
 _NAME = "ambiguous_tag"
+_Key = tuple[str, str, int, None]
 
 
-def _key(offset: int) -> tuple[str, str, int, None]:
+def _key(offset: int) -> _Key:
     """The key of a token, by its character offset, in spaCy's format of extension attributes, so that spaCy moves it
     along: in `Doc.from_docs`, `Span.as_doc`, `Doc.to_bytes`."""
     return "._.", _NAME, offset, None
@@ -26,7 +28,7 @@ def character_offsets(doc: Doc) -> np.ndarray:
 
 def write_second_tags(doc: Doc, tags: Iterable[tuple[int, AmbiguousTag]]) -> None:
     """Keep the ambiguous tags of tokens, by their positions, in place of all that a Doc has."""
-    stored = doc.user_data
+    stored = _user_data(doc)
     for key in _keys(doc):
         del stored[key]
     tags = list(tags)
@@ -36,21 +38,26 @@ def write_second_tags(doc: Doc, tags: Iterable[tuple[int, AmbiguousTag]]) -> Non
             stored[_key(offsets[position])] = format_tag(tag)
 
 
-def _keys(doc: Doc) -> list[tuple[str, str, int, None]]:
-    found = doc.user_data
+def _user_data(doc: Doc) -> dict[Any, Any]:
+    return doc.user_data
+
+
+def _keys(doc: Doc) -> list[_Key]:
+    """The keys of tokens with ambiguous tags."""
+    found = _user_data(doc)
     return [key for key in found if type(key) is tuple and len(key) == 4 and key[:2] == ("._.", _NAME)] if found else []
 
 
 def read_ambiguous_tags(doc: Doc) -> dict[int, AmbiguousTag]:
     """Return the ambiguous tags by the positions of their tokens; without those of tokens whose tag has changed since,
     or is no longer there."""
-    keys = _keys(doc)
+    keys, stored = _keys(doc), _user_data(doc)
     if not keys:
         return {}
     positions = {offset: i for i, offset in enumerate(character_offsets(doc).tolist())}
     found = {}
     for key in keys:
-        position, tag = positions.get(key[2]), parse_tag(str(doc.user_data[key]))
+        position, tag = positions.get(key[2]), parse_tag(str(stored[key]))
         if position is not None and isinstance(tag, AmbiguousTag) and doc[position].tag_ == tag:
             found[position] = tag
     return found
@@ -75,5 +82,5 @@ def add_second_tags(doc: Doc, sentences: Sequence[SentenceInput]) -> Sequence[Se
 def get_second_tag(token: Token) -> str:
     """Our tagger's second choice if it is at least a tenth as probable as `token.tag_`; else "". Also "" if another
     component or the user has changed `token.tag_`."""
-    tag = parse_tag(str(token.doc.user_data.get(_key(token.idx), "")))
+    tag = parse_tag(str(_user_data(token.doc).get(_key(token.idx), "")))
     return second_tag(tag) if tag == token.tag_ else ""

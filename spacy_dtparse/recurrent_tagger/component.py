@@ -5,7 +5,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import repeat
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from spacy.attrs import POS, SENT_START, SPACY, TAG
@@ -29,7 +29,9 @@ from ..pipeline.model_pipe import ModelPipe
 from ..pipeline.second_tags import character_offsets, get_second_tag, write_second_tags
 from ..pipeline.sentences import token_texts
 from ..trees.universal import PARTS_OF_SPEECH, WORDS, universal_part
-from .tagger import TaggerOutput
+
+if TYPE_CHECKING:
+    from .tagger import TaggerOutput
 
 _POS = {get_string_id(tag): IDS[pos] for tag, pos in PARTS_OF_SPEECH.items()}
 _POS_OF_WORDS = {
@@ -67,8 +69,8 @@ class RecurrentTaggerPipe(ModelPipe):
     sentence starts at all. `pos`: whether to set `token.pos_` as well, from the tags by `trees.universal`, if the model
     is English or its tags begin with universal parts of speech (VERB.Fin).
 
-    A token whose tag is not certain gets `token._.second_tag`, the second choice if it is at least a tenth as probable,
-    else "". Reads tokens only. White space never starts a sentence. In lists, schedules, logs and other lines the layout of the
+    Also sets `token._.second_tag`: the second choice if it is at least a tenth as probable as the first one, else "".
+    Reads tokens only. White space never starts a sentence. In lists, schedules, logs and other lines the layout of the
     text counts as well (see `layout`).
     """
 
@@ -195,7 +197,7 @@ class RecurrentTaggerPipe(ModelPipe):
         return pos_ids
 
     def _set_annotations(
-        self, doc: Doc, names: Sequence[str], found: TaggerOutput, starts: np.ndarray, texts: Sequence[str] | None
+        self, doc: Doc, names: Sequence[str], found: "TaggerOutput", starts: np.ndarray, texts: Sequence[str] | None
     ) -> None:
         tags = found.tags
         hashes = np.zeros(len(names), dtype=np.uint64)

@@ -1,12 +1,13 @@
 """Answers to the page's requests as plain data: the trees of a text, and the details of one constituent."""
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from spacy.language import Language
 from spacy.tokens import Doc
 
 from ..checks import Setting, boolean, integer, one_of, short_repr
+from ..core.ambiguous_tags import AmbiguousTag, second_tag
 from ..core.calibration import ResultCalibrator
 from ..core.constraints import Constraint
 from ..core.parser import Capability
@@ -16,6 +17,7 @@ from ..pipeline.attributes import constituents, sentence_infos
 from ..pipeline.constituent_pipe import constituent_parsers
 from ..pipeline.drawings import trees_with_probabilities
 from ..pipeline.explain_constituent import explain
+from ..pipeline.second_tags import write_second_tags
 from ..pipeline.text_language import TextLanguage, language_name
 from ..text import check_text
 from ..trees.label_names import describe_label, describe_tag
@@ -106,18 +108,20 @@ class Answers:
             doc = self.nlp(text)
             key = self.component.spans_key
             infos = [info for info in sentence_infos(doc, key) if info["status"] != "empty"]
+            given = [sentence.tags for sentence in self.component.read_doc(doc).sentences if sentence.words]
             pairs = trees_with_probabilities(doc, key)
             note = self.language.note(self.language.words(doc))
             sentences = []
-            for (tree, costs), info in zip(pairs, infos, strict=True):
+            for (tree, costs), tags, info in zip(pairs, given, infos, strict=True):
                 check_all()
-                sentences.append(self._sentence(tree, costs, info.get("status", ""), options))
+                sentences.append(self._sentence(tree, tags, costs, info.get("status", ""), options))
             return {"note": f"{note[:1].upper()}{note[1:]}." if note else "", "sentences": sentences}
 
     def _sentence(
-        self, tree: Tree, decisions: list[float | None], status: str, draw_options: dict[str, Any]
+        self, tree: Tree, tags: Sequence[str], decisions: list[float | None], status: str, draw_options: dict[str, Any]
     ) -> dict[str, Any]:
-        probabilities, note = self._probabilities(tree, decisions)
+        """The answer for a sentence. `tags`: those that the parser got, with second choices."""
+        probabilities, note = self._probabilities(tree, tags, decisions)
         if tree.labels[0] == TOP:
             probabilities = [None, *probabilities[1:]]
         options = {"theme": draw_options["theme"], "scores": draw_options["scores"]}
@@ -129,10 +133,11 @@ class Answers:
         else:
             options["width"] = max(MIN_WIDTH, draw_options["width"] // _CHARACTER)
         drawing = draw([tree], draw_options["style"], options=options, scores=[probabilities], numbered=True)
-        trees, k_note = self._best(tree, draw_options["k"])
+        trees, k_note = self._best(tree, tags, draw_options["k"])
         return {
             "words": tree.words,
             "tags": tree.tags,
+            "second_tags": [*map(second_tag, tags)],
             "drawing": drawing,
             "brackets": str(tree),
             "status": status,
@@ -153,16 +158,16 @@ class Answers:
             "k_note": k_note,
         }
 
-    def _best(self, tree: Tree, k: int) -> tuple[list[dict[str, Any]], str]:
+    def _best(self, tree: Tree, tags: Sequence[str], k: int) -> tuple[list[dict[str, Any]], str]:
         parser: Any = self.component.configured_parser
         if Capability.K_BEST not in parser.capabilities:
             return [], f"A parser of kind {parser.name!r} gives only its best tree."
         try:
-            found = parser.parse_k_best(tree.words, tree.tags, k)
+            found = parser.parse_k_best(tree.words, tags, k)
         except DtparseError as error:
             return [], str(error)
         if parser.calibration is not None:
-            found = ResultCalibrator(parser).with_tree_probabilities(tree.words, tree.tags, found)
+            found = ResultCalibrator(parser).with_tree_probabilities(tree.words, tags, found)
         chart = parser.name in SPAN_MODEL_KINDS
         listed = [
             {
@@ -176,12 +181,14 @@ class Answers:
         ]
         return (listed, f"{len(found)} trees, the best first, each with its distance from the first: {_MARGIN[chart]}.")
 
-    def _probabilities(self, tree: Tree, decisions: list[float | None]) -> tuple[list[float | None], str]:
+    def _probabilities(
+        self, tree: Tree, tags: Sequence[str], decisions: list[float | None]
+    ) -> tuple[list[float | None], str]:
         """The calibrated probabilities of a tree's constituents, or `decisions` if the parser has no calibration; and a
         note that explains them."""
         try:
             probabilities, tree_probability = ResultCalibrator(self.component.configured_parser).probabilities(
-                tree.words, tree.tags, tree
+                tree.words, tags, tree
             )
         except DtparseError as error:
             return decisions, f"The numbers are those of the decisions that built the tree: {error}."
@@ -193,19 +200,26 @@ class Answers:
     def explain_constituent(
         self, request: Mapping[str, Any], check: Callable[[], None] = lambda: None
     ) -> dict[str, Any]:
-        """The details of a constituent, in the format of `Explanation.to_dict`. `request`: `words`, `tags`, and its
-        `start`, `end` and `label`. `check`: as for `parse`.
+        """The details of a constituent, in the format of `Explanation.to_dict`. `request`: `words`, `tags`, its
+        `start`, `end` and `label`, and `second_tags`, if there are any ("" for no second choice). `check`: as for
+        `parse`.
 
         Raises ConfigError if `words` and `tags` are no sentence or the tree has no such constituent, OverloadedError as
         `parse`.
         """
         words, tags = _strings(request, "words"), _strings(request, "tags")
-        if len(words) != len(tags):
-            raise ConfigError(f"{len(words)} words and {len(tags)} tags; give a tag for each word")
+        seconds = _strings(request, "second_tags", blank=True) if "second_tags" in request else [""] * len(tags)
+        if not len(words) == len(tags) == len(seconds):
+            raise ConfigError(
+                f"{len(words)} words, {len(tags)} tags and {len(seconds)} second tags; give one for each word"
+            )
         wanted: Any = request.get("start"), request.get("end"), request.get("label")
         with self._turns.take(sum(map(len, words)), check):
             starts: list[Any] = [word == 0 for word in range(len(words))]
-            doc = self.component(Doc(self.nlp.vocab, words=words, tags=tags, sent_starts=starts))
+            doc = Doc(self.nlp.vocab, words=words, tags=tags, sent_starts=starts)
+            both = enumerate(zip(tags, seconds, strict=True))
+            write_second_tags(doc, ((i, AmbiguousTag(first, second)) for i, (first, second) in both if second))
+            doc = self.component(doc)
             found = (span for span in constituents(doc) if (span.start, span.end, span.label_) == wanted)
             span = next(found, None)
             if span is None and wanted == (0, len(words), TOP):
@@ -245,9 +259,11 @@ def _check_characters(text: str) -> None:
         ) from None
 
 
-def _strings(request: Mapping[str, Any], name: str) -> list[str]:
+def _strings(request: Mapping[str, Any], name: str, blank: bool = False) -> list[str]:
+    """The texts of a request; `blank`: whether some may be blank."""
     value = request.get(name)
-    if not isinstance(value, list) or not value or not all(isinstance(one, str) and one.strip() for one in value):
+    fits = isinstance(value, list) and value and all(isinstance(one, str) and (blank or one.strip()) for one in value)
+    if not isinstance(value, list) or not fits:
         raise ConfigError(f"{name} is {short_repr(value)}; give a list of texts")
     if sum(map(len, value)) > MAX_CHARACTERS:
         raise ConfigError(f"{name} has more than {MAX_CHARACTERS:,} characters")

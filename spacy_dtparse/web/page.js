@@ -134,7 +134,7 @@ async function show(index, constituent) {
   const loading = panel.lastChild;
   let answer;
   try {
-    answer = await request("explain", { words: sentence.words, tags: sentence.tags, ...span });
+    answer = await request("explain", { words: sentence.words, tags: sentence.tags, second_tags: sentence.second_tags, ...span });
   } catch (error) {
     loading.className = "minus";
     loading.textContent = error.message;

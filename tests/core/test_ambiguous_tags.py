@@ -25,7 +25,9 @@ def test_a_text_without_two_tags_is_one_tag(text: str) -> None:
     assert parse_tag(text) == text and not second_tag(parse_tag(text)) and format_tag(parse_tag(text)) == text
 
 
-@pytest.mark.parametrize("tag", [AmbiguousTag("NN", "VB"), AmbiguousTag("NN|Fem", "VB|Inf"), AmbiguousTag("-LRB-", ":")])
+@pytest.mark.parametrize(
+    "tag", [AmbiguousTag("NN", "VB"), AmbiguousTag("NN|Fem", "VB|Inf"), AmbiguousTag("-LRB-", ":")]
+)
 def test_ambiguous_tags_are_written_and_read(tag: AmbiguousTag) -> None:
     found = parse_tag(format_tag(tag))
     assert found == tag and second_tag(found) == tag.second

@@ -81,7 +81,7 @@ def test_texts_are_scored_alike_in_any_batch() -> None:
     for numbers in encoded:
         single = scored(model.network, [numbers])
         here = slice(at, at + len(numbers))
-        for together, alone in zip((best, second, starts), single, strict=True):
-            assert np.array_equal(together[here], alone)
+        for batched, by_itself in zip((best, second, starts), single, strict=True):
+            assert np.array_equal(batched[here], by_itself)
         at = here.stop
     assert at == len(best)

@@ -89,7 +89,7 @@ def test_bad_requests_to_parse(nlp, asked, message):
         ({"words": "She sat"}, "words is 'She sat'; give a list of texts"),
         ({"words": []}, "give a list of texts"),
         ({"tags": ["X", 3]}, "give a list of texts"),
-        ({"tags": ["X"]}, "2 words and 1 tags"),
+        ({"tags": ["X"]}, "2 words, 1 tags and 1 second tags"),
         ({"words": ["x" * 6000, "y"]}, "more than 5,000 characters"),
         ({"label": "QP"}, "the tree has no constituent"),
         ({"start": [0]}, "the tree has no constituent"),
