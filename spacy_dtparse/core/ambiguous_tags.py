@@ -1,24 +1,24 @@
-"""Ambiguous tags: a token's tag with the tagger's second choice (Curran, Clark & Vadas 2006 give a parser several)."""
+"""Ambiguous tags: the best and the second-best tag of a token (compare Curran, Clark & Vadas 2006: multi-tagging)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 SEPARATOR = "||"
-"""Between the two tags in text, as in NN||VB; two bars, because tags of some tag sets have one."""
+"""Between the two tags in text, as in NN||VB; two bars, because a single one occurs inside tags of some tag sets."""
 MIN_RATIO = 0.1
-"""A second choice is given if its probability is at least this fraction of the first one's."""
+"""A second-best tag is given if its probability is at least this fraction of the best one's."""
 
 
 class AmbiguousTag(str):
-    """A tag that knows the tagger's second choice: a string equal to the first choice, so that code that needs one tag
-    needs no change. `second`: the second choice."""
+    """The best tag of a token with its second-best one: a string equal to the best tag, so that code that needs one tag
+    needs no change. `second`: the second-best tag."""
 
     second: str
     __slots__ = ("second",)
 
     def __new__(cls, first: str, second: str) -> AmbiguousTag:
-        """Make a tag of two; `first` may be ambiguous itself, then its second choice is replaced."""
+        """Make an ambiguous tag of two tags."""
         tag = super().__new__(cls, first)
         tag.second = second
         return tag
@@ -28,7 +28,7 @@ class AmbiguousTag(str):
 
 
 def second_tag(tag: str) -> str:
-    """Return the second choice of a tag, "" if it has none."""
+    """Return the second-best tag, "" if there is none."""
     return tag.second if isinstance(tag, AmbiguousTag) else ""
 
 

@@ -135,7 +135,7 @@ class Capability(Enum):
     SUPERTAGS = "supertags"
     """`parse` uses supertags (spines)."""
     SECOND_TAGS = "second tags"
-    """The parser uses the second choices of ambiguous tags (see `core.ambiguous_tags`)."""
+    """The parser uses the second-best tags of ambiguous ones (see `core.ambiguous_tags`)."""
     BUDGET = "budget"
     """The parser searches within a budget: its settings have `budget_for`."""
 

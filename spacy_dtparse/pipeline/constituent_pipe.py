@@ -99,8 +99,8 @@ class ConstituentPipe(BatchPipe):
     get XX, with a warning once, and a Doc without any tags raises MissingAnnotationError, which goes to nlp's error
     handler. If the parser uses supertags (Capability.SUPERTAGS) and all words of a sentence have some in
     `doc.spans[spines_key]`, written by a spine_tagger earlier in the pipeline, they prune its search; with `spines_key`
-    None they are not used. If the parser uses second choices of tags (Capability.SECOND_TAGS), it gets those that our
-    tagger left in the Doc.
+    None they are not used. If the parser uses second-best tags (Capability.SECOND_TAGS), it gets those that
+    recurrent_tagger stored in the Doc.
     """
 
     COMPONENT_SETTINGS = {  # noqa: RUF012 (never changed)

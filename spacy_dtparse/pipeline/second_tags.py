@@ -1,4 +1,4 @@
-"""The second choices of our tagger, kept in `doc.user_data` beside `token.tag_`, for parsers that use them."""
+"""The second-best tags of recurrent_tagger, kept in `doc.user_data` for parsers that use them."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -11,6 +11,7 @@ from ..core.ambiguous_tags import AmbiguousTag, format_tag, parse_tag, second_ta
 from .sentences import SentenceInput
 
 _NAME = "ambiguous_tag"
+"""Not a registered extension attribute; `token._.second_tag` reads it."""
 _Key = tuple[str, str, int, None]
 
 
@@ -26,8 +27,8 @@ def character_offsets(doc: Doc) -> np.ndarray:
     return np.cumsum(lengths + spaces) - lengths - spaces
 
 
-def write_second_tags(doc: Doc, tags: Iterable[tuple[int, AmbiguousTag]]) -> None:
-    """Keep the ambiguous tags of tokens, by their positions, in place of all that a Doc has."""
+def write_ambiguous_tags(doc: Doc, tags: Iterable[tuple[int, AmbiguousTag]]) -> None:
+    """Store ambiguous tags, given with token indices (`token.i`), in a Doc; earlier ones are removed."""
     stored = _user_data(doc)
     for key in _keys(doc):
         del stored[key]
@@ -49,8 +50,8 @@ def _keys(doc: Doc) -> list[_Key]:
 
 
 def read_ambiguous_tags(doc: Doc) -> dict[int, AmbiguousTag]:
-    """Return the ambiguous tags by the positions of their tokens; without those of tokens whose tag has changed since,
-    or is no longer there."""
+    """Return the ambiguous tags by token index, without those of tokens that were merged away and of tokens whose
+    `tag_` has changed."""
     keys, stored = _keys(doc), _user_data(doc)
     if not keys:
         return {}
@@ -64,7 +65,7 @@ def read_ambiguous_tags(doc: Doc) -> dict[int, AmbiguousTag]:
 
 
 def add_second_tags(doc: Doc, sentences: Sequence[SentenceInput]) -> Sequence[SentenceInput]:
-    """Return the sentences of a Doc with its ambiguous tags."""
+    """Return the sentences of a Doc with its ambiguous tags in place of plain ones."""
     ambiguous = sorted(read_ambiguous_tags(doc).items())
     if not ambiguous:
         return sentences
@@ -79,8 +80,8 @@ def add_second_tags(doc: Doc, sentences: Sequence[SentenceInput]) -> Sequence[Se
     return found
 
 
-def get_second_tag(token: Token) -> str:
-    """Our tagger's second choice if it is at least a tenth as probable as `token.tag_`; else "". Also "" if another
-    component or the user has changed `token.tag_`."""
+def token_second_tag(token: Token) -> str:
+    """The second-best tag of recurrent_tagger if it is at least a tenth as probable as `token.tag_`; else "". Also ""
+    if another component or the user has changed `token.tag_`."""
     tag = parse_tag(str(_user_data(token.doc).get(_key(token.idx), "")))
     return second_tag(tag) if tag == token.tag_ else ""

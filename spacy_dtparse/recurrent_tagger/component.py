@@ -26,7 +26,7 @@ from ..pipeline import layout
 from ..pipeline.batches import batches
 from ..pipeline.factories import factory_of
 from ..pipeline.model_pipe import ModelPipe
-from ..pipeline.second_tags import character_offsets, get_second_tag, write_second_tags
+from ..pipeline.second_tags import character_offsets, token_second_tag, write_ambiguous_tags
 from ..pipeline.sentences import token_texts
 from ..trees.universal import PARTS_OF_SPEECH, WORDS, universal_part
 
@@ -69,7 +69,7 @@ class RecurrentTaggerPipe(ModelPipe):
     sentence starts at all. `pos`: whether to set `token.pos_` as well, from the tags by `trees.universal`, if the model
     is English or its tags begin with universal parts of speech (VERB.Fin).
 
-    Also sets `token._.second_tag`: the second choice if it is at least a tenth as probable as the first one, else "".
+    Also sets `token._.second_tag`: the second-best tag if it is at least a tenth as probable as the best one, else "".
     Reads tokens only. White space never starts a sentence. In lists, schedules, logs and other lines the layout of the
     text counts as well (see `layout`).
     """
@@ -95,7 +95,7 @@ class RecurrentTaggerPipe(ModelPipe):
     def prepare(self) -> None:
         """Register `token._.second_tag`."""
         if not Token.has_extension("second_tag"):
-            Token.set_extension("second_tag", getter=get_second_tag)
+            Token.set_extension("second_tag", getter=token_second_tag)
 
     @property
     def cfg(self) -> dict[str, Any]:
@@ -219,7 +219,7 @@ class RecurrentTaggerPipe(ModelPipe):
             columns[:, len(attributes)] = self._pos_ids(doc, tag_hashes, texts)
             attributes.append(POS)
         doc.from_array(attributes, cast(Any, columns[:, : len(attributes)]))
-        write_second_tags(doc, ((i, AmbiguousTag(names[first], names[second])) for i, first, second in pairs))
+        write_ambiguous_tags(doc, ((i, AmbiguousTag(names[first], names[second])) for i, first, second in pairs))
 
 
 make_recurrent_tagger = factory_of(

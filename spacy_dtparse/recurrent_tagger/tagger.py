@@ -44,7 +44,7 @@ class Piece(NamedTuple):
 
 class TaggerOutput(NamedTuple):
     """The tags of a text of n tokens. `tags` int32 (n,), indices into the tagger's `names`; `second_tags` int32 (n,):
-    the second choices, -1 where a token has none; `start_odds` float32 (n,): log odds of sentence starts."""
+    the second-best tags, -1 where a token has none; `start_odds` float32 (n,): log odds of sentence starts."""
 
     tags: np.ndarray
     second_tags: np.ndarray
@@ -120,7 +120,7 @@ class RecurrentTagger(StoredParser):
         return [(found.tags, found.start_odds > 0) for found in self.tag_texts(texts)]
 
     def tag_texts(self, texts: Sequence[Sequence[str]]) -> list[TaggerOutput]:
-        """Tag texts as `tag` does, with second choices and with log odds of sentence starts: inf for the first token,
+        """Tag texts as `tag` does, with second-best tags and with log odds of sentence starts: inf for the first token,
         -inf for white space and for the first word after initial white space."""
         encoded = [self.model.parts.encode(text) for text in texts]
         found = [

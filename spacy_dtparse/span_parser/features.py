@@ -18,7 +18,7 @@ from ..text import SHAPES, affixes, normal_word, word_shape
 KINDS = ("words", "tags", "suffixes", "prefixes", "shapes")
 """Kinds of token features. All share one table; each kind has its own range of rows."""
 SECOND_TAGS = "second_tags"
-"""The kind of token features that a network has in addition if it uses second choices of tags; its key in a model."""
+"""The kind of token features that a network has in addition if it uses second-best tags; its key in a model."""
 WORD, TAG = 0, 1
 """Columns of the word and of the tag in a token's row of ids."""
 AFFIX = 3
@@ -55,11 +55,11 @@ def parts_of(tokens: Counter[tuple[str, str]]) -> PartCounts:
 
 class WordParts(TokenVocabularies[tuple[str, ...]]):
     """The vocabularies of words, tags, suffixes, prefixes and shapes; immutable. A token is a word with its tag and, if
-    there is one that counts, the second choice of its tag.
+    there is one, its second-best tag.
 
     `tables`: one SymbolTable for each of KINDS, and the one of `clusters` if given. `aliases`: tags of another tag set
-    -> tags of the vocabulary. `second_tags`: whether the second choices of ambiguous tags are one more kind of
-    features, with the vocabulary of tags. Raises DtparseError for another number of tables.
+    -> tags of the vocabulary. `second_tags`: whether second-best tags are one more kind of features, with the
+    vocabulary of tags. Raises DtparseError for another number of tables.
     """
 
     KINDS = KINDS
@@ -83,7 +83,7 @@ class WordParts(TokenVocabularies[tuple[str, ...]]):
         return WordParts(self._own_tables, aliases, self.clusters, self.second_tags)
 
     def with_second_tags(self) -> WordParts:
-        """Return the same vocabularies with second choices of tags; their rows come after all others."""
+        """Return the same vocabularies with second-best tags; their rows come after all others."""
         return WordParts(self._own_tables, self.aliases, self.clusters, True)
 
     @property
@@ -136,7 +136,7 @@ class WordParts(TokenVocabularies[tuple[str, ...]]):
         return tag_ids
 
     def more_features(self, token: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the second choice of a token's tag, or ""."""
+        """Return the second-best tag of a token, or ""."""
         second = "".join(token[2:])
         return (self.aliases.get(second, second),)
 

@@ -80,7 +80,7 @@ class SpanParser(StoredParser, Parser):
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        """A model with second choices of tags among its features uses them."""
+        """A model with second-best tags among its features uses them."""
         found = {Capability.K_BEST, Capability.CONSTRAINTS, Capability.POSTERIORS}
         if isinstance(self.model.words, WordParts) and self.model.words.second_tags:
             found.add(Capability.SECOND_TAGS)

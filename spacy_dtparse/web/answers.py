@@ -17,7 +17,7 @@ from ..pipeline.attributes import constituents, sentence_infos
 from ..pipeline.constituent_pipe import constituent_parsers
 from ..pipeline.drawings import trees_with_probabilities
 from ..pipeline.explain_constituent import explain
-from ..pipeline.second_tags import write_second_tags
+from ..pipeline.second_tags import write_ambiguous_tags
 from ..pipeline.text_language import TextLanguage, language_name
 from ..text import check_text
 from ..trees.label_names import describe_label, describe_tag
@@ -120,7 +120,7 @@ class Answers:
     def _sentence(
         self, tree: Tree, tags: Sequence[str], decisions: list[float | None], status: str, draw_options: dict[str, Any]
     ) -> dict[str, Any]:
-        """The answer for a sentence. `tags`: those that the parser got, with second choices."""
+        """The answer for a sentence. `tags`: those that the parser got, with second-best ones."""
         probabilities, note = self._probabilities(tree, tags, decisions)
         if tree.labels[0] == TOP:
             probabilities = [None, *probabilities[1:]]
@@ -201,7 +201,7 @@ class Answers:
         self, request: Mapping[str, Any], check: Callable[[], None] = lambda: None
     ) -> dict[str, Any]:
         """The details of a constituent, in the format of `Explanation.to_dict`. `request`: `words`, `tags`, its
-        `start`, `end` and `label`, and `second_tags`, if there are any ("" for no second choice). `check`: as for
+        `start`, `end` and `label`, and `second_tags`, if there are any ("" for none). `check`: as for
         `parse`.
 
         Raises ConfigError if `words` and `tags` are no sentence or the tree has no such constituent, OverloadedError as
@@ -218,7 +218,7 @@ class Answers:
             starts: list[Any] = [word == 0 for word in range(len(words))]
             doc = Doc(self.nlp.vocab, words=words, tags=tags, sent_starts=starts)
             both = enumerate(zip(tags, seconds, strict=True))
-            write_second_tags(doc, ((i, AmbiguousTag(first, second)) for i, (first, second) in both if second))
+            write_ambiguous_tags(doc, ((i, AmbiguousTag(first, second)) for i, (first, second) in both if second))
             doc = self.component(doc)
             found = (span for span in constituents(doc) if (span.start, span.end, span.label_) == wanted)
             span = next(found, None)

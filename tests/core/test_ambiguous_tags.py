@@ -1,4 +1,4 @@
-"""Tags with a second choice: strings equal to the first one."""
+"""Tags with a second-best one: strings equal to the best tag."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from spacy_dtparse.core.ambiguous_tags import AmbiguousTag, format_tag, has_ambiguous, parse_tag, second_tag
 
 
-def test_a_tag_with_a_second_choice_is_a_string_equal_to_the_first() -> None:
+def test_an_ambiguous_tag_is_a_string_equal_to_the_best_tag() -> None:
     tag = AmbiguousTag("NN", "VB")
     assert tag == "NN" and hash(tag) == hash("NN") and {"NN": 1}[tag] == 1 and f"{tag}" == "NN"
     assert json.dumps([tag]) == '["NN"]' and second_tag(tag) == "VB" and second_tag("NN") == ""

@@ -1,4 +1,4 @@
-"""The second choices of our tagger: kept in the Doc, given to parsers that use them."""
+"""The second-best tags of recurrent_tagger: kept in the Doc, given to parsers that use them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from spacy_dtparse.core.ambiguous_tags import AmbiguousTag, format_tag
-from spacy_dtparse.pipeline.second_tags import add_second_tags, read_ambiguous_tags, write_second_tags
+from spacy_dtparse.pipeline.second_tags import add_second_tags, read_ambiguous_tags, write_ambiguous_tags
 from spacy_dtparse.pipeline.sentences import read_sentences
 from spacy_dtparse.recurrent_tagger.tagger import RecurrentTagger
 from spacy_dtparse.span_parser.parser import SpanParser
@@ -21,7 +21,7 @@ WORDS = ("She", "saw", "\n", "her", "duck", ".")
 
 def make_doc(nlp: Language | None = None) -> Doc:
     doc = Doc((nlp or spacy.blank("en")).vocab, words=list(WORDS), tags=["PRP", "VBD", "_SP", "PRP$", "NN", "."])
-    write_second_tags(doc, [(3, AmbiguousTag("PRP$", "PRP")), (4, AmbiguousTag("NN", "VB"))])
+    write_ambiguous_tags(doc, [(3, AmbiguousTag("PRP$", "PRP")), (4, AmbiguousTag("NN", "VB"))])
     return doc
 
 
@@ -46,9 +46,9 @@ def test_a_changed_tag_has_no_second_one() -> None:
     with doc.retokenize() as retokenizer:
         retokenizer.merge(doc[3:5], attrs={"TAG": "NP"})
     assert texts(doc) == {}
-    write_second_tags(doc, [(0, AmbiguousTag("PRP", "NN"))])
+    write_ambiguous_tags(doc, [(0, AmbiguousTag("PRP", "NN"))])
     assert texts(doc) == {0: "PRP||NN"}
-    write_second_tags(doc, [])
+    write_ambiguous_tags(doc, [])
     assert texts(doc) == {} and not doc.user_data
 
 

@@ -42,8 +42,8 @@ def load_source(source: Path) -> tuple[Parser, Language | None]:
 
 
 def tag_lists(nlp: Language, lists: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
-    """The pipeline's tags for each list of words, as one Doc each, with our tagger's second choices; sentence
-    segmentation and parsers are disabled."""
+    """The tags of a pipeline for each list of words, as one Doc each, with the second-best ones of a recurrent_tagger;
+    sentence segmentation and parsers are disabled."""
     from spacy.tokens import Doc
 
     from spacy_dtparse.pipeline.registration import PARSER_FACTORIES

@@ -192,7 +192,7 @@ def list_shards(folders: Sequence[Path], every: int = 1) -> list[Path]:
 
 def retag(path: Path, out: Path, tags: Sequence[Sequence[str]]) -> None:
     """Copy a shard with other tags, one for each word of each sentence; their probabilities are unknown and set to
-    1. As a shard has at most 255 tags, the second choices of the rarest ambiguous tags may be left out."""
+    1. As a shard has at most 255 tags, the rarest second-best tags may be left out."""
     arrays = _read_arrays(path)
     given = [tag for row in tags for tag in row]
     pairs, plain = Counter(map(format_tag, filter(second_tag, given))), {str(tag) for tag in given}

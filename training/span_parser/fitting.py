@@ -71,7 +71,7 @@ class SpanOptions:
     `distill_weight`: weight of sentences of shards. `relation_weight`: weight of the loss of predicting each token's
     relation, relative to those of brackets and labels; 0: relations are not predicted. The relations come from the
     treebank's dependencies. What the network learns to predict them is not part of the model. `second_tags`: whether
-    the network reads the second choices of ambiguous tags (`core.ambiguous_tags`), which our tagger sets.
+    the network uses second-best tags (`core.ambiguous_tags`), which recurrent_tagger gives.
 
     Raises ConfigError for values out of range.
     """

@@ -1,4 +1,4 @@
-"""Networks that learn from second choices of tags."""
+"""Networks that learn from second-best tags."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def sentences_with_second_tags(n: int = 40) -> list[Sentence]:
     return found
 
 
-def test_files_of_tags_keep_second_choices(tmp_path: Path) -> None:
+def test_files_of_tags_keep_second_best_tags(tmp_path: Path) -> None:
     made = sentences_with_second_tags(5)
     write_tags(tmp_path / "tags", [one.tags for one in made])
     assert any("NN||VB" in line.split() for line in (tmp_path / "tags").read_text().splitlines())
@@ -48,7 +48,7 @@ def test_files_of_tags_keep_second_choices(tmp_path: Path) -> None:
     assert seconds == right and any(map(any, seconds))
 
 
-def test_shards_keep_second_choices(tmp_path: Path) -> None:
+def test_shards_keep_second_best_tags(tmp_path: Path) -> None:
     made_shard(tmp_path / "made.00000.npz")
     shard = read_shard(tmp_path / "made.00000.npz")
     tags = [[AmbiguousTag(tag, "VB") if i % 2 else tag for i, tag in enumerate(s.tags)] for s in shard.sentences]
@@ -93,7 +93,7 @@ def test_a_network_can_learn_to_use_them_later() -> None:
     table, before_table = table_of(network), table_of(first.networks[0])
     verb = training_data.words.encode(["x"], [AmbiguousTag("NN", "VB")])[1, -1]
     assert len(table) == training_data.words.size and verb >= len(before_table)
-    assert np.abs(table[verb]).max() > 0, "the row of the second choice has been learned"
+    assert np.abs(table[verb]).max() > 0, "the row of the second-best tag has been learned"
     again = make_training_data(made, (), SMALL, start=make_model(training_data, [packed], {}))
     assert again.words.size == training_data.words.size
 
