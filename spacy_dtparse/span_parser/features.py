@@ -46,7 +46,7 @@ def parts_of(tokens: Counter[tuple[str, str]]) -> PartCounts:
     counts = PartCounts(Counter(), Counter(), Counter(), Counter())
     for (word, tag), times in tokens.items():
         normal, suffix, prefix, _ = word_parts(word)
-        counts.tags[tag] += times
+        counts.tags[str(tag)] += times  # without the second-best tag
         counts.words[normal] += times
         counts.suffixes[suffix] += times
         counts.prefixes[prefix] += times

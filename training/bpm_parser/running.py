@@ -78,7 +78,7 @@ def read_treebank_file(text: str, lang: str) -> list[DependencySentence]:
 
 
 def _read_tags(sentences: Sequence[DependencySentence], path: Path) -> list[DependencySentence]:
-    rows = [tuple(line.split()) for line in read_tags(path, "a line of tags for each sentence")]
+    rows = read_tags(path, "a line of tags for each sentence")
     if len(rows) != len(sentences):
         raise TrainingDataError(f"{path}: {len(rows)} lines of tags for {len(sentences)} sentences; give one for each")
     for number, (sentence, tags) in enumerate(zip(sentences, rows, strict=True), 1):

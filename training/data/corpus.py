@@ -59,7 +59,7 @@ def read_treebank(
         clean = Tree.unchecked(words, stripped.tags, stripped.labels, stripped.starts, stripped.ends)
         tags = stripped.tags
         if lines is not None:
-            tags = tuple(map(parse_tag, lines[i - 1].split())) if i <= len(lines) else ()
+            tags = lines[i - 1] if i <= len(lines) else ()
             if len(tags) != len(words):
                 raise TrainingDataError(
                     f"{tags_path}, line {i}: {len(tags)} tags for the {len(words)} words of tree {i} "
@@ -78,10 +78,12 @@ def read_treebank(
     return sentences
 
 
-def read_tags(path: str | Path, wanted: str) -> list[str]:
-    """Read the lines of a file of tags. Raises TrainingDataError, with the `wanted` format, if it cannot be read."""
+def read_tags(path: str | Path, wanted: str) -> list[tuple[str, ...]]:
+    """Read the tags of each line of a file. Raises TrainingDataError, with the `wanted` format, if it cannot be
+    read."""
     try:
-        return Path(path).read_text(encoding="utf8").splitlines()
+        lines = Path(path).read_text(encoding="utf8").splitlines()
+        return [tuple(map(parse_tag, line.split())) for line in lines]
     except (OSError, UnicodeDecodeError) as error:
         raise TrainingDataError(f"{path}: cannot read the tags ({error}); give a UTF-8 file with {wanted}") from error
 

@@ -63,9 +63,8 @@ class Treebank:
             files = (path / "train.mrg", path / "dev.mrg")
             train, dev = (read_tagged_sentences(file) if file.is_file() else [] for file in files)
         elif any(path.glob("*.npz")):
-            train = [
-                CorpusSentence(s.words, s.tags) for shard in list_shards([path]) for s in read_shard(shard).sentences
-            ]
+            sentences = (sentence for shard in list_shards([path]) for sentence in read_shard(shard).sentences)
+            train = [CorpusSentence(s.words, tuple(map(str, s.tags))) for s in sentences]
         else:
             raise FileNotFoundError(
                 f"{path} has neither train.mrg nor shards; give the folder of a treebank or of annotated text"

@@ -75,7 +75,7 @@ def treebank_sources(root: Path, tags: Path | None, scale: float = 1.0, test: bo
 
 
 def _replace_tags(sentences: list[Sentence], path: Path, root: Path) -> list[Sentence]:
-    rows = [tuple(line.split()) for line in read_tags(path, "a line of tags per tree")]
+    rows = read_tags(path, "a line of tags per tree")
     wrong = next((n for n, (s, row) in enumerate(zip(sentences, rows, strict=False)) if len(row) != len(s.tags)), None)
     if wrong is not None or len(rows) != len(sentences):
         where = f"line {wrong + 1} does not match its tree" if wrong is not None else f"{len(rows)} lines"

@@ -77,6 +77,9 @@ def test_a_trained_network_uses_them() -> None:
     parser = SpanParser(model)
     assert Capability.SECOND_TAGS in parser.capabilities and stored_options(SMALL)["second_tags"] is True
     assert "second_tags" not in stored_options(SpanOptions())
+    assert not any(map(second_tag, model.words.tables[TAG])), "the vocabulary has plain tags"
+    again = SpanParser.from_bytes(parser.to_bytes(), self_test=True)
+    assert again.capabilities == parser.capabilities
     sentence = next(one for one in made if any(map(second_tag, one.tags)))
     plain = parser.run_networks(sentence.tree.words, [str(tag) for tag in sentence.tags])[0]
     assert not np.array_equal(plain, parser.run_networks(sentence.tree.words, sentence.tags)[0])
