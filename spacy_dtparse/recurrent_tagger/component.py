@@ -26,7 +26,7 @@ from ..pipeline import layout
 from ..pipeline.batches import batches
 from ..pipeline.factories import factory_of
 from ..pipeline.model_pipe import ModelPipe
-from ..pipeline.second_tags import character_offsets, token_second_tag, write_ambiguous_tags
+from ..pipeline.second_tags import character_offsets, read_ambiguous_tags, token_second_tag, write_ambiguous_tags
 from ..pipeline.sentences import token_texts
 from ..trees.universal import PARTS_OF_SPEECH, WORDS, universal_part
 
@@ -204,12 +204,14 @@ class RecurrentTaggerPipe(ModelPipe):
         add = doc.vocab.strings.add
         for tag_id in set(tags.tolist()):
             hashes[tag_id] = add(names[tag_id])
-        tag_hashes = hashes[tags]
+        tag_hashes, is_ambiguous, earlier = hashes[tags], found.second_tags >= 0, dict[int, AmbiguousTag]()
         if not self.overwrite and doc.has_annotation("TAG"):
             existing = doc.to_array(TAG).reshape(-1)
-            tag_hashes = np.where(existing == 0, tag_hashes, existing)
-        ambiguous = np.flatnonzero((found.second_tags >= 0) & (tag_hashes == hashes[tags]))
+            tag_hashes, is_ambiguous = np.where(existing == 0, tag_hashes, existing), is_ambiguous & (existing == 0)
+            earlier = read_ambiguous_tags(doc)
+        ambiguous = np.flatnonzero(is_ambiguous)
         pairs = zip(ambiguous.tolist(), tags[ambiguous].tolist(), found.second_tags[ambiguous].tolist(), strict=True)
+        made = {i: AmbiguousTag(names[first], names[second]) for i, first, second in pairs}
         attributes, columns = [TAG], np.empty((len(tag_hashes), 3), dtype=np.uint64)
         columns[:, 0] = tag_hashes
         if self._sets_sentences(doc):
@@ -219,7 +221,7 @@ class RecurrentTaggerPipe(ModelPipe):
             columns[:, len(attributes)] = self._pos_ids(doc, tag_hashes, texts)
             attributes.append(POS)
         doc.from_array(attributes, cast(Any, columns[:, : len(attributes)]))
-        write_ambiguous_tags(doc, ((i, AmbiguousTag(names[first], names[second])) for i, first, second in pairs))
+        write_ambiguous_tags(doc, (earlier | made).items())
 
 
 make_recurrent_tagger = factory_of(

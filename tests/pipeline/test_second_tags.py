@@ -88,8 +88,15 @@ def test_a_parser_gets_them_if_it_uses_them(second_tags: bool) -> None:
 
 def test_tags_of_others_have_no_second_one() -> None:
     nlp = make_pipeline(True)
-    doc = Doc(nlp.vocab, words=TEXTS[0], tags=["XX"] * len(TEXTS[0]))
-    assert not any(token._.second_tag for token in nlp(doc))
+    tagged = nlp(Doc(nlp.vocab, words=TEXTS[0]))
+    seconds, tags = [token._.second_tag for token in tagged], [token.tag_ for token in tagged]
+    assert [token._.second_tag for token in nlp(tagged)] == seconds, "nothing changes if a Doc is tagged again"
+    for given in (["XX"] * len(tags), tags):
+        doc = Doc(nlp.vocab, words=TEXTS[0], tags=given)
+        assert not any(token._.second_tag for token in nlp(doc))
+    half = [tag if i < 8 else "" for i, tag in enumerate(tags)]
+    found = [token._.second_tag for token in nlp(Doc(nlp.vocab, words=TEXTS[0], tags=half))]
+    assert found == [""] * 8 + seconds[8:] and any(seconds[:8]) and any(seconds[8:])
 
 
 def test_a_network_that_uses_them_finds_other_probabilities() -> None:
