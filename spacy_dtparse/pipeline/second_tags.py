@@ -32,11 +32,8 @@ def write_ambiguous_tags(doc: Doc, tags: Iterable[tuple[int, AmbiguousTag]]) -> 
     stored = _user_data(doc)
     for key in _keys(doc):
         del stored[key]
-    tags = list(tags)
-    if tags:
-        offsets = character_offsets(doc).tolist()
-        for position, tag in tags:
-            stored[_key(offsets[position])] = format_tag(tag)
+    for position, tag in tags:
+        stored[_key(doc[position].idx)] = format_tag(tag)
 
 
 def _user_data(doc: Doc) -> dict[Any, Any]:

@@ -204,14 +204,12 @@ class RecurrentTaggerPipe(ModelPipe):
         add = doc.vocab.strings.add
         for tag_id in set(tags.tolist()):
             hashes[tag_id] = add(names[tag_id])
-        tag_hashes, is_ambiguous, earlier = hashes[tags], found.second_tags >= 0, dict[int, AmbiguousTag]()
+        tag_hashes, is_given = hashes[tags], None
         if not self.overwrite and doc.has_annotation("TAG"):
             existing = doc.to_array(TAG).reshape(-1)
-            tag_hashes, is_ambiguous = np.where(existing == 0, tag_hashes, existing), is_ambiguous & (existing == 0)
-            earlier = read_ambiguous_tags(doc)
-        ambiguous = np.flatnonzero(is_ambiguous)
-        pairs = zip(ambiguous.tolist(), tags[ambiguous].tolist(), found.second_tags[ambiguous].tolist(), strict=True)
-        made = {i: AmbiguousTag(names[first], names[second]) for i, first, second in pairs}
+            is_given = existing != 0
+            tag_hashes = np.where(is_given, existing, tag_hashes)
+        self._set_second_tags(doc, names, found, is_given)
         attributes, columns = [TAG], np.empty((len(tag_hashes), 3), dtype=np.uint64)
         columns[:, 0] = tag_hashes
         if self._sets_sentences(doc):
@@ -221,7 +219,19 @@ class RecurrentTaggerPipe(ModelPipe):
             columns[:, len(attributes)] = self._pos_ids(doc, tag_hashes, texts)
             attributes.append(POS)
         doc.from_array(attributes, cast(Any, columns[:, : len(attributes)]))
-        write_ambiguous_tags(doc, (earlier | made).items())
+
+    @staticmethod
+    def _set_second_tags(doc: Doc, names: Sequence[str], found: "TaggerOutput", is_given: np.ndarray | None) -> None:
+        """Store second-best tags; not for tags that were given, bool (n,), None: none was."""
+        seconds = found.second_tags
+        made: dict[int, AmbiguousTag] = {}
+        if is_given is not None:
+            made, seconds = read_ambiguous_tags(doc), np.where(is_given, -1, seconds)
+        if seconds.max() >= 0:
+            for i in np.flatnonzero(seconds >= 0).tolist():
+                made[i] = AmbiguousTag(names[found.tags[i]], names[seconds[i]])
+        if made or doc.user_data:
+            write_ambiguous_tags(doc, made.items())
 
 
 make_recurrent_tagger = factory_of(

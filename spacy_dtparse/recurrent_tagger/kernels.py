@@ -5,10 +5,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..dtypes import REAL
-from ..jit.decorator import kernel
+from ..jit.decorator import kernel, noalloc_kernel
 from ..nn.kernels.products import multiply
 from ..nn.kernels.units import encode_rows
 from ..stored_names import stored_as
+
+_LARGE = REAL(1e30)
+"""More than any score."""
 
 
 @stored_as("table", "factor", "weights", "recurrent", "bias", "outputs", "output_bias")
@@ -57,15 +60,31 @@ def _score(network, ids, offsets, max_gap, best, second, starts):
     tags = network.outputs.shape[1] - 1  # the last column is for the start of a sentence
     bias = network.output_bias
     for t in range(len(ids)):
-        row, best_tag, next_tag = scores[t], 0, -1
-        highest = row[0] + bias[0]
-        next_highest = highest
-        for tag in range(1, tags):
-            here = row[tag] + bias[tag]
-            if here > highest:
-                best_tag, highest, next_tag, next_highest = tag, here, best_tag, highest
-            elif next_tag < 0 or here > next_highest:
-                next_tag, next_highest = tag, here
-        best[t] = best_tag
-        second[t] = next_tag if highest - next_highest <= max_gap else -1
-        starts[t] = row[tags] + bias[tags]
+        row = scores[t]
+        for column in range(len(row)):
+            row[column] += bias[column]
+        starts[t] = row[tags]
+        by_tag = row[:tags]
+        highest = _highest(by_tag)
+        best[t] = _find(by_tag, highest)
+        by_tag[best[t]] = -_LARGE
+        next_highest = _highest(by_tag)
+        second[t] = _find(by_tag, next_highest) if highest - next_highest <= max_gap else -1
+
+
+@noalloc_kernel(fastmath=True)
+def _highest(scores):
+    """The highest of some scores: a loop without branches, which is vectorised."""
+    highest = -_LARGE
+    for score in scores:
+        highest = max(highest, score)
+    return highest
+
+
+@noalloc_kernel
+def _find(scores, wanted):
+    """The index of the first of some scores that is `wanted`."""
+    found = 0
+    while found < len(scores) - 1 and scores[found] != wanted:  # also ends at nan, of a damaged model
+        found += 1
+    return found
