@@ -15,6 +15,7 @@ from ..core.parser import Capability, ParseResult
 from ..errors import ConfigError, DtparseError, MissingAnnotationError
 from ..pipeline.constituent_pipe import constituent_parsers
 from ..pipeline.registration import PARSER_FACTORIES
+from ..pipeline.second_tags import read_ambiguous_tags
 from ..trees.labels import base_label
 from ..trees.tree import TOP, Tree
 from .edits import add_constraints, unary_chains
@@ -83,7 +84,8 @@ class Corrector:
         with self._lock, self.nlp.select_pipes(disable=self._skipped):
             starts: list[Any] = [index == 0 for index in range(len(words))]
             doc = self.nlp(Doc(self.nlp.vocab, words=list(words), sent_starts=starts))
-        return tuple(token.tag_ or "XX" for token in doc)
+        ambiguous = read_ambiguous_tags(doc)
+        return tuple(ambiguous.get(token.i, token.tag_ or "XX") for token in doc)
 
     def parse(
         self, words: Sequence[str], tags: Sequence[str], constraints: Constraints = NO_CONSTRAINTS, k: int = 1

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..core.ambiguous_tags import format_tag, parse_tag
 from ..core.constraints import Constraint, Constraints
 from ..trees.tree import Tree
 
@@ -39,7 +40,7 @@ class Sentence:
         """Return plain data."""
         plain = {
             "words": self.words,
-            "tags": self.tags,
+            "tags": [*map(format_tag, self.tags)],
             "fixed": self.fixed,
             "accepted": self.accepted,
             "flagged": self.flagged,
@@ -50,7 +51,7 @@ class Sentence:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Sentence:
         """Build a sentence from the plain data of `to_dict`."""
-        words, tags = tuple(data["words"]), tuple(data["tags"])
+        words, tags = tuple(data["words"]), tuple(map(parse_tag, data["tags"]))
         tree = Tree(words, tags, *data["tree"][:3])
         first = tree if data["first"] is None else Tree(*data["first"][3:], *data["first"][:3])
         constraints = Constraints(Constraint(*one) for one in data["constraints"])

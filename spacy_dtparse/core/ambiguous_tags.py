@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ..errors import DtparseError
+from ..trees.tree import Tree
+
 SEPARATOR = "||"
 """Between the two tags in text, as in NN||VB; two bars, because a single one occurs inside tags of some tag sets."""
 MIN_RATIO = 0.1
@@ -37,9 +40,19 @@ def has_ambiguous(tags: Iterable[str]) -> bool:
     return AmbiguousTag in set(map(type, tags))
 
 
+def plain_tags(tree: Tree) -> Tree:
+    """Return a tree with best tags only: spaCy's compiled code takes no subclass of str."""
+    return Tree.unchecked(tree.words, tuple(map(str, tree.tags)), tree.labels, tree.starts, tree.ends)
+
+
 def format_tag(tag: str) -> str:
-    """Return the text of a tag for a file, NN||VB for an ambiguous one."""
-    return f"{tag}{SEPARATOR}{tag.second}" if isinstance(tag, AmbiguousTag) else tag
+    """Return the text of a tag for a file, NN||VB for an ambiguous one. Raises DtparseError for a tag that could not be
+    read again because it contains the separator."""
+    text = f"{tag}{SEPARATOR}{tag.second}" if isinstance(tag, AmbiguousTag) else tag
+    found = parse_tag(text)
+    if found != tag or second_tag(found) != second_tag(tag):
+        raise DtparseError(f"the tag {str(tag)!r} cannot be written: {SEPARATOR!r} separates two tags; rename it")
+    return text
 
 
 def parse_tag(text: str) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, SupportsIndex, overload
 
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 
+from ..core.ambiguous_tags import has_ambiguous, plain_tags
 from ..core.calibration import ResultCalibrator
 from ..core.constraints import Constraints
 from ..core.kbest import check_k
@@ -198,6 +199,8 @@ def _rank_trees(
     found: list[ParseResult] = parses
     if parser.calibration is not None and not constraints and not found[0].deadline_exceeded:
         found = ResultCalibrator(parser).with_tree_probabilities(sentence_input.words, sentence_input.tags, found)
+    if has_ambiguous(tags):
+        found = [replace(one, tree=plain_tags(one.tree)) for one in found]
     return RankedTrees(
         (RankedTree(rank, one, sentence_input.positions) for rank, one in enumerate(found, 1)), parses.reason
     )

@@ -7,7 +7,7 @@ import numpy as np
 from spacy.attrs import LENGTH, SPACY
 from spacy.tokens import Doc, Token
 
-from ..core.ambiguous_tags import AmbiguousTag, format_tag, parse_tag, second_tag
+from ..core.ambiguous_tags import AmbiguousTag
 from .sentences import SentenceInput
 
 _NAME = "ambiguous_tag"
@@ -33,7 +33,8 @@ def write_ambiguous_tags(doc: Doc, tags: Iterable[tuple[int, AmbiguousTag]]) -> 
     for key in _keys(doc):
         del stored[key]
     for position, tag in tags:
-        stored[_key(doc[position].idx)] = format_tag(tag)
+        token = doc[position]
+        stored[_key(token.idx)] = [str(tag), tag.second, len(token)]
 
 
 def _user_data(doc: Doc) -> dict[Any, Any]:
@@ -55,10 +56,17 @@ def read_ambiguous_tags(doc: Doc) -> dict[int, AmbiguousTag]:
     positions = {offset: i for i, offset in enumerate(character_offsets(doc).tolist())}
     found = {}
     for key in keys:
-        position, tag = positions.get(key[2]), parse_tag(str(stored[key]))
-        if position is not None and isinstance(tag, AmbiguousTag) and doc[position].tag_ == tag:
-            found[position] = tag
+        position = positions.get(key[2])
+        second = "" if position is None else _second_of(stored[key], doc[position])
+        if position is not None and second:
+            found[position] = AmbiguousTag(doc[position].tag_, second)
     return found
+
+
+def _second_of(stored: Any, token: Token) -> str:
+    """The second-best tag of the stored value of a token, "" if its text or its tag has changed."""
+    first, second, length = stored
+    return str(second) if first == token.tag_ and length == len(token) else ""
 
 
 def add_second_tags(doc: Doc, sentences: Sequence[SentenceInput]) -> Sequence[SentenceInput]:
@@ -80,5 +88,5 @@ def add_second_tags(doc: Doc, sentences: Sequence[SentenceInput]) -> Sequence[Se
 def token_second_tag(token: Token) -> str:
     """The second-best tag of recurrent_tagger if it is at least a tenth as probable as `token.tag_`; else "". Also ""
     if another component or the user has changed `token.tag_`."""
-    tag = parse_tag(str(_user_data(token.doc).get(_key(token.idx), "")))
-    return second_tag(tag) if tag == token.tag_ else ""
+    stored = _user_data(token.doc).get(_key(token.idx))
+    return "" if stored is None else _second_of(stored, token)

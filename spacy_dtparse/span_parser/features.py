@@ -86,6 +86,10 @@ class WordParts(TokenVocabularies[tuple[str, ...]]):
         """Return the same vocabularies with second-best tags; their rows come after all others."""
         return WordParts(self._own_tables, self.aliases, self.clusters, True)
 
+    def second_tag_rows(self) -> slice:
+        """The rows of the table that stand for second-best tags, without those for none."""
+        return slice(self.size - len(self.tables[TAG]) if self.second_tags else self.size, self.size)
+
     @property
     def _own_tables(self) -> tuple[SymbolTable, ...]:
         return self.tables[:-1] if self.second_tags else self.tables

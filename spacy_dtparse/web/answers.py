@@ -209,10 +209,10 @@ class Answers:
         """
         words, tags = _strings(request, "words"), _strings(request, "tags")
         seconds = _strings(request, "second_tags", blank=True) if "second_tags" in request else [""] * len(tags)
-        if not len(words) == len(tags) == len(seconds):
-            raise ConfigError(
-                f"{len(words)} words, {len(tags)} tags and {len(seconds)} second tags; give one for each word"
-            )
+        if len(words) != len(tags):
+            raise ConfigError(f"{len(words)} words and {len(tags)} tags; give a tag for each word")
+        if len(words) != len(seconds):
+            raise ConfigError(f"{len(words)} words and {len(seconds)} second tags; give one for each word, or none")
         wanted: Any = request.get("start"), request.get("end"), request.get("label")
         with self._turns.take(sum(map(len, words)), check):
             starts: list[Any] = [word == 0 for word in range(len(words))]

@@ -9,6 +9,7 @@ import pickle
 import pytest
 
 from spacy_dtparse.core.ambiguous_tags import AmbiguousTag, format_tag, has_ambiguous, parse_tag, second_tag
+from spacy_dtparse.errors import DtparseError
 
 
 def test_an_ambiguous_tag_is_a_string_equal_to_the_best_tag() -> None:
@@ -31,3 +32,9 @@ def test_a_text_without_two_tags_is_one_tag(text: str) -> None:
 def test_ambiguous_tags_are_written_and_read(tag: AmbiguousTag) -> None:
     found = parse_tag(format_tag(tag))
     assert found == tag and second_tag(found) == tag.second
+
+
+@pytest.mark.parametrize("tag", ["N||x", AmbiguousTag("N|", "V"), AmbiguousTag("N||x", "V")])
+def test_a_tag_that_could_not_be_read_again_is_an_error(tag: str) -> None:
+    with pytest.raises(DtparseError, match="cannot be written"):
+        format_tag(tag)

@@ -9,6 +9,8 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from spacy_dtparse.core.ambiguous_tags import AmbiguousTag, format_tag
+from spacy_dtparse.pipeline.corpus import doc_from_trees
+from spacy_dtparse.pipeline.k_best import k_best
 from spacy_dtparse.pipeline.second_tags import add_second_tags, read_ambiguous_tags, write_ambiguous_tags
 from spacy_dtparse.pipeline.sentences import read_sentences
 from spacy_dtparse.recurrent_tagger.tagger import RecurrentTagger
@@ -43,6 +45,10 @@ def test_a_changed_tag_has_no_second_one() -> None:
     doc = make_doc()
     doc[4].tag_ = "VB"
     assert texts(doc) == {3: "PRP$||PRP"}
+    merged = make_doc()
+    with merged.retokenize() as retokenizer:  # the new token has the same tag
+        retokenizer.merge(merged[4:6], attrs={"TAG": "NN"})
+    assert texts(merged) == {3: "PRP$||PRP"} and merged[4].tag_ == "NN"
     with doc.retokenize() as retokenizer:
         retokenizer.merge(doc[3:5], attrs={"TAG": "NP"})
     assert texts(doc) == {}
@@ -76,6 +82,10 @@ def test_a_parser_gets_them_if_it_uses_them(second_tags: bool) -> None:
     assert any(seconds) and not all(seconds)
     sentences = nlp.get_pipe("span_parser").read_doc(doc).sentences
     given = {i: tag for one in sentences for i, tag in zip(one.positions, one.tags, strict=True)}
+    for sentence in doc.sents:
+        for one in k_best(nlp, sentence, 2):
+            assert set(map(type, one.tree.tags)) == {str}
+            doc_from_trees([one.tree], nlp.vocab)
     tagger = nlp.get_pipe("recurrent_tagger").parser
     (found,) = tagger.tag_texts([TEXTS[0]])
     for token in doc:

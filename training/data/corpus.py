@@ -13,6 +13,7 @@ from spacy_dtparse.core.ambiguous_tags import parse_tag
 from spacy_dtparse.core.marginals import SpanMarginals
 from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.model_io.schema import LABEL, TAG, text
+from spacy_dtparse.symbols import Memo
 from spacy_dtparse.text import raw_word
 from spacy_dtparse.trees import Tree
 from spacy_dtparse.trees.transforms import Recipe, strip_empty
@@ -82,8 +83,8 @@ def read_tags(path: str | Path, wanted: str) -> list[tuple[str, ...]]:
     """Read the tags of each line of a file. Raises TrainingDataError, with the `wanted` format, if it cannot be
     read."""
     try:
-        lines = Path(path).read_text(encoding="utf8").splitlines()
-        return [tuple(map(parse_tag, line.split())) for line in lines]
+        lines, known = Path(path).read_text(encoding="utf8").splitlines(), Memo[str, str](parse_tag)
+        return [tuple(map(known.__getitem__, line.split())) for line in lines]
     except (OSError, UnicodeDecodeError) as error:
         raise TrainingDataError(f"{path}: cannot read the tags ({error}); give a UTF-8 file with {wanted}") from error
 

@@ -12,6 +12,7 @@ from spacy.tokens import Doc
 from spacy_dtparse import load as load_embedded
 from spacy_dtparse.core.registry import CONSTITUENT_FACTORIES
 from spacy_dtparse.errors import ConfigError, ModelFormatError
+from spacy_dtparse.pipeline.second_tags import read_ambiguous_tags
 
 from .text import TextFile
 from .treebanks import TreebankFile
@@ -147,9 +148,10 @@ def tagged_sentences(nlp: Language, paragraphs: Iterable[str], keep_hyphens: boo
                 f"the pipeline {nlp.meta['name']!r} ({', '.join(nlp.pipe_names) or 'no components'}) sets no "
                 f"{lacking}; give one with a tagger that sets them, or with a senter"
             )
+        ambiguous = read_ambiguous_tags(doc)
         for sentence in doc.sents:
             tokens = [token for token in sentence if not token.is_space]
-            yield [token.text for token in tokens], [token.tag_ for token in tokens]
+            yield [token.text for token in tokens], [ambiguous.get(token.i, token.tag_) for token in tokens]
 
 
 def select_sentences(

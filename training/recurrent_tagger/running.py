@@ -242,7 +242,7 @@ def _evaluate(
 
 def _fingerprint(treebanks: Sequence[Treebank], folds: int, config: TaggingConfig, clusters: Path | None) -> str:
     of_clusters = "" if clusters is None else f" {file_digest(clusters)}"
-    digest = hashlib.sha256(f"{config.fingerprint()} {folds}{of_clusters}".encode())
+    digest = hashlib.sha256(f"second tags {config.fingerprint()} {folds}{of_clusters}".encode())
     for treebank in treebanks:
         digest.update(f"\n{treebank.name} {treebank.weight}\n".encode())
         for sentence in treebank.train:

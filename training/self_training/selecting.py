@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from spacy_dtparse.core.ambiguous_tags import format_tag
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 
 from ..runs.files import write_atomically, write_json
@@ -99,7 +100,7 @@ def write_selection(silver_trees: SilverTreebank, selection: Selection, out: Pat
     }
     random.Random(selection.seed).shuffle(selected)
     trees = [silver_trees.trees[i].tree + "\n" for i in selected]
-    tags = [" ".join(silver_trees.sentences[i].tags) + "\n" for i in selected]
+    tags = [" ".join(map(format_tag, silver_trees.sentences[i].tags)) + "\n" for i in selected]
     for size in (None, *selection.sizes):
         if size is None or size <= len(selected):
             name = "teacher" if size is None else f"teacher.{size}"

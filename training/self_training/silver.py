@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from spacy.language import Language
 
 from spacy_dtparse.core import Parser, load_parser, load_tagger
+from spacy_dtparse.core.ambiguous_tags import format_tag, parse_tag
 from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.pcfgla.parser import PcfgParser
@@ -180,10 +181,11 @@ def parse_silver(parsing: SilverParsing, nlp: Language) -> SilverTreebank:
     if stored is None:
         logger.info("reading and tagging the texts")
         sentences, counts = select_sentences(nlp, parsing.files, parsing.reading)
-        save_checkpoint(folder / SENTENCES, {"counts": counts, "sentences": sentences})
+        written = [(one.file, one.words, [*map(format_tag, one.tags)]) for one in sentences]
+        save_checkpoint(folder / SENTENCES, {"counts": counts, "sentences": written})
     else:
         counts = stored["counts"]
-        sentences = [TaggedSentence(f, tuple(w), tuple(t)) for f, w, t in stored["sentences"]]
+        sentences = [TaggedSentence(f, tuple(w), tuple(map(parse_tag, t))) for f, w, t in stored["sentences"]]
     return SilverTreebank(sentences, list(chain.from_iterable(_chunks(parsing, sentences))), conditions, counts)
 
 

@@ -180,7 +180,7 @@ def make_training_data(
     clusters, for one more feature of each word; not together with a model.
 
     Raises TrainingDataError when there is no sentence, no constituent, or no sentence short enough to learn from, and
-    when relations shall be learned but the sentences have none.
+    when relations or second-best tags shall be learned but the sentences have none.
     """
     if not train:
         raise TrainingDataError("there is no sentence to learn from; give treebanks with trees")
@@ -229,10 +229,21 @@ def make_training_data(
     if shards:
         distilled = DistillationSet(shards, *known, options.max_words, options.distill_weight)
         pretrain_examples = ConcatExamples(with_trees, distilled) if with_trees else distilled
+    if options.second_tags and not has_second_tags(words, examples, pretrain_examples):
+        raise TrainingDataError(
+            "second_tags needs second-best tags, and the files of tags have none (such as NN||VB); write them again "
+            "with jackknife-tags or teacher retag, or leave second_tags out"
+        )
     labels = tuple(sorted({label for chain in chains for label in chain}))
     trees, tags = [sentence.tree for sentence in train], list(words.tables[1])
     tables = mark_never_unattached(attach_tables(trees, labels, tags), trees, labels, tags)
     return SpanTrainingData(words, chains, examples, pretrain_examples, tuple(dev), tables, model, vectors, relations)
+
+
+def has_second_tags(words: WordParts, *parts: Sequence[SpanExample]) -> bool:
+    """Whether a token of some examples has a second-best tag."""
+    first = words.second_tag_rows().start
+    return any(example.rows[:, -1].max() >= first for part in parts for example in part)
 
 
 def train_network(
@@ -250,6 +261,7 @@ def train_network(
     rng = np.random.default_rng(seed)
     if training_data.start is None:
         values = init_span_values(training_data.words.size, len(training_data.chains), options.shape, rng)
+        values["table"][training_data.words.second_tag_rows()] = 0  # so that a rare one does not add noise
         if training_data.vectors is not None:
             init_from_vectors(values["table"], training_data.words, training_data.vectors, rng)
     else:

@@ -10,6 +10,7 @@ import pytest
 
 from spacy_dtparse.core.ambiguous_tags import AmbiguousTag, second_tag
 from spacy_dtparse.core.parser import Capability
+from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.nn.packing import table_of
 from spacy_dtparse.span_parser.features import TAG
 from spacy_dtparse.span_parser.parser import SpanParser
@@ -102,7 +103,25 @@ def test_a_network_can_learn_to_use_them_later() -> None:
 
 
 def test_options_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["train-span", "--train", f"{SAMPLE}/train.mrg,limit=30", "--seeds", "0", "--set", "second_tags=true"]
+    write_tags(tmp_path / "tags", [one.tags for one in sentences_with_second_tags(30)])
+    (tmp_path / "train.mrg").write_text(
+        "".join(f"{one.tree}\n" for one in read_treebank(SAMPLE / "train.mrg", limit=30))
+    )
+    trees = f"{tmp_path}/train.mrg,tags={tmp_path}/tags"
+    arguments = ["train-span", "--train", trees, "--seeds", "0", "--set", "second_tags=true"]
     arguments += ["epochs=1", "shape.width=8", "shape.units=8", "shape.layers=1", "shape.projection=8"]
     assert main([*arguments, "--out", str(tmp_path / "out.model")]) in (None, 0), capsys.readouterr()
     assert Capability.SECOND_TAGS in SpanParser.from_disk(tmp_path / "out.model").capabilities
+
+
+def test_tags_without_second_ones_are_an_error() -> None:
+    with pytest.raises(TrainingDataError, match=r"second_tags needs second-best tags, and the files of tags have none"):
+        make_training_data(read_treebank(SAMPLE / "train.mrg", limit=5), (), SMALL)
+
+
+def test_rows_of_tags_that_are_never_second_stay_zero() -> None:
+    training_data = make_training_data(sentences_with_second_tags(), (), SMALL)
+    table = table_of(make_model(training_data, [train_network(training_data, SMALL, 0)], {}).networks[0])
+    rows = table[training_data.words.second_tag_rows()]
+    assert len(rows) == len(training_data.words.tables[TAG]) > 10
+    assert np.abs(rows).max(axis=1).astype(bool).sum() <= 1, "only VB is ever second"
