@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 
 from spacy_dtparse.checks import check, fraction, integer, real
-from spacy_dtparse.dtypes import REAL
 from spacy_dtparse.errors import ConfigError, TrainingDataError
 from spacy_dtparse.nn.clusters import WordClusters
-from spacy_dtparse.nn.vocabularies import UNKNOWN_WORD
-from spacy_dtparse.span_parser.features import WORD, WordParts, parts_of
+from spacy_dtparse.span_parser.features import WordParts, parts_of
 from spacy_dtparse.span_parser.kernels.network import SpanNetwork
 from spacy_dtparse.span_parser.model import MAX_CHAIN_LENGTH, MAX_CHAINS, AttachTables, Chain, PackedNetwork, SpanModel
 from spacy_dtparse.span_parser.parser import SpanParser
@@ -29,7 +27,7 @@ from ..data.corpus import Sentence
 from ..data.evaluate import parse_sentences, score_trees
 from ..data.relations import add_relations, list_relations
 from ..data.spans import SpanExample, chain_ids, count_chains, make_example
-from ..data.word_vectors import WordVectors
+from ..data.word_vectors import WordVectors, init_from_vectors
 from ..nn.layers import add_layers, add_table_rows, as_network, values_of
 from ..runs.metrics_log import MetricsLogger
 from ..runs.resuming import array_to_data, as_array, check_conditions, open_arrays, save_arrays
@@ -366,43 +364,3 @@ def _digest(*parts: Any) -> str:
             else:
                 digest.update(repr(value).encode() + b"\0")
     return digest.hexdigest()[:16]
-
-
-_ROW_RMS = REAL(0.4)
-"""Root mean square of the rows, equal to that of random rows (`network.init_span_values`)."""
-
-
-def project_vectors(found: WordVectors, width: int, rng: np.random.Generator) -> np.ndarray:
-    """Project word vectors to `width` dimensions; float32 (words, width) with a root mean square of 1.
-
-    The columns are the principal components (words weighted by the square root of their counts), each divided by the
-    fourth root of its variance, then rotated at random so that no column is larger than the others. Raises
-    TrainingDataError if the vectors are narrower than `width`."""
-    if found.vectors.shape[1] < width:
-        raise TrainingDataError(
-            f"the word vectors have {found.vectors.shape[1]} dimensions, the table {width}; set shape.width lower"
-        )
-    weights = np.sqrt(found.counts).astype(REAL)
-    weights /= weights.sum()
-    centred = found.vectors - weights @ found.vectors
-    spreads, directions = np.linalg.eigh((centred * weights[:, None]).T @ centred)
-    best = np.argsort(-spreads)[:width]
-    along = centred @ directions[:, best] / np.maximum(spreads[best], 1e-12) ** 0.25
-    turn = np.linalg.qr(rng.standard_normal((width, width)))[0]
-    along = along @ turn
-    return (along / np.sqrt((weights @ np.square(along)).mean())).astype(REAL)
-
-
-def init_from_vectors(table: np.ndarray, words: WordParts, found: WordVectors, rng: np.random.Generator) -> int:
-    """Initialise the rows of `table`, float32 (rows, width), from word vectors, in place.
-
-    The row of unlisted words becomes the mean of the rarest tenth. Returns the number of listed words with a vector.
-    Raises TrainingDataError as `project_vectors` does."""
-    listed = list(words.tables[WORD])
-    index = {word: i for i, word in enumerate(found.words)}
-    at = np.array([index.get(word, -1) for word in listed], dtype=np.int64)
-    rows = words.encode(listed, [""] * len(listed))[1:-1, WORD]
-    vectors = _ROW_RMS * project_vectors(found, table.shape[1], rng)
-    table[rows[at >= 0]] = vectors[at[at >= 0]]
-    table[UNKNOWN_WORD] = vectors[np.argsort(found.counts)[: max(1, len(vectors) // 10)]].mean(axis=0)
-    return int((at >= 0).sum())

@@ -15,8 +15,7 @@ from spacy_dtparse.nn.vocabularies import UNKNOWN_WORD
 from spacy_dtparse.span_parser.features import WORD, WordParts
 from tests.span_models import SENTENCES, count_parts
 from training.data.treebanks import TreebankFile
-from training.data.word_vectors import WordVectors, read_vectors, save_vectors
-from training.span_parser.fitting import init_from_vectors, project_vectors
+from training.data.word_vectors import WordVectors, init_from_vectors, project_vectors, read_vectors, save_vectors
 from training.span_parser.running import SpanSources, parse_settings, train_span_parser
 
 SAMPLE = Path(__file__).resolve().parents[3] / "assets" / "sample"
