@@ -53,7 +53,6 @@ def run(cache, action, *flags, **environment):
 
 
 @pytest.mark.slow
-@pytest.mark.kernel
 def test_an_empty_cache_a_filled_one_and_no_compilation_at_all(tmp_path):
     assert run(tmp_path, "compile") == ["hits", "0", "misses", "1", "False", "True"]
     for flags in ((), ("-O",), ("-OO",)):

@@ -217,6 +217,7 @@ def test_pieces_are_sought_only_when_there_is_time_for_them(clock):
     assert 10 < len(found) <= 20 and asked[:-1] == found == list(iter_pieces(["NN"] * 1000, 5))[: len(found)]
 
 
+@pytest.mark.skipif(SLOW, reason="minutes in plain Python, and the clock is what counts")
 def test_dependencies(clock, monkeypatch):
     parser = DependencyParser(random_model())
     parse = DependencyParser.parse

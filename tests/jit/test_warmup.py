@@ -245,7 +245,6 @@ def test_warmup_needs_a_folder_and_a_compiler(stamps, monkeypatch, capsys):
 
 
 @pytest.mark.slow
-@KERNEL_MARKS[0]
 def test_the_first_run_the_next_and_a_warm_image(tmp_path):
     """An empty cache: the first command interprets, warmup waits for that compilation, then nothing is compiled."""
 
