@@ -80,7 +80,7 @@ def kinds_of_work(nlp: Any, texts: list[str]) -> dict[str, tuple[Callable[[], An
             for sent in doc.sents:
                 spacy_dtparse.parse_string(sent)
             for span in spacy_dtparse.constituents(doc):
-                spacy_dtparse.score(span)
+                spacy_dtparse.cost(span)
 
     def store(docs: list[Doc]) -> list[bytes]:
         return [doc.to_bytes() for doc in docs]

@@ -1,4 +1,4 @@
-"""Differences of scores and trees between types of CPU, simulated by numba's compilation targets, and their speed.
+"""Differences of costs and trees between types of CPU, simulated by numba's compilation targets, and their speed.
 
     python benchmarks/bench_numbers.py --text RAW/news.wikinews.txt --pipelines en_dtparse --sentences 10000
 
@@ -46,9 +46,9 @@ def texts(path: Path, n_sentences: int) -> list[str]:
 
 
 def parse(name: str, lines: list[str], n_sentences: int) -> dict[str, Any]:
-    """Parse with a pipeline: for each sentence tags, constituents with scores, heads; and the seconds."""
+    """Parse with a pipeline: for each sentence tags, constituents with costs, heads; and the seconds."""
     import spacy_dtparse
-    from spacy_dtparse import score
+    from spacy_dtparse import cost
 
     nlp = spacy_dtparse.load(name)
     splitter = spacy_dtparse.load("en_dtparse", exclude=["dtparse"])
@@ -71,7 +71,7 @@ def parse(name: str, lines: list[str], n_sentences: int) -> dict[str, Any]:
         spans = doc._.constituents
         tree = [(span.start, span.end, span.label_) for span in spans]
         heads = [(token.head.i, token.dep_) for token in doc] if doc.has_annotation("DEP") else []
-        found.append(([token.tag_ for token in doc], (tree, heads), [score(span) for span in spans]))
+        found.append(([token.tag_ for token in doc], (tree, heads), [cost(span) for span in spans]))
     return {"found": found, "seconds": time.perf_counter() - began}
 
 
@@ -86,22 +86,22 @@ def run(setting: str, name: str, options: argparse.Namespace, folder: str) -> di
 
 
 def compare(here: dict[str, Any], there: dict[str, Any]) -> dict[str, Any]:
-    """Count the sentences with equal tags, trees and scores, and return the largest difference of scores."""
-    tags = trees = scores = 0
+    """Count the sentences with equal tags, trees and costs, and return the largest difference of costs."""
+    tags = trees = costs = 0
     largest = 0.0
     for (own_tags, own_tree, own), (tags_there, tree_there, theirs) in zip(here["found"], there["found"], strict=True):
         tags += own_tags == tags_there
         if own_tree != tree_there:
             continue
         trees += 1
-        scores += own == theirs
+        costs += own == theirs
         pairs = [(a, b) for a, b in zip(own, theirs, strict=True) if a is not None and b is not None]
         largest = max([largest, *(abs(a - b) for a, b in pairs)])
     return {
         "sentences": len(here["found"]),
         "tags": tags,
         "trees": trees,
-        "scores": scores,
+        "costs": costs,
         "largest": largest,
         "time": here["seconds"] / there["seconds"],
     }

@@ -14,16 +14,15 @@ if TYPE_CHECKING:
     from spacy.language import Language
 
     from .annotation.server import adjudicate, annotate
-    from .pipeline.agreement import Agreement, agreement
     from .pipeline.attributes import (
         children,
         constituents,
+        cost,
         is_parsed,
         labels,
         parent,
         parse_string,
         probability,
-        score,
         sentence_infos,
         subconstituents,
         to_tree,
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from .pipeline.explain_constituent import explain, explanations
     from .pipeline.explanation import Explanation
     from .pipeline.extensions import register_extensions
+    from .pipeline.head_consistency import HeadConsistency, head_consistency
     from .pipeline.k_best import RankedTree, k_best
     from .pipeline.matcher import ConstituentMatcher
     from .pipeline.measures import SyntaxMeasures, measure_syntax, syntactic_structures
@@ -69,15 +69,15 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "Agreement", "ConstituentMatcher", "Explanation", "Predicate", "RankedTree", "SyntaxMeasures", "Triple",
-    "__version__", "adjudicate", "agreement", "ancestors", "annotate", "antecedent", "as_doc", "c_commands",
-    "children", "chunk_tags", "chunks", "clause_kind", "clause_tokens", "clauses", "constituents", "depth", "explain",
-    "explanations", "from_nltk", "head", "is_parsed", "k_best", "labels", "load", "lowest_common_ancestor",
-    "measure_syntax", "noun_chunks", "objects", "parent", "parse_docs", "parse_rows", "parse_string", "parse_table",
-    "path", "phrase", "phrases", "predicates", "probability", "register_extensions", "render", "row_schema", "score",
-    "sentence_infos", "sentence_record", "serve", "siblings", "subconstituents", "subject", "superconstituents",
-    "syntactic_structures", "to_conllu", "to_dataframe", "to_nltk", "to_records", "to_tree", "tree_probability",
-    "triples", "verb",
+    "ConstituentMatcher", "Explanation", "HeadConsistency", "Predicate", "RankedTree", "SyntaxMeasures", "Triple",
+    "__version__", "adjudicate", "ancestors", "annotate", "antecedent", "as_doc", "c_commands", "children",
+    "chunk_tags", "chunks", "clause_kind", "clause_tokens", "clauses", "constituents", "cost", "depth", "explain",
+    "explanations", "from_nltk", "head", "head_consistency", "is_parsed", "k_best", "labels", "load",
+    "lowest_common_ancestor", "measure_syntax", "noun_chunks", "objects", "parent", "parse_docs", "parse_rows",
+    "parse_string", "parse_table", "path", "phrase", "phrases", "predicates", "probability", "register_extensions",
+    "render", "row_schema", "sentence_infos", "sentence_record", "serve", "siblings", "subconstituents", "subject",
+    "superconstituents", "syntactic_structures", "to_conllu", "to_dataframe", "to_nltk", "to_records", "to_tree",
+    "tree_probability", "triples", "verb",
 ]  # fmt: skip
 
 
@@ -106,7 +106,6 @@ _SUBPACKAGES = ("core", "errors", "pipeline", "query", "scoring", "trees", "viz"
 
 _MODULES = {
     "annotation.server": "adjudicate annotate",
-    "pipeline.agreement": "Agreement agreement",
     "pipeline.chunks": "chunk_tags chunks",
     "pipeline.clauses": "Predicate Triple antecedent clause_kind clause_tokens objects predicates subject triples verb",
     "pipeline.conversions": "from_nltk sentence_record to_conllu to_nltk",
@@ -114,6 +113,7 @@ _MODULES = {
     "pipeline.explain_constituent": "explain explanations",
     "pipeline.explanation": "Explanation",
     "pipeline.extensions": "register_extensions",
+    "pipeline.head_consistency": "HeadConsistency head_consistency",
     "pipeline.k_best": "RankedTree k_best",
     "pipeline.matcher": "ConstituentMatcher",
     "pipeline.measures": "SyntaxMeasures measure_syntax syntactic_structures",

@@ -7,7 +7,7 @@ from ..core.parser import Capability
 from ..trees.label_names import describe_label, describe_tag
 from ..trees.tree import TOP, Tree
 from ..viz import draw
-from ..viz.svg import fitting_layout, score_text
+from ..viz.svg import fitting_layout, probability_text
 from ..web.answers import tree_changes
 from .corrector import Corrector
 from .edits import Extent, Span, consequences, unary_chains
@@ -48,7 +48,7 @@ def sentence_state(
         "drawing": drawing(tree, theme, space, shown),
         "constituents": [
             {
-                "start": start, "end": end, "label": label, "shown": score_text(p),
+                "start": start, "end": end, "label": label, "shown": probability_text(p),
                 "stated": (start, end, label) in stated,
                 "changed": (start, end, label) not in was and (start, end, label) not in stated,
             }
@@ -72,12 +72,16 @@ def texts_around(session: Session, index: int) -> dict[str, str]:
     return found
 
 
-def drawing(tree: Tree, theme: str, space: tuple[int, int], scores: Sequence[float | None] | None = None) -> str:
+def drawing(tree: Tree, theme: str, space: tuple[int, int], probabilities: Sequence[float | None] | None = None) -> str:
     """Draw a tree for a space, its width and height in pixels: the words in one row if they fit, else a line for
     each."""
-    shown = [None] * len(tree) if scores is None else list(scores)
-    options = {"theme": theme, "scores": scores is not None, "layout": fitting_layout(tree, shown, *space)}
-    return str(draw([tree], "tree", options=options, scores=[shown], numbered=True))
+    shown = [None] * len(tree) if probabilities is None else list(probabilities)
+    options = {
+        "theme": theme,
+        "probabilities": probabilities is not None,
+        "layout": fitting_layout(tree, shown, *space),
+    }
+    return str(draw([tree], "tree", options=options, probabilities=[shown], numbered=True))
 
 
 def find_removed(before: Sentence, after: Sentence, kind: str) -> set[Span]:

@@ -18,7 +18,7 @@ from .pipelines import add_pipeline_arguments, get_component, load_chosen_pipeli
 
 if TYPE_CHECKING:
     from ..trees.tree import Tree
-    from ..viz.svg import Scores
+    from ..viz.svg import Probabilities
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="layout of a tree: down (words in one row), side (a line for each) or whichever fits (default)",
     )
     parser.add_argument("--width", type=int, metavar="N", help="columns of a line (default: the terminal's)")
-    parser.add_argument("--scores", action="store_true", help="a probability with each label of a parsed text")
+    parser.add_argument("--probabilities", action="store_true", help="a probability with each label of a parsed text")
     parser.add_argument("--no-tags", action="store_true", help="omit parts of speech")
     parser.add_argument("--no-colors", action="store_true", help="one colour for all labels")
     parser.add_argument("--ascii", action="store_true", help="no box characters in the terminal")
@@ -66,11 +66,11 @@ def run(options: argparse.Namespace) -> int:
     from ..viz import draw
 
     style, draw_options = _style_options(options)
-    scores: list[Scores] | None = None
+    probabilities: list[Probabilities] | None = None
     skipped: list[TreeFormatError] = []
     if options.trees is not None:
-        if options.scores:
-            raise DtparseError("--scores: a file of trees has no probabilities; give a text to parse")
+        if options.probabilities:
+            raise DtparseError("--probabilities: a file of trees has no probabilities; give a text to parse")
         read = partial(read_trees, on_error=on_error(options.errors), errors=skipped)
         trees = read_tree_file(options.trees, read, stdin=True)
     elif options.text.strip():
@@ -78,19 +78,19 @@ def run(options: argparse.Namespace) -> int:
 
         check_text(options.text)
         nlp = load_chosen_pipeline(options)
-        if options.scores and get_component(nlp).parser.calibration is not None:
+        if options.probabilities and get_component(nlp).parser.calibration is not None:
             set_option(get_component(nlp), "probabilities", True)
         doc = nlp(options.text)
         LanguageWarning(nlp).check(doc)
         pairs = trees_with_probabilities(doc, get_component(nlp).spans_key)
-        trees, scores = [tree for tree, _ in pairs], [tree_scores for _, tree_scores in pairs]
+        trees, probabilities = [tree for tree, _ in pairs], [tree_probabilities for _, tree_probabilities in pairs]
     else:
         raise DtparseError("the text is empty; give a sentence in quotes")
     if options.svg is not None:
-        for path in write_svg(trees, options.svg, draw_options, scores):
+        for path in write_svg(trees, options.svg, draw_options, probabilities):
             print(f"dtparse: wrote {path}", file=sys.stderr)
         return report_skipped(skipped)
-    drawn = draw(trees, style, options.html is not None, draw_options, scores)
+    drawn = draw(trees, style, options.html is not None, draw_options, probabilities)
     if options.html in (None, "-"):
         print(drawn)
         return report_skipped(skipped)
@@ -109,7 +109,7 @@ def _style_options(options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
             f"--style {options.style} is for a page: add --html FILE (the terminal shows text, --svg writes tree)"
         )
     values = {
-        "scores": options.scores, "tags": not options.no_tags, "colors": not options.no_colors,
+        "probabilities": options.probabilities, "tags": not options.no_tags, "colors": not options.no_colors,
         "theme": options.theme, "direction": "rtl" if options.rtl else "ltr", "layout": options.layout,
         "width": options.width, "ascii": options.ascii,
     }  # fmt: skip
@@ -117,17 +117,17 @@ def _style_options(options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
 
 
 def write_svg(
-    trees: Sequence[Tree], target: str, options: dict[str, Any], scores: Sequence[Scores] | None = None
+    trees: Sequence[Tree], target: str, options: dict[str, Any], probabilities: Sequence[Probabilities] | None = None
 ) -> list[str]:
     """Write one SVG file per tree and return their names; "-" is standard output and takes one tree. `options`,
-    `scores`: of `viz.draw`.
+    `probabilities`: of `viz.draw`.
 
     Raises DtparseError for several trees to standard output.
     """
     from ..viz import draw
 
     drawings = [
-        draw([tree], options=options, scores=None if scores is None else [scores[index]])
+        draw([tree], options=options, probabilities=None if probabilities is None else [probabilities[index]])
         for index, tree in enumerate(trees)
     ]
     if target == "-":

@@ -175,8 +175,8 @@ class Constraints(tuple[Constraint, ...]):
         forbidden = {(one.start, one.end, one.label) for one in self.prohibitions}
         forbidden |= {(one.start, one.end, "") for one in self.violations(tree) if one.exact}
         remaining = [
-            (span, score)
-            for span, score, crosses in zip(tree.spans(), result.scores, bad, strict=True)
+            (span, cost)
+            for span, cost, crosses in zip(tree.spans(), result.costs, bad, strict=True)
             if span[2] == TOP or not (crosses or span in forbidden or (span[0], span[1], "") in forbidden)
         ]
         for one in self.requirements:
@@ -196,7 +196,7 @@ class Constraints(tuple[Constraint, ...]):
                 remaining[at:at] = [((one.start, one.end, label), nan) for label in chain_labels]
         starts, ends, names = zip(*(span for span, _ in remaining), strict=True)
         repaired = Tree(tree.words, tree.tags, names, starts, ends)
-        return replace(result, tree=repaired, scores=tuple(score for _, score in remaining), status="fallback")
+        return replace(result, tree=repaired, costs=tuple(cost for _, cost in remaining), status="fallback")
 
     def _label_for(self, wanted: Constraint, labels: Sequence[str]) -> str:
         """Return a label that no constraint forbids for this span."""

@@ -297,17 +297,17 @@ class Deadline(WrappedParser):
     def _in_pieces(self, words: Sequence[str], tags: Sequence[str], spines: Sequence[Any]) -> ParseResult:
         speed, quick, _, _ = self.measurements()
         timer = Timer(speed, self.deadline)
-        spans, scores, found = [(0, len(words), TOP)], [0.0], []
+        spans, costs, found = [(0, len(words), TOP)], [0.0], []
         for batch in timer.batches(iter_pieces(tags, speed.max_piece(len(words), self.deadline))):
             for start, end in batch:
                 result = quick.parse(words[start:end], tags[start:end], spines[start:end])
                 spans += [(first + start, last + start, label) for first, last, label in result.tree.spans()[1:]]
-                scores += result.scores[1:]
+                costs += result.costs[1:]
                 found.append(result)
         starts, ends, labels = zip(*spans, strict=True)
         return ParseResult(
             Tree.unchecked(words, tags, labels, starts, ends),
-            tuple(scores),
+            tuple(costs),
             sum((one.cost for one in found), 0.0),
             "fallback",
             sum(one.n_states for one in found),

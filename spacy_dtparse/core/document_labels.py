@@ -204,4 +204,4 @@ def filter_parse(
             found[key] = max(found.get(key, 0.0), posteriors.get(before[origin], 0.0))
             if before[origin] not in after:
                 found.pop(before[origin], None)
-    return replace(result, tree=tree, scores=tuple(result.scores[k] for k in origins)), found
+    return replace(result, tree=tree, costs=tuple(result.costs[k] for k in origins)), found

@@ -33,7 +33,7 @@ was nothing to parse.
 class ParseResult:
     """The parse of one sentence.
 
-    `tree`: root TOP, covers every input token. `scores`: one number per constituent of `tree` in pre-order, the cost
+    `tree`: root TOP, covers every input token. `costs`: one number per constituent of `tree` in pre-order, the cost
     −ln p of the inference that built it, nan if no inference built it (the root, a constituent restored by a
     transform). `cost`: cost of the whole derivation, including decisions that build nothing (shift). `status`: one of
     STATUSES. `n_states`: states taken from the agenda; `n_scored`: inferences scored. `greedy_optimal`: whether the
@@ -46,11 +46,11 @@ class ParseResult:
     requested. `deadline_exceeded`: whether a deadline allowed less search than the settings, or split the sentence into
     pieces (see `core.deadline`).
 
-    Raises TreeError when `scores` and `tree` disagree in length or `status` is unknown.
+    Raises TreeError when `costs` and `tree` disagree in length or `status` is unknown.
     """
 
     tree: Tree
-    scores: tuple[float, ...]
+    costs: tuple[float, ...]
     cost: float
     status: str
     n_states: int = 0
@@ -64,9 +64,9 @@ class ParseResult:
     deadline_exceeded: bool = False
 
     def __post_init__(self) -> None:
-        if len(self.scores) != len(self.tree.labels):
+        if len(self.costs) != len(self.tree.labels):
             raise TreeError(
-                f"{len(self.scores)} scores for a tree of {len(self.tree.labels)} constituents; give one of each"
+                f"{len(self.costs)} costs for a tree of {len(self.tree.labels)} constituents; give one of each"
             )
         if self.status not in STATUSES:
             raise TreeError(f"parse status {self.status!r} is unknown; it is one of {', '.join(STATUSES)}")
@@ -118,8 +118,8 @@ class Decisions:
 
     def decision(self, constituent: int, only: bool = False) -> Decision:
         """Return the decision on a constituent, by its index in the tree. `only`: the caller needs no others."""
-        score = self.result.scores[constituent]
-        text = f"A parser of kind {self.name!r} decided; it gives no reasons, only the score {score:.2f}."
+        cost = self.result.costs[constituent]
+        text = f"A parser of kind {self.name!r} decided; it gives no reasons, only the cost {cost:.2f}."
         return Decision(self.name, text)
 
 
@@ -289,7 +289,7 @@ class Parser(ABC):
     def parse_constrained(self, words: Sequence[str], tags: Sequence[str], constraints: Any) -> ParseResult:
         """Return the best parse in which the `core.constraints.Constraints` hold. Needs CONSTRAINTS.
 
-        A constituent that the parser could not build by itself has the score nan, and then the status is "fallback".
+        A constituent that the parser could not build by itself has the cost nan, and then the status is "fallback".
         Raises ConstraintError as `Constraints.check`.
         """
         raise DtparseError(f"a parser of kind {self.name!r} does not support constraints")

@@ -42,8 +42,8 @@ def search_constrained(
         status, counts = STATUSES[parses.statuses[0]], parses.counts[0].tolist()
         if status == "fallback" and span_parser is not None and set(span_parser.labels) <= set(parser.labels):
             parse = span_parser.parse_constrained_sentence((words_left, tags_left), batch.encoded, known)
-            tree, scores = parser.restore(parse.tree, parse.scores, record)
-            return ParseResult(tree, scores, parse.cost, status, counts[0], counts[1])
+            tree, costs = parser.restore(parse.tree, parse.costs, record)
+            return ParseResult(tree, costs, parse.cost, status, counts[0], counts[1])
         return parser.repaired_result(
             batch, 0, tokens, parses.items, parses.item_costs, float(parses.costs[0]), status, counts
         )

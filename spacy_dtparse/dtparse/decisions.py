@@ -40,7 +40,7 @@ class DtreeDecisions(Decisions):
         if not self._is_fallback():
             found = (self._reasons_for(key) if only else self._reasons).get(key)
         probability = self.posteriors.get(key, 0.0) if self.posteriors else None
-        return Decision("rules", self._describe(found, self.result.scores[constituent], probability), found)
+        return Decision("rules", self._describe(found, self.result.costs[constituent], probability), found)
 
     @cached_property
     def _reasons(self) -> dict[Key, Any]:

@@ -58,8 +58,8 @@ def alternatives(
     elif parser.span_parser is not None and Capability.K_BEST in parser.span_parser.capabilities:
         record, words, tags = batch.prepared[0]
         for one in parser.span_parser.parse_k_best(words, tags, k, limit):
-            tree, scores = parser.restore(one.tree, one.scores, record)
-            yield one.margin or 0.0, replace(one, tree=tree, scores=scores, status="fallback")
+            tree, costs = parser.restore(one.tree, one.costs, record)
+            yield one.margin or 0.0, replace(one, tree=tree, costs=costs, status="fallback")
 
 
 def _search(parser: DtreeParser, batch: EncodedBatch, k: int, limit: TimeLimit) -> tuple[list[ParseResult], bool]:

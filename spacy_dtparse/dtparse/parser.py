@@ -204,8 +204,8 @@ class DtreeParser(RecipeParser, Parser):
         others = self.span_parser.parse_k_best_constrained(
             words_left, tags_left, known.restrict_to(record.kept), k, limit
         )
-        restored = ((one, *self.restore(one.tree, one.scores, record)) for one in others)
-        parses = ((one.margin, replace(one, tree=tree, scores=scores)) for one, tree, scores in restored)
+        restored = ((one, *self.restore(one.tree, one.costs, record)) for one in others)
+        parses = ((one.margin, replace(one, tree=tree, costs=costs)) for one, tree, costs in restored)
         return rank_parses(
             first, ((margin, constraints.enforce(one, self.labels)) for margin, one in parses), k, TimeLimit(),
             DEADLINE if limit.reached else NO_MORE,
@@ -311,8 +311,8 @@ class DtreeParser(RecipeParser, Parser):
         if status == "fallback" and self.span_parser is not None:
             parse = self.span_parser.parse_sentence((words, tags), batch.encoded, s)
             if set(parse.tree.labels) <= set(self.model.lexicon.labels):
-                tree, scores = self.restore(parse.tree, parse.scores, record)
-                return ParseResult(tree, scores, parse.cost, status, counts[0], counts[1], None, n_searches)
+                tree, restored = self.restore(parse.tree, parse.costs, record)
+                return ParseResult(tree, restored, parse.cost, status, counts[0], counts[1], None, n_searches)
         if status != "fallback":
             items, costs = self.repairs.repair(tokens, tags, items, costs, batch.encoded, s)
         names = self.model.lexicon.labels.strings
@@ -321,11 +321,11 @@ class DtreeParser(RecipeParser, Parser):
         return self._make_result(tree, costs.tolist(), record, cost, status, counts, n_searches, ambiguity)
 
     def _make_result(
-        self, tree: Tree, scores: list[float], record: Removal, cost: float, status: str, counts: list[int],
+        self, tree: Tree, costs: list[float], record: Removal, cost: float, status: str, counts: list[int],
         n_searches: int = 1, ambiguity: float | None = None,
     ) -> ParseResult:  # fmt: skip
         """Return the result over all words, from a tree over the preprocessed words; `counts`: as in `Parses`."""
-        tree, restored = self.restore(tree, tuple(scores), record)
+        tree, restored = self.restore(tree, tuple(costs), record)
         proven = bool(counts[2]) if status == "optimal" else None
         return ParseResult(tree, restored, cost, status, counts[0], counts[1], proven, n_searches, ambiguity)
 

@@ -1,4 +1,4 @@
-"""The result of a chart parse: constituents with scores, or joined pieces if no derivation covers the sentence."""
+"""The result of a chart parse: constituents with costs, or joined pieces if no derivation covers the sentence."""
 
 import itertools
 from collections.abc import Iterable, Sequence
@@ -19,10 +19,10 @@ GLUE_COST = 1000.0
 
 
 class ChartParse(NamedTuple):
-    """A parse of the preprocessed tokens: constituents in pre-order, the root first, with their scores."""
+    """A parse of the preprocessed tokens: constituents in pre-order, the root first, with their costs."""
 
     spans: list[tuple[int, int, str]]
-    scores: list[float]
+    costs: list[float]
     cost: float
     status: str
     n_items: int = 0
@@ -45,14 +45,14 @@ def distinct_parses(found: Iterable[ChartParse], k: int, limit: TimeLimit) -> li
 def constituents(
     steps: Iterable[tuple[int, int, int, float]], grammar: PcfgGrammar, labels: Sequence[str]
 ) -> tuple[list[tuple[int, int, str]], list[float]]:
-    """Return (constituents in pre-order, their scores), given the steps (symbol, start, end, weight) of a derivation in
+    """Return (constituents in pre-order, their costs), given the steps (symbol, start, end, weight) of a derivation in
     pre-order.
 
     A constituent's score is minus the sum of the weights of its step and of the steps of its parts; tags have none.
     """
     kinds, bases = grammar.kind, grammar.base
     spans: list[tuple[int, int, str]] = []
-    scores: list[float] = []
+    costs: list[float] = []
     open_at: list[int] = []  # constituents around the current step, the innermost last
     for symbol, start, end, weight in steps:
         kind = kinds[symbol]
@@ -63,10 +63,10 @@ def constituents(
         if kind == PHRASE:
             open_at.append(len(spans))
             spans.append((start, end, labels[int(bases[symbol])]))
-            scores.append(0.0 - weight)
+            costs.append(0.0 - weight)
         else:
-            scores[open_at[-1]] -= weight
-    return spans, scores
+            costs[open_at[-1]] -= weight
+    return spans, costs
 
 
 def chart_constituents(
@@ -101,22 +101,22 @@ def glue(chart: Chart, n: int, grammar: PcfgGrammar, root: int, labels: Sequence
         _, _, start, symbol = best[end]
         ends.append((start, end, symbol))
         end = start
-    spans, scores = [(0, n, TOP)], [GLUE_COST * pieces]
+    spans, costs = [(0, n, TOP)], [GLUE_COST * pieces]
     for start, end, symbol in reversed(ends):
-        inner, inner_scores = chart_constituents(chart.derivation(start, end, symbol), grammar, labels)
+        inner, inner_costs = chart_constituents(chart.derivation(start, end, symbol), grammar, labels)
         spans += inner
-        scores += inner_scores
-    return ChartParse(spans, scores, cost + GLUE_COST * pieces, "fallback")
+        costs += inner_costs
+    return ChartParse(spans, costs, cost + GLUE_COST * pieces, "fallback")
 
 
 def join_pieces(parses: Sequence[ChartParse], pieces: Sequence[tuple[int, int]]) -> ChartParse:
     """Join parses of the pieces [start, end) of a sentence under TOP; `n_searches` is the maximum over the pieces,
     `ambiguity` the mean over all words, None if a piece was not pruned by supertags."""
-    spans, scores = [(0, pieces[-1][1], TOP)], [0.0]
+    spans, costs = [(0, pieces[-1][1], TOP)], [0.0]
     for (start, _), found in zip(pieces, parses, strict=True):
         spans += [(s + start, e + start, label) for s, e, label in found.spans[1:]]
-        scores += found.scores[1:]
-        scores[0] += found.scores[0] + GLUE_COST
+        costs += found.costs[1:]
+        costs[0] += found.costs[0] + GLUE_COST
     ambiguities = [
         found.ambiguity * (end - start)
         for (start, end), found in zip(pieces, parses, strict=True)
@@ -124,7 +124,7 @@ def join_pieces(parses: Sequence[ChartParse], pieces: Sequence[tuple[int, int]])
     ]
     return ChartParse(
         spans,
-        scores,
+        costs,
         sum(found.cost + GLUE_COST for found in parses),
         "fallback",
         sum(found.n_items for found in parses),

@@ -9,7 +9,7 @@ class GrammarDecisions(Decisions):
 
     def decision(self, constituent: int, only: bool = False) -> Decision:
         """Return the expansion of a constituent and its cost."""
-        tree, cost = self.result.tree, self.result.scores[constituent]
+        tree, cost = self.result.tree, self.result.costs[constituent]
         expansion = f"{tree.labels[constituent]} → {child_labels(tree, constituent)}"
         return Decision(
             "grammar", f"A grammar chose the tree as a whole; in it {expansion} costs {cost:.2f} (0 is certain)."

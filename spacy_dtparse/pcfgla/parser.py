@@ -55,10 +55,10 @@ class PcfgParser(RecipeParser, Parser):
     """Parses with a PcfgModel by CKY. Safe to use from several threads; the same input gives the same bits in any.
 
     The cost of a parse is −ln P(tree, words), where words are represented by their classes; a constituent's score is
-    −ln of the probability of its expansion into its children (so the scores and the word probabilities add up to the
+    −ln of the probability of its expansion into its children (so the costs and the word probabilities add up to the
     cost). With latent annotations the cost is −ln of the objective of the setting `decoder`: the product of posteriors
     or of q, or the probability of the complete ("viterbi") or of the observed tree ("rerank"). Scores are of the same
-    kind, except for "rerank", whose scores are those of the candidate grammar.
+    kind, except for "rerank", whose costs are those of the candidate grammar.
     Status: "optimal" without pruning (or if pruning left no tree, so that everything was tried), "complete" with
     pruning or with supertags (spines).
     "fallback": the grammar has no tree for the sentence with these tags, so the tags were left open; or the tree is
@@ -225,9 +225,9 @@ class PcfgParser(RecipeParser, Parser):
         for found in parses:
             starts, ends, labels = zip(*found.spans, strict=True)
             tree = Tree.unchecked(words_left, tags_left, labels, starts, ends)
-            tree, scores = self.restore(tree, tuple(found.scores), record)
+            tree, costs = self.restore(tree, tuple(found.costs), record)
             counts = found.n_items, found.n_tried, None, found.n_searches, found.ambiguity
-            results.append(ParseResult(tree, scores, found.cost, found.status, *counts))
+            results.append(ParseResult(tree, costs, found.cost, found.status, *counts))
         return results
 
     def _attempts(

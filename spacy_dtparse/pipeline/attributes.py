@@ -179,13 +179,13 @@ def subconstituents(span: Span) -> Iterator[Span]:
         stack.extend(reversed(list(child_nodes(doc, found, k, exact))))
 
 
-def score(span: Span) -> float | None:
+def cost(span: Span) -> float | None:
     """The cost −ln p of the inference that built the constituent (the highest of a chain), in nats; None if unknown.
 
     With `span_parser` p is the constituent's probability, with boosted trees the probability of their decision.
-    Doc.from_docs and JSON drop the scores. Raises as `labels` does.
+    Doc.from_docs and JSON drop the costs. Raises as `labels` does.
     """
-    return _read_score(span, "scores")
+    return _read_value(span, "costs")
 
 
 def probability(span: Span) -> float | None:
@@ -195,7 +195,7 @@ def probability(span: Span) -> float | None:
     Calibrated: on development trees, this fraction of the constituents with such a probability was right. Doc.from_docs
     and JSON drop the probabilities. Raises as `labels` does.
     """
-    return _read_score(span, "probabilities")
+    return _read_value(span, "probabilities")
 
 
 def tree_probability(span: Span) -> float | None:
@@ -205,7 +205,7 @@ def tree_probability(span: Span) -> float | None:
     return next((one.get("tree_probability") for one in infos if one["start"] <= span.start < one["end"]), None)
 
 
-def _read_score(span: Span, name_in_attrs: str) -> float | None:
+def _read_value(span: Span, name_in_attrs: str) -> float | None:
     """The value for the constituent at `span` in a list of the span group's attrs; None if unknown."""
     location = locate(span)
     name = group_key(location.doc)

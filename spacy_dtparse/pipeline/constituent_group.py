@@ -1,7 +1,7 @@
 """The span group of a Doc's constituents: it notices edits, and its attributes are checked when they are read.
 
 spaCy's SpanGroup stores copies of spans, so only its own methods change it. A ConstituentGroup counts these changes,
-so that a cached tree is not used after one, and keeps scores with their constituents. Groups of other origin (loaded,
+so that a cached tree is not used after one, and keeps costs with their constituents. Groups of other origin (loaded,
 or assigned by a user) become one when they are read first, unless somebody else holds them: then their bytes are
 compared each time.
 """
@@ -27,7 +27,7 @@ _attrs_of = ATTRS.__get__
 
 
 class ConstituentGroup(SpanGroup):
-    """A SpanGroup whose scores and probabilities stay with their constituents when spans are replaced, deleted, added.
+    """A SpanGroup whose costs and probabilities stay with their constituents when spans are replaced, deleted, added.
 
     `version`: number of changes of the spans. A sentence with changed constituents has the status "edited".
     """
@@ -47,7 +47,7 @@ class ConstituentGroup(SpanGroup):
     def from_group(
         cls, group: SpanGroup, stored: np.ndarray | None = None, objects: list[Span] | None = None
     ) -> ConstituentGroup:
-        """Copy a group; scores that do not belong to its spans are removed. `stored`, `objects`: its `stored_spans` and
+        """Copy a group; values that do not belong to its spans are removed. `stored`, `objects`: its `stored_spans` and
         `span_objects`, if the caller has them."""
         attrs = verified_attrs(group, stored)
         copied = cls(group.doc, name=group.name, spans=objects or ())

@@ -148,7 +148,7 @@ def sentence_record(sentence: Span, key: str | None = None) -> dict[str, Any]:
     `tag`, `pos`, `start_char`, `end_char` and `head`, the index of its head token (by the head rules; null for the
     sentence's head and white space); `constituents` in pre-order: each with `label`, `start`, `end` (indices of its
     first token and of the one past its last), `start_char`, `end_char`, `level` (in its unary chain, 1 is the highest),
-    `head` (a token's index), `score` (see `score`; null if unknown) and `probability`, if the parser computed it;
+    `head` (a token's index), `cost` (see `cost`; null if unknown) and `probability`, if the parser computed it;
     `tree`: in brackets; and the entries of `sentence_infos`. Raises NotParsedError if the Doc has no valid parse.
     """
     doc, start, end = sentence.doc, sentence.start, sentence.end
@@ -158,7 +158,7 @@ def sentence_record(sentence: Span, key: str | None = None) -> dict[str, Any]:
     rules = head_rules_for(doc, key)
     links = dict(zip(positions, rules.links(tree)[0], strict=True))
     first, last = bisect_left(found.starts, start), bisect_left(found.starts, end)
-    scores, probabilities = (values_at(doc, name, field, range(first, last)) for field in ("scores", "probabilities"))
+    costs, probabilities = (values_at(doc, name, field, range(first, last)) for field in ("costs", "probabilities"))
     heads = rules.heads(tree)[len(tree.labels) - (last - first) :]  # without a TOP that is not in the group
     tokens = [
         {
@@ -180,7 +180,7 @@ def sentence_record(sentence: Span, key: str | None = None) -> dict[str, Any]:
             "end_char": doc[found.ends[k] - 1].idx + len(doc[found.ends[k] - 1]),
             "level": k - found.chain_tops[k] + 1,
             "head": positions[head] - start,
-            "score": scores[k - first] if scores else None,
+            "cost": costs[k - first] if costs else None,
             **({"probability": probabilities[k - first]} if probabilities else {}),
         }
         for k, head in zip(range(first, last), heads, strict=True)

@@ -31,15 +31,15 @@ def render(
 
     `docs`: one, or several in a list. `style`: "tree" (SVG), "spans" (HTML: brackets under the words) or "text" (for
     the terminal). `page`: a complete HTML page. `options`: a mapping; its names are in the table under Look at trees in
-    docs/drawings.md; with `scores` each label has the constituent's probability, or exp(-score) if the parser's setting
-    `probabilities` is off. `jupyter`: True displays the drawing in a notebook at once, also in a loop, as
+    docs/drawings.md; with `probabilities` each label has the constituent's probability, or exp(-cost) if the parser's
+    setting `probabilities` is off. `jupyter`: True displays the drawing in a notebook at once, also in a loop, as
     displaCy does; by default, in a notebook, the result displays itself as the last value of a cell; False: neither.
     The result is a string all the same (a `viz.Drawing`, with a method `save`). `key`: of the span group.
 
     Raises NotParsedError for a Doc without constituents, NonConstituentError for a span that cuts one, ConfigError for
-    another style, option or value, or if there are no scores to show.
+    another style, option or value, or if there are no probabilities to show.
     """
-    with_scores = check_options(style, options).scores
+    with_probabilities = check_options(style, options).probabilities
     if jupyter not in (None, True, False):
         raise ConfigError(f"jupyter={jupyter!r}; allowed are True, False and None")
     items: Iterable[Any] = [docs] if isinstance(docs, Doc | Span | Tree) else docs
@@ -49,7 +49,7 @@ def render(
             "a list of them"
         )
     trees: list[Tree] = []
-    scores: list[list[float | None]] = []
+    probabilities: list[list[float | None]] = []
     for one in items:
         if isinstance(one, Tree):
             pairs: list[tuple[Tree, list[float | None]]] = [(one, [None] * len(one))]
@@ -60,10 +60,12 @@ def render(
                 f"{type(one).__name__} {shorten(repr(one), 40)} cannot be drawn; give a parsed Doc, a Span or a Tree"
             )
         trees += [tree for tree, _ in pairs]
-        scores += [tree_scores for _, tree_scores in pairs]
-    if with_scores and trees and not any(score is not None for tree_scores in scores for score in tree_scores):
-        raise ConfigError("scores=True, but there are none: a Tree has no scores, and Doc.from_docs and JSON drop them")
-    drawn = draw(trees, style, page, options, scores)
+        probabilities += [tree_probabilities for _, tree_probabilities in pairs]
+    if with_probabilities and trees and all(one is None for of_tree in probabilities for one in of_tree):
+        raise ConfigError(
+            "probabilities=True, but there are none: a Tree has none, and Doc.from_docs and JSON drop them"
+        )
+    drawn = draw(trees, style, page, options, probabilities)
     if jupyter:
         return drawn.display()
     return drawn if jupyter is None and in_notebook() else str.__str__(drawn)
@@ -79,7 +81,7 @@ def trees_with_probabilities(doc: Doc | Span, key: str | None = None) -> list[tu
     name = group_key(full_doc, key)
     assert name is not None
     probabilities_of_doc = values_in_order(full_doc, name, "probabilities") or [
-        None if cost is None else exp(-cost) for cost in values_in_order(full_doc, name, "scores") or ()
+        None if cost is None else exp(-cost) for cost in values_in_order(full_doc, name, "costs") or ()
     ]
     if len(probabilities_of_doc) != len(found.starts):
         probabilities_of_doc = [None] * len(found.starts)

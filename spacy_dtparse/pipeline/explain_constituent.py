@@ -12,7 +12,7 @@ from spacy.tokens import Doc, Span
 from ..core.parser import Decisions
 from ..errors import NonConstituentError, OtherPipelineError
 from ..trees.tree import TOP
-from ..viz.svg import score_text
+from ..viz.svg import probability_text
 from .attributes import locate, sentence_infos, without_blanks
 from .constituent_group import attribute
 from .constituent_pipe import ConstituentPipe, constituent_parsers
@@ -26,7 +26,7 @@ _MIN_PROBABILITY = 0.01
 _MIN_SHOWN = 0.005
 """Minimum probability that is not shown as 0.00."""
 _SCORE_TOLERANCE = 0.01
-"""Tolerance within which scores of the same parser agree, compiled or not."""
+"""Tolerance within which costs of the same parser agree, compiled or not."""
 
 
 def explain(nlp: Language | ConstituentPipe, span: Span) -> Explanation:
@@ -104,10 +104,10 @@ class _SentenceExplainer:
         )
         there = range(self.first, self.first + len(rows_of_parse))
         rows = zip(found.labels, found.starts, found.ends, strict=True)
-        scores_in_doc = (values_in_order(doc, str(group_key(doc)), "scores") or [])[there.start : there.stop]
+        costs_in_doc = (values_in_order(doc, str(group_key(doc)), "costs") or [])[there.start : there.stop]
         alike = rows_of_parse == list(rows)[there.start : there.stop] and not any(
             before is not None and abs(before - now) > _SCORE_TOLERANCE * max(1.0, abs(now))
-            for before, now in zip(scores_in_doc, self.result.scores[self._top :], strict=False)
+            for before, now in zip(costs_in_doc, self.result.costs[self._top :], strict=False)
         )
         if not alike:
             raise OtherPipelineError(_explain_difference(doc, sentence_input, constrained))
@@ -199,7 +199,7 @@ def _explain_difference(doc: Doc, sentence_input: SentenceInput, constrained: bo
             "without constraints to explain the parser's own tree"
         )
     return (
-        "this pipeline's parse of the sentence differs from the Doc's tree or scores, so the tree is from another "
+        "this pipeline's parse of the sentence differs from the Doc's tree or costs, so the tree is from another "
         "model, other settings or other tags, or was parsed under constraints: give the pipeline that parsed the Doc, "
         "or parse its text again"
     )
@@ -232,6 +232,6 @@ def _explain_absence(pipe: ConstituentPipe, span: Span, found: Constituents) -> 
         by_label = {key[2]: p for key, p in sentence.posteriors.items() if key[:2] == span_key and key[2] != TOP}
         likely = sorted(by_label.items(), key=lambda item: -item[1])[:3]
         shown = [(label, sentence.probability(p)) for label, p in likely]
-        named = ", ".join(f"{label} {score_text(p)}" for label, p in shown if p >= _MIN_SHOWN)
+        named = ", ".join(f"{label} {probability_text(p)}" for label, p in shown if p >= _MIN_SHOWN)
         message += f"; the parser's probability of a constituent there: {named or 'below 0.01'}"
     return message

@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from ..stored_names import stored_as, to_stored
-from ..viz.svg import score_text
+from ..viz.svg import probability_text
 
 if TYPE_CHECKING:
     from ..dtparse.model.reasons import Fact, Group, Reasons
@@ -116,7 +116,8 @@ class Explanation:
         parts = [f"<p><b>{escape(self._title())}</b><br/>{escape(self.decided)}</p>"]
         if self.alternatives:
             rows = [
-                (other.label, other.text, other.relation, score_text(other.probability)) for other in self.alternatives
+                (other.label, other.text, other.relation, probability_text(other.probability))
+                for other in self.alternatives
             ]
             parts.append(_html_table(("instead", "words", "relation", "probability"), rows))
         if self.reasons is not None:
@@ -143,7 +144,7 @@ class Explanation:
     def _title(self) -> str:
         title = f"{self.label} “{_shorten(self.text)}”"
         if self.probability is not None:
-            title += f": probability {score_text(self.probability)}"
+            title += f": probability {probability_text(self.probability)}"
         if self.reasons is not None:
             title += f"{',' if self.probability is not None else ':'} rules {self.reasons.score:+.2f}"
             if self.runner_up is not None:
@@ -200,7 +201,7 @@ def _html_table(names: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
 def _format_alternative(other: Alternative) -> str:
     where = "of the same words" if other.relation == "same span" else f"“{_shorten(other.text)}”"
     crossing = ", which crosses it" if other.relation == "crosses" else ""
-    return f"{other.label} {where}{crossing} ({score_text(other.probability)})"
+    return f"{other.label} {where}{crossing} ({probability_text(other.probability)})"
 
 
 def _shorten(text: str, max_length: int = 60) -> str:

@@ -9,7 +9,7 @@ from spacy.tokens import SpanGroup
 
 from .stored_group import CHECKSUM, Key, checksum
 
-VALUES = ("scores", "probabilities", "offers")
+VALUES = ("costs", "probabilities", "offers")
 """The attributes that have an entry for each span; "offers" are the candidates of spines."""
 EDITED = "edited"
 """The status of a sentence whose constituents were edited after parsing."""
@@ -20,7 +20,7 @@ def drop_stale_values(attrs: dict[str, Any], group: SpanGroup, stored: np.ndarra
     sentences marked as edited, unless the checksum is that of the group's spans."""
     found = attrs.copy()
     stated = found.pop(CHECKSUM, None)
-    if ("scores" in found or any(name in found for name in VALUES)) and stated != checksum(group, stored):
+    if ("costs" in found or any(name in found for name in VALUES)) and stated != checksum(group, stored):
         for name in VALUES:
             if isinstance(found.get(name), list):
                 found[name] = [None] * len(group)

@@ -46,7 +46,7 @@ def write_constituents(
 ) -> None:
     """Set `doc.spans[key]` to the constituents of the sentences, in order.
 
-    The group's attrs are plain data: `version`; `kind`; `n_tokens` of the Doc; `parser`, its name; `scores`, one number
+    The group's attrs are plain data: `version`; `kind`; `n_tokens` of the Doc; `parser`, its name; `costs`, one number
     or None per span; `sentences`, one dict each with `start`, `end`, `status`, `cost`, `n_states`, `n_scored`,
     `greedy_optimal`, `n_searches`, `ambiguity`, `tree_probability`, and `deadline_exceeded` if the deadline was
     exceeded (see `ParseResult`; only status "gold" if a tree was given, "empty" if nothing was); `probabilities`, one
@@ -55,7 +55,7 @@ def write_constituents(
     tree and its positions disagree.
     """
     spans: list[Span] = []
-    scores: list[float | None] = []
+    costs: list[float | None] = []
     probabilities: list[float | None] = []
     infos: list[dict[str, Any]] = []
     trees: list[tuple[Tree, Sequence[int], int]] = []
@@ -67,10 +67,10 @@ def write_constituents(
         if parse is None:
             continue
         if isinstance(parse, Tree):
-            tree, costs, probs = parse, None, None
+            tree, own_costs, probs = parse, None, None
             info["status"] = "gold"
         else:
-            tree, costs, probs = parse.tree, parse.scores, parse.probabilities
+            tree, own_costs, probs = parse.tree, parse.costs, parse.probabilities
             for name, plain in _INFO_FIELDS.items():
                 value = getattr(parse, name)
                 info[name] = None if value is None else plain(value)
@@ -90,10 +90,10 @@ def write_constituents(
             extent = (first, last)
             name = LEVELS[level] if level < len(LEVELS) else ""
             spans.append(Span(doc, positions[first], positions[last - 1] + 1, hashes[label], span_id=hashes[name]))
-        scores += [None] * (len(labels) - skip_top) if costs is None else map(_finite, costs[skip_top:])
+        costs += [None] * (len(labels) - skip_top) if own_costs is None else map(_finite, own_costs[skip_top:])
         probabilities += [None] * (len(labels) - skip_top) if probs is None else probs[skip_top:]
     header = {"version": FORMAT_VERSION, "kind": KIND, "n_tokens": len(doc), "parser": parser}
-    attrs = {**header, "scores": scores, "sentences": infos}
+    attrs = {**header, "costs": costs, "sentences": infos}
     if any(prob is not None for prob in probabilities):
         attrs["probabilities"] = probabilities
     if head_rules is not None:

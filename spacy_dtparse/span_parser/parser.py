@@ -159,7 +159,7 @@ class SpanParser(StoredParser, Parser):
 
     def golden_outputs(self, words: list[str], tags: list[str]) -> GoldenParse:
         """Return the scores of the parse."""
-        return {"scores": list(self.parse(words, tags).scores)}
+        return {"scores": list(self.parse(words, tags).costs)}
 
     # ---- encoding ----
 

@@ -14,7 +14,7 @@ from ..files import write_atomically
 from ..trees.tree import Tree
 from .colors import PLAIN
 from .spans import WIDTH, spans_html
-from .svg import Look, Scores, check_look, legal, svg_trees
+from .svg import Look, Probabilities, check_look, legal, svg_trees
 from .text import MIN_WIDTH, check_text, text_tree
 
 STYLES = ("tree", "spans", "text")
@@ -25,7 +25,7 @@ _PRE = (
 """The style of a text tree in HTML. A notebook's style sheet may set another font for `pre`, and break its lines."""
 OPTIONS: dict[str, tuple[str, str]] = {
     "colors": ("tree, spans", "True, False, or a mapping from labels to CSS colours"),
-    "scores": ("tree, spans, text", "True or False: show a probability with each label"),
+    "probabilities": ("tree, spans, text", "True or False: show a probability with each label"),
     "tags": ("tree, spans, text", "True or False: show parts of speech"),
     "theme": ("tree, spans", "'light', 'dark' or 'auto' (the theme of the viewer's system)"),
     "background": ("tree, spans", "a CSS colour, or 'none'"),
@@ -98,7 +98,7 @@ class DisplayedDrawing(Drawing):
 
 class _Options(NamedTuple):
     look: Look
-    scores: bool
+    probabilities: bool
     width: int | None
     ascii: bool
 
@@ -108,18 +108,18 @@ def draw(
     style: str = "tree",
     page: bool = False,
     options: Mapping[str, Any] | None = None,
-    scores: Sequence[Scores] | None = None,
+    probabilities: Sequence[Probabilities] | None = None,
     numbered: bool = False,
 ) -> Drawing:
     """Draw the trees in one of STYLES: "tree" is SVG, "spans" HTML, "text" plain text; with `page` a complete HTML
     page.
 
-    `options`: see OPTIONS. `scores`: a probability or None for each constituent of each tree, shown if the option
-    `scores` is on. `numbered`: see `svg_trees`. Raises ConfigError for another style, option or value.
+    `options`: see OPTIONS. `probabilities`: a probability or None for each constituent of each tree, shown if the
+    option `probabilities` is on. `numbered`: see `svg_trees`. Raises ConfigError for another style, option or value.
     """
-    look, with_scores, width, ascii_only = check_options(style, options)
+    look, with_probabilities, width, ascii_only = check_options(style, options)
     look = look._replace(numbered=numbered)
-    shown = scores if with_scores else None
+    shown = probabilities if with_probabilities else None
     if style == "text":
         columns = shutil.get_terminal_size((100, 24)).columns if width is None else width
         drawn = [
@@ -129,7 +129,7 @@ def draw(
                 tags=look.tags,
                 width=max(columns, MIN_WIDTH),
                 layout=look.layout,
-                scores=None if shown is None else shown[index],
+                probabilities=None if shown is None else shown[index],
             )
             for index, tree in enumerate(trees)
         ]
@@ -157,7 +157,7 @@ def check_options(style: str, options: Mapping[str, Any] | None) -> _Options:
     if options is None:
         options = {}
     if not isinstance(options, Mapping):
-        raise ConfigError(f"options={options!r}; give a mapping such as {{'scores': True}}")
+        raise ConfigError(f"options={options!r}; give a mapping such as {{'probabilities': True}}")
     allowed = [name for name, (styles, _) in OPTIONS.items() if style in styles.split(", ")]
     for name, value in options.items():
         if name in OPTIONS and name not in allowed:
@@ -168,14 +168,14 @@ def check_options(style: str, options: Mapping[str, Any] | None) -> _Options:
                 f"there is no option {name!r}{f'; did you mean {near[0]!r}?' if near else ''}; style {style!r} has "
                 + ", ".join(allowed)
             )
-        if name in ("scores", "tags", "ascii") and not isinstance(value, bool):
+        if name in ("probabilities", "tags", "ascii") and not isinstance(value, bool):
             raise ConfigError(f"{name}={value!r}; allowed are True and False")
     look_options = {name: value for name, value in options.items() if name in Look._fields}
     look = Look(**{"layout": "auto", **look_options})
     check_look(look)
     width = options.get("width")
     check_text(look.layout, width)
-    return _Options(look, options.get("scores", False), width, options.get("ascii", False))
+    return _Options(look, options.get("probabilities", False), width, options.get("ascii", False))
 
 
 def _figure(svg: str) -> str:

@@ -10,14 +10,14 @@ from xml.sax.saxutils import escape
 
 from ..trees.tree import TOP, Tree
 from .colors import color_class, color_rules
-from .svg import Look, Scores, legal, score_text
+from .svg import Look, Probabilities, legal, probability_text
 from .text import columns
 
 WIDTH = 90
 """Characters per line."""
 
 _RULES = (
-    "{scope} .line{{color:{word}}}{scope} .tag,{scope} .score{{color:{tag}}}"
+    "{scope} .line{{color:{word}}}{scope} .tag,{scope} .probability{{color:{tag}}}"
     "{scope} .label,{scope} .name{{--own:{label}}}"
     "{scope}.spans{{background:{background}}}"
 )
@@ -31,7 +31,7 @@ _FORM = (
     "{scope} .name{{color:var(--own)}}"
     "{scope} .from{{margin-left:0;border-left:3px dotted var(--own);border-top-left-radius:0}}"
     "{scope} .on{{margin-right:0;border-right:3px dotted var(--own);border-top-right-radius:0}}"
-    "{scope} .score{{font-weight:normal;margin-left:3px}}"
+    "{scope} .probability{{font-weight:normal;margin-left:3px}}"
 )
 
 
@@ -44,22 +44,26 @@ class _Bracket(NamedTuple):
     members: list[int]
 
 
-def spans_html(trees: Sequence[Tree], look: Look, scores: Sequence[Scores] | None = None, width: int = WIDTH) -> str:
-    """Draw the trees one below the other as an HTML element; `look`, `scores`: as for `svg_trees`; `width`: maximum
-    number of characters per line."""
+def spans_html(
+    trees: Sequence[Tree], look: Look, probabilities: Sequence[Probabilities] | None = None, width: int = WIDTH
+) -> str:
+    """Draw the trees one below the other as an HTML element; `look`, `probabilities`: as for `svg_trees`; `width`:
+    maximum number of characters per line."""
     scope = f"div.dtparse-{look.theme}"
     labels = {name for tree in trees for name in tree.labels}
     style = _FORM.format(scope=scope) + color_rules(look.theme, scope, _RULES, labels, look.colors)
     ground = "" if look.background is None else f' style="background:{look.background}"'
     parts = [f'<div class="dtparse-{look.theme} spans" dir="{look.direction}"{ground}>', f"<style>{style}</style>"]
     for index, tree in enumerate(trees):
-        tree_scores = (None,) * len(tree) if scores is None else scores[index]
-        for start, end in cut_lines(tree, width, look.tags, tree_scores):
-            parts.append(_line(tree, start, end, look, tree_scores))
+        tree_probabilities = (None,) * len(tree) if probabilities is None else probabilities[index]
+        for start, end in cut_lines(tree, width, look.tags, tree_probabilities):
+            parts.append(_line(tree, start, end, look, tree_probabilities))
     return "\n".join([*parts, "</div>"]) + "\n"
 
 
-def cut_lines(tree: Tree, width: int, tags: bool = True, scores: Scores | None = None) -> list[tuple[int, int]]:
+def cut_lines(
+    tree: Tree, width: int, tags: bool = True, probabilities: Probabilities | None = None
+) -> list[tuple[int, int]]:
     """The token ranges of the lines: each takes as many words as fit, at least one."""
     sizes = [columns(word) for word in tree.words]
     if tags:
@@ -67,7 +71,9 @@ def cut_lines(tree: Tree, width: int, tags: bool = True, scores: Scores | None =
     chains = [0] * len(sizes)  # width of the labels of constituents over one token
     for k, (start, end, label) in enumerate(tree.spans()):
         if end == start + 1 and k:
-            chains[start] += columns(label) + 2 + (4 if scores is not None and scores[k] is not None else 0)
+            chains[start] += (
+                columns(label) + 2 + (4 if probabilities is not None and probabilities[k] is not None else 0)
+            )
     lines, start, used = [], 0, 0
     for i, (size, chain) in enumerate(zip(sizes, chains, strict=True)):
         needed = max(size, chain) + 1
@@ -95,7 +101,7 @@ def _brackets(tree: Tree, start: int, end: int) -> list[_Bracket]:
     return found
 
 
-def _line(tree: Tree, start: int, end: int, look: Look, scores: Scores) -> str:
+def _line(tree: Tree, start: int, end: int, look: Look, probabilities: Probabilities) -> str:
     cells = []
     for i in range(start, end):
         tag = f'<span class="tag">{escape(legal(tree.tags[i]))}</span>' if look.tags else ""
@@ -107,9 +113,10 @@ def _line(tree: Tree, start: int, end: int, look: Look, scores: Scores) -> str:
         names = []
         for k in members:
             about = f'data-constituent="{k}" ' if look.numbered else ""
-            score = "" if scores[k] is None else f'<span class="score">{score_text(scores[k])}</span>'
+            shown = probability_text(probabilities[k])
+            probability = f'<span class="probability">{shown}</span>' if shown else ""
             about += color_class(tree.labels[k], look.colors, "name")
-            names.append(f"<span {about}>{escape(legal(tree.labels[k]))}{score}</span>")
+            names.append(f"<span {about}>{escape(legal(tree.labels[k]))}{probability}</span>")
         top = members[0]
         kind = "label" + (" from" if tree.starts[top] < start else "") + (" on" if tree.ends[top] > end else "")
         area = f"grid-area:{height + 1}/{first - start + 1}/{height + 2}/{last - start + 1}"

@@ -19,15 +19,15 @@ LAYOUTS = ("auto", "down", "side")
 MAX_DOWN_TOKENS = 25
 """Maximum number of tokens for which the layout "auto" is "down"."""
 
-Scores = Sequence[float | None]
+Probabilities = Sequence[float | None]
 """A probability for each constituent of a tree, None if there is none to show."""
 
 _CHARACTER = 8.0  # px: a wide estimate of a character of a 14 px font, so that nothing overlaps
-_SMALL = 6.0  # the same for scores
+_SMALL = 6.0  # the same for probabilities
 _GAP = 16.0
 _LEVEL = 44.0
 _STEEP = 280.0  # width at which lines to children would be too flat to follow
-_SCORE = 12.0  # height of a score below its label
+_PROBABILITY = 12.0  # height of a probability below its label
 _MARGIN = 16.0
 _TEXT = 14
 _ROW = 22.0  # of the layout "side"
@@ -37,11 +37,11 @@ _FORM = (
     "{scope} text{{font:{size}px sans-serif;text-anchor:middle;unicode-bidi:plaintext}}"
     "{scope} .side text{{text-anchor:start;white-space:pre}}{scope} .rtl text{{direction:rtl;unicode-bidi:isolate}}"
     "{scope} .rtl tspan{{unicode-bidi:isolate}}"
-    "{scope} .label{{font-weight:bold}}{scope} .score{{font-size:10px;font-weight:normal}}"
+    "{scope} .label{{font-weight:bold}}{scope} .probability{{font-size:10px;font-weight:normal}}"
     "{scope} .edge{{fill:none}}"
 )
 _COLORS = (
-    "{scope} .label{{fill:{label}}}{scope} .tag,{scope} .score{{fill:{tag}}}{scope} .word{{fill:{word}}}"
+    "{scope} .label{{fill:{label}}}{scope} .tag,{scope} .probability{{fill:{tag}}}{scope} .word{{fill:{word}}}"
     "{scope} .edge{{stroke:{edge}}}{scope} .ground{{fill:{background}}}"
 )
 _FORBIDDEN = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")  # by XML 1.0
@@ -68,7 +68,7 @@ class _Shape(NamedTuple):
     parts: list[str]
 
 
-def svg_trees(trees: Sequence[Tree], look: Look, scores: Sequence[Scores] | None = None) -> str:
+def svg_trees(trees: Sequence[Tree], look: Look, probabilities: Sequence[Probabilities] | None = None) -> str:
     """Draw the trees, one below the other, as one SVG document.
 
     Fields of `look`: `layout` "down" has the words in one row at the bottom, `tags` above them, every constituent above
@@ -76,7 +76,7 @@ def svg_trees(trees: Sequence[Tree], look: Look, scores: Sequence[Scores] | None
     MAX_DOWN_TOKENS tokens. `direction`: "ltr", or "rtl" for the first word at the right. `theme`: "light", "dark", or
     "auto" for the theme of the viewer's system. `background`: a CSS colour, or "none" (default: the theme's). `colors`:
     of labels, see `colors.Colors`. `numbered`: labels have their constituent's index as `data-constituent`, words
-    theirs as `data-token`. `scores`: probabilities to show with the labels, for each tree.
+    theirs as `data-token`. `probabilities`: probabilities to show with the labels, for each tree.
 
     Raises ConfigError for another `direction`, `theme` or `layout`, or a colour that is not a plain CSS colour.
     """
@@ -85,7 +85,7 @@ def svg_trees(trees: Sequence[Tree], look: Look, scores: Sequence[Scores] | None
     for index, tree in enumerate(trees):
         is_down = look.layout == "down" or (look.layout == "auto" and tree.n_tokens <= MAX_DOWN_TOKENS)
         draw = _down if is_down else _side
-        shapes.append(draw(tree, look, (None,) * len(tree) if scores is None else scores[index]))
+        shapes.append(draw(tree, look, (None,) * len(tree) if probabilities is None else probabilities[index]))
     parts = []
     for shape in shapes:
         is_shifted = y > 0 and len(shapes) > 1
@@ -118,10 +118,10 @@ def check_look(look: Look) -> None:
     check_colors(look.colors)
 
 
-def fitting_layout(tree: Tree, scores: Scores, width: float, height: float = math.inf) -> str:
+def fitting_layout(tree: Tree, probabilities: Probabilities, width: float, height: float = math.inf) -> str:
     """The layout for a space in pixels: "down" if it fits, or fits in the height and is no wider than "side", which is
     the other one."""
-    down, side = (draw(tree, Look(), scores) for draw in (_down, _side))
+    down, side = (draw(tree, Look(), probabilities) for draw in (_down, _side))
     return "down" if down.width <= max(width, side.width) and down.height <= height else "side"
 
 
@@ -134,19 +134,19 @@ def _ground(look: Look) -> list[str]:
     return [f'<rect width="100%" height="100%" fill="{background}"/>']
 
 
-def _down(tree: Tree, look: Look, scores: Scores) -> _Shape:
+def _down(tree: Tree, look: Look, probabilities: Probabilities) -> _Shape:
     depths = tree.depths()
     n, m = len(tree.words), len(tree.labels)
     bottom = max(depths) + 1  # the level of tags; words stand just below
     levels = [*depths, *[bottom] * n]  # as x, by node: token i is at ~i
-    lower = _SCORE if any(score is not None for score in scores) else 0.0
+    lower = _PROBABILITY if any(probability is not None for probability in probabilities) else 0.0
     level = _LEVEL + lower
     sizes = [
         max(_width(word), _width(tag) if look.tags else 0.0) for word, tag in zip(tree.words, tree.tags, strict=True)
     ]
     label_sizes = [
-        max(_label_width(label), 0.0 if score is None else _SMALL * 4)
-        for label, score in zip(tree.labels, scores, strict=True)
+        max(_label_width(label), 0.0 if probability is None else _SMALL * 4)
+        for label, probability in zip(tree.labels, probabilities, strict=True)
     ]
     x, right = place_nodes(tree, sizes, label_sizes, _MARGIN, _GAP, _CHARACTER)
     width = right + _MARGIN
@@ -155,7 +155,7 @@ def _down(tree: Tree, look: Look, scores: Scores) -> _Shape:
     word_y = _MARGIN + _TEXT + bottom * level + (_TEXT + 6 if look.tags else 0)
     parts = []
     for k, children in enumerate(tree.child_lists()):
-        top = _MARGIN + _TEXT + 5 + depths[k] * level + (lower if scores[k] is not None else 0)
+        top = _MARGIN + _TEXT + 5 + depths[k] * level + (lower if probabilities[k] is not None else 0)
         knee = _MARGIN - 3 + (depths[k] + 1) * level
         is_wide = abs(x[children[0]] - x[children[-1]]) > _STEEP
         for child in children:
@@ -172,8 +172,8 @@ def _down(tree: Tree, look: Look, scores: Scores) -> _Shape:
     for k in range(m):
         y = _MARGIN + _TEXT + depths[k] * level
         parts.append(_text(_label_about(tree, k, look), x[k], y, tree.labels[k]))
-        if scores[k] is not None:
-            parts.append(_text('class="score"', x[k], y + _SCORE, score_text(scores[k])))
+        if probabilities[k] is not None:
+            parts.append(_text('class="probability"', x[k], y + _PROBABILITY, probability_text(probabilities[k])))
     for i in range(n):
         if look.tags:
             parts.append(_text('class="tag"', x[~i], _MARGIN + _TEXT + bottom * level, tree.tags[i]))
@@ -181,7 +181,7 @@ def _down(tree: Tree, look: Look, scores: Scores) -> _Shape:
     return _Shape(width, word_y + _MARGIN, parts)
 
 
-def _side(tree: Tree, look: Look, scores: Scores) -> _Shape:
+def _side(tree: Tree, look: Look, probabilities: Probabilities) -> _Shape:
     """A line for each token and for each constituent of several children, children below and right of their parent."""
     sign = -1 if look.direction == "rtl" else 1
     texts: list[str] = []
@@ -195,7 +195,7 @@ def _side(tree: Tree, look: Look, scores: Scores) -> _Shape:
         parts, size = [], 0.0
         for index, node in enumerate(chain):
             if index:
-                parts.append(_part('class="score"', " ── "))
+                parts.append(_part('class="probability"', " ── "))
                 size += 30
             if node < 0:
                 if look.tags:
@@ -206,8 +206,8 @@ def _side(tree: Tree, look: Look, scores: Scores) -> _Shape:
                 continue
             parts.append(_part(_label_about(tree, node, look), tree.labels[node]))
             size += _label_width(tree.labels[node])
-            if scores[node] is not None:
-                parts.append(_part('class="score" dx="4"', score_text(scores[node])))
+            if probabilities[node] is not None:
+                parts.append(_part('class="probability" dx="4"', probability_text(probabilities[node])))
                 size += _SMALL * 5
         texts.append(f'<text x="{_format_number(sign * x)}" y="{_format_number(y)}">{"".join(parts)}</text>')
         width = max(width, x + size)
@@ -222,9 +222,9 @@ def _side(tree: Tree, look: Look, scores: Scores) -> _Shape:
     return _Shape(width, 2 * _MARGIN + len(texts) * _ROW, [opening, *lines, *texts, "</g>"])
 
 
-def score_text(score: float | None) -> str:
+def probability_text(probability: float | None) -> str:
     """Format a probability for drawings."""
-    return "" if score is None else f"{score:.2f}"
+    return "" if probability is None else f"{probability:.2f}"
 
 
 def legal(text: str) -> str:

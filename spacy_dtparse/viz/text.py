@@ -25,7 +25,7 @@ def text_tree(
     tags: bool = True,
     width: int | None = None,
     layout: str = "side",
-    scores: Sequence[float | None] | None = None,
+    probabilities: Sequence[float | None] | None = None,
 ) -> str:
     """Format `tree` with one constituent or token per line, children below and to the right of their parent.
 
@@ -33,15 +33,15 @@ def text_tree(
     box characters; `tags` writes each token's tag before it. Line breaks and other control characters in words are
     written as �; joiners and soft hyphens stay. `width`: maximum number of columns (None: no limit); to fit, levels are
     indented by one column instead of three, and finally lines are broken. `layout`: "side", as described; "down" has
-    the words in one row below the labels, whatever the width; "auto" is "down" if that fits. `scores`: a probability
-    for each constituent, written after its label.
+    the words in one row below the labels, whatever the width; "auto" is "down" if that fits. `probabilities`: a
+    probability for each constituent, written after its label.
 
     Raises ConfigError for another `layout` or a `width` below MIN_WIDTH.
     """
     check_text(layout, width)
     labels = [
-        _plain(label) if score is None else f"{_plain(label)} {score:.2f}"
-        for label, score in zip(tree.labels, scores or [None] * len(tree.labels), strict=True)
+        _plain(label) if probability is None else f"{_plain(label)} {probability:.2f}"
+        for label, probability in zip(tree.labels, probabilities or [None] * len(tree.labels), strict=True)
     ]
     words = [_plain(word) for word in tree.words]
     above = [_plain(tag) if tags else "" for tag in tree.tags]

@@ -23,7 +23,7 @@ from ..text import check_text
 from ..trees.label_names import describe_label, describe_tag
 from ..trees.tree import TOP, Tree
 from ..viz import draw
-from ..viz.svg import fitting_layout, score_text
+from ..viz.svg import fitting_layout, probability_text
 from ..viz.text import MIN_WIDTH
 from .turns import Turns
 
@@ -37,11 +37,11 @@ _DRAW_OPTIONS: dict[str, Setting] = {
     "style": one_of("tree", "spans"),
     "layout": one_of("auto", "down", "side"),
     "theme": one_of("light", "dark", "auto"),
-    "scores": boolean(),
+    "probabilities": boolean(),
     "k": integer(1, MAX_TREES),
     "width": integer(1, 100_000),
 }
-_DEFAULTS = {"style": "tree", "layout": "auto", "theme": "light", "scores": True, "k": 5, "width": 1000}
+_DEFAULTS = {"style": "tree", "layout": "auto", "theme": "light", "probabilities": True, "k": 5, "width": 1000}
 _CHARACTER = 9
 """Pixels for each character of a line of the style "spans"; a wide estimate, so that lines fit."""
 
@@ -84,8 +84,8 @@ class Answers:
 
     def parse(self, request: Mapping[str, Any], check: Callable[[], None] = lambda: None) -> dict[str, Any]:
         """Parse and draw the sentences of a text. `request`: `text`, how to draw it (`style`, `layout`, `theme`,
-        `scores`, and `width`, the pixels that there are), and `k`, the number of best trees. `check`: raises if the
-        client has left; called before each sentence.
+        `probabilities`, and `width`, the pixels that there are), and `k`, the number of best trees. `check`: raises if
+        the client has left; called before each sentence.
 
         Raises ConfigError for a text that is empty or too long, or a value that is not allowed, OverloadedError if too
         many requests wait or this one takes too long.
@@ -124,15 +124,15 @@ class Answers:
         probabilities, note = self._probabilities(tree, tags, decisions)
         if tree.labels[0] == TOP:
             probabilities = [None, *probabilities[1:]]
-        options = {"theme": draw_options["theme"], "scores": draw_options["scores"]}
+        options = {"theme": draw_options["theme"], "probabilities": draw_options["probabilities"]}
         if draw_options["style"] == "tree":
             options["layout"] = draw_options["layout"]
             if options["layout"] == "auto":
-                shown = probabilities if draw_options["scores"] else [None] * len(tree)
+                shown = probabilities if draw_options["probabilities"] else [None] * len(tree)
                 options["layout"] = fitting_layout(tree, shown, draw_options["width"])
         else:
             options["width"] = max(MIN_WIDTH, draw_options["width"] // _CHARACTER)
-        drawing = draw([tree], draw_options["style"], options=options, scores=[probabilities], numbered=True)
+        drawing = draw([tree], draw_options["style"], options=options, probabilities=[probabilities], numbered=True)
         trees, k_note = self._best(tree, tags, draw_options["k"])
         return {
             "words": tree.words,
@@ -148,7 +148,7 @@ class Answers:
                     "end": end,
                     "label": label,
                     "probability": probability,
-                    "shown": score_text(probability),
+                    "shown": probability_text(probability),
                 }
                 for (start, end, label), probability in zip(tree.spans(), probabilities, strict=True)
             ],
@@ -174,7 +174,7 @@ class Answers:
                 "brackets": str(one.tree),
                 "margin": one.margin,
                 "probability": one.tree_probability,
-                "shown": score_text(one.tree_probability),
+                "shown": probability_text(one.tree_probability),
                 "other": tree_changes(tree, one.tree),
             }
             for one in found
@@ -193,8 +193,8 @@ class Answers:
         except DtparseError as error:
             return decisions, f"The numbers are those of the decisions that built the tree: {error}."
         return [*probabilities], (
-            f"The whole tree is right with a probability of {score_text(tree_probability)}. The number of a label is "
-            "the probability that the constituent is right."
+            f"The whole tree is right with a probability of {probability_text(tree_probability)}. The number of a "
+            "label is the probability that the constituent is right."
         )
 
     def explain_constituent(
@@ -228,7 +228,7 @@ class Answers:
                 raise ConfigError(f"the tree has no constituent {short_repr(wanted)}; parse the text again")
             explanation = explain(self.component, span).to_dict(rules=MAX_RULES)
             alternatives = explanation["alternatives"][:MAX_ALTERNATIVES]
-            shown = [{**one, "shown": score_text(one["probability"])} for one in alternatives]
+            shown = [{**one, "shown": probability_text(one["probability"])} for one in alternatives]
             return {**explanation, "alternatives": shown}
 
 

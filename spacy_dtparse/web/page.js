@@ -37,7 +37,7 @@ async function parse() {
   try {
     const answer = await request("parse", {
       text: $("text").value, style: $("style").value, layout: $("layout").value, theme: theme(),
-      scores: $("scores").checked, k: Number($("k").value) || 1, width: availableWidth(),
+      probabilities: $("probabilities").checked, k: Number($("k").value) || 1, width: availableWidth(),
     });
     if (number !== latest) return;
     showMessage("");
@@ -211,7 +211,7 @@ $("text").addEventListener("keydown", (event) => {
     submit();
   }
 });
-for (const id of ["style", "layout", "theme", "scores", "k"]) $(id).addEventListener("change", parse);
+for (const id of ["style", "layout", "theme", "probabilities", "k"]) $(id).addEventListener("change", parse);
 dark.addEventListener("change", () => $("theme").value === "auto" && parse());
 narrow.addEventListener("change", placePanel);
 document.addEventListener("keydown", (event) => event.key === "Escape" && close());

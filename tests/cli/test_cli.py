@@ -67,7 +67,7 @@ def test_formats(capsys, pipeline):
     ]
     records = [json.loads(line) for line in run(capsys, *arguments, "--format", "json")[1].splitlines()]
     assert [token["text"] for token in records[1]["tokens"]] == ["Run", "."] and records[1]["status"] == "optimal"
-    constituents = [(c["start"], c["end"], c["label"], c["score"]) for c in records[1]["constituents"]]
+    constituents = [(c["start"], c["end"], c["label"], c["cost"]) for c in records[1]["constituents"]]
     assert constituents == [(0, 2, "S", 0.25), (0, 2, "VP", 0.5)]
     assert records[0]["tree"] == out.splitlines()[0]
 
@@ -297,10 +297,10 @@ def test_show_html(capsys, pipeline, gold, tmp_path):
     code, _, err = run(capsys, "show", "--trees", gold, "--style", "spans")
     assert code == 1 and "--style spans is for a page: add --html FILE" in err
     assert run(capsys, "show", "--trees", gold, "--style", "spans", "--svg", str(target))[0] == 1
-    code, _, err = run(capsys, "show", "--trees", gold, "--scores")
+    code, _, err = run(capsys, "show", "--trees", gold, "--probabilities")
     assert code == 1 and "a file of trees has no probabilities" in err
 
 
 def test_show_scores(capsys, pipeline):
-    out = run(capsys, "show", "She sat.", "--scores", "--layout", "side", "--pipeline", pipeline)[1]
+    out = run(capsys, "show", "She sat.", "--probabilities", "--layout", "side", "--pipeline", pipeline)[1]
     assert re.search(r"NP \d\.\d\d", out), out

@@ -52,7 +52,7 @@ def test_json_refers_to_lines_of_the_file(capsys, pipeline, notes):  # noqa: F81
         "end_char": 16,
         "level": 1,
         "head": 0,
-        "score": 0.5,
+        "cost": 0.5,
     }
     assert found[1]["tokens"][1] == {
         "text": "saw",

@@ -119,7 +119,7 @@ def test_long_sentences_are_cut(clock):
     for start, end in pairwise(starts):
         expected += [(start, end, "S"), (end - 1, end, "NP")]
     assert list(result.tree.spans()) == expected and result.tree.words == tuple(words)
-    assert len(result.scores) == len(expected)
+    assert len(result.costs) == len(expected)
     assert result.cost == 3.0 * len(sizes) and result.n_searches == 1
 
 

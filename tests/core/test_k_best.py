@@ -116,7 +116,7 @@ def test_lists_of_span_charts(settings):
             assert len(found) > 3 and parser.parse_k_best(words, tags, 1) == found[:1]
             assert [shape(one) for one in parser.parse_k_best(words, tags, 6)] == [shape(one) for one in found[:6]]
             for one in found[1:]:
-                assert one.cost == pytest.approx(sum(one.scores)) and math.isfinite(one.cost)
+                assert one.cost == pytest.approx(sum(one.costs)) and math.isfinite(one.cost)
                 assert one.status == "complete" or (found[0].status == "optimal" and one.status == "optimal")
             if model.attach_tables is None and found[0].status == "optimal":
                 own = dict.fromkeys(shape(found[0]))

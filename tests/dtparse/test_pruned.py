@@ -66,7 +66,7 @@ def test_categories_of_a_parse_give_it_again(strategy, kind):
         saved += found.n_scored - again.n_scored
         assert (found.n_searches, found.ambiguity) == (1, None)
         if kind == "directional" and strategy == "shift_reduce":
-            assert (again.n_scored, again.cost, again.scores) == (0, 0.0, (0.0,) * len(found.tree))
+            assert (again.n_scored, again.cost, again.costs) == (0, 0.0, (0.0,) * len(found.tree))
     assert saved > 0
 
 

@@ -42,7 +42,7 @@ def k_best_entries(name: str) -> Iterator[Entry]:
     yield same(f"{name}/k best", [[[one.rank, one.brackets, one.status] for one in own] for own in listed])
     yield same(f"{name}/k best, constituents", [[one.constituents for one in own] for own in listed])
     numbers = [
-        [[one.cost, one.margin, project.rounded(one.probability), one.result.scores] for one in own] for own in listed
+        [[one.cost, one.margin, project.rounded(one.probability), one.result.costs] for one in own] for own in listed
     ]
     yield bits(f"{name}/k best, numbers", numbers)
 
@@ -74,7 +74,7 @@ def constraint_entries(name: str) -> Iterator[Entry]:
         component(given)
         statuses = [list(info.values())[:3] for info in spacy_dtparse.sentence_infos(given)]
         found.append([wanted, brackets(given), statuses])
-        scores.append([spacy_dtparse.score(span) for span in given._.constituents])
+        scores.append([spacy_dtparse.cost(span) for span in given._.constituents])
     yield same(f"{name}/under constraints", found)
     yield bits(f"{name}/under constraints, scores", scores)
 

@@ -61,7 +61,7 @@ def constituent_entries(name: str) -> Iterator[Entry]:
     infos = [spacy_dtparse.sentence_infos(doc) for doc in docs]
     yield same(f"{name}/statuses", [[list(info.values())[:3] for info in own] for own in infos])
     yield bits(f"{name}/sentence infos", infos)
-    yield bits(f"{name}/scores", [[spacy_dtparse.score(span) for span in doc._.constituents] for doc in docs])
+    yield bits(f"{name}/costs", [[spacy_dtparse.cost(span) for span in doc._.constituents] for doc in docs])
     groups = [project.group_of(doc, component) for doc in docs]
     yield bits(f"{name}/stored group", [[group.name, dict(group.attrs)] for group in groups])
     names = [[sorted(group.attrs), [sorted(info) for info in own]] for group, own in zip(groups, infos, strict=True)]
@@ -109,7 +109,7 @@ def dependency_entries(name: str) -> Iterator[Entry]:
     yield same(f"{name}/labels of heads", [[token.dep_ for token in doc] for doc in docs])
     yield same(f"{name}/sentence starts", [[token.is_sent_start for token in doc] for doc in docs])
     yield same(f"{name}/brackets", [brackets(doc) for doc in docs])
-    yield same(f"{name}/agreement", [list(spacy_dtparse.agreement(doc)) for doc in docs if len(doc)])
+    yield same(f"{name}/head_consistency", [list(spacy_dtparse.head_consistency(doc)) for doc in docs if len(doc)])
     yield same(f"{name}/rows", [spacy_dtparse.to_conllu(doc) for doc in docs if doc.text.strip()])
     yield from stored_entries(name, nlp, component)
     columns = [one for doc in docs[::3] for one in project.columns_of(component, doc)]

@@ -129,7 +129,7 @@ def spine_texts(results: Sequence[ParseResult]) -> list[list[tuple[str, float]]]
 def describe_parse(result: ParseResult) -> tuple[list[Any], list[Any]]:
     """Return the content of a parse: tree and status; and its numbers."""
     numbers = [
-        result.cost, result.scores, result.n_states, result.n_scored, result.greedy_optimal, result.n_searches,
+        result.cost, result.costs, result.n_states, result.n_scored, result.greedy_optimal, result.n_searches,
         result.ambiguity, result.margin, result.probabilities, rounded(result.tree_probability),
         result.deadline_exceeded,
     ]  # fmt: skip

@@ -114,7 +114,7 @@ FUNCTIONS: dict[str, Callable[[Doc], Any]] = {
     "parent": _each(dtparse.parent),
     "labels": _each(dtparse.labels),
     "head": _each(dtparse.head),
-    "score": _each(dtparse.score),
+    "cost": _each(dtparse.cost),
     "phrase": _each(dtparse.phrase),
     "depth of some": _each(dtparse.depth, SAMPLE),
     "ancestors of some": _each(dtparse.ancestors, SAMPLE),

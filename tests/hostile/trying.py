@@ -142,7 +142,7 @@ def _tree(parser: Any, words: list[str], tags: list[str]) -> tuple[Any, ...]:
     assert list(checked.words) == words and list(checked.tags) == tags and checked.labels[0] == "TOP"
     (again,) = parse_trees(str(checked))
     assert again.spans() == checked.spans(), f"{checked} is read back as {again}"
-    assert len(result.scores) == len(tree.labels) and not math.isnan(result.cost), f"cost {result.cost}"
+    assert len(result.costs) == len(tree.labels) and not math.isnan(result.cost), f"cost {result.cost}"
     return tree.spans(), round(result.cost, 3), result.status
 
 

@@ -221,7 +221,7 @@ def test_interpreted_kernels_find_the_same():
     with decorator.interpret_kernels():
         found = parser.parse(WORDS, TAGS)
     assert (found.tree, found.status) == (compiled.tree, compiled.status)
-    assert found.scores == pytest.approx(compiled.scores, rel=1e-4)
+    assert found.costs == pytest.approx(compiled.costs, rel=1e-4)
 
 
 @KERNEL_MARKS[0]

@@ -69,7 +69,7 @@ def test_a_tree_over_every_token(recipe):
         result = parser.parse(words, tags)
         assert result.tree.words == words and result.tree.tags == tags
         assert result.tree.labels[0] == "TOP" and result.tree.ends[0] == len(words)
-        assert math.isfinite(result.cost) and all(score >= 0 for score in result.scores)
+        assert math.isfinite(result.cost) and all(score >= 0 for score in result.costs)
         with_leaves(result.tree, words)  # checks the shape
 
 
@@ -94,7 +94,7 @@ def test_cost_is_the_probability_of_the_tree():
         for rule, count in counts.rules.items():
             names = [f"{s}.tag" if s.kind == "tag" else str(s) for s in rule]
             total += count * weights[tuple(number[name] for name in names)]
-        assert math.fsum(result.scores) == pytest.approx(-total, rel=1e-9)
+        assert math.fsum(result.costs) == pytest.approx(-total, rel=1e-9)
         leaves, leaf_from = grammar.leaves(used.words.encode(words), None)
         for symbol, place in counts.tokens:
             here = leaves[leaf_from[place] : leaf_from[place + 1]]
@@ -150,7 +150,7 @@ def test_long_sentences_are_parsed_in_pieces():
     words, tags = (list(x) * 4 for x in next(one for one in work() if len(one[0]) > 3))
     result = parser.parse(words, tags)
     assert result.status == "fallback" and len(result.tree.words) == len(words)
-    assert len(result.scores) == len(result.tree.labels)
+    assert len(result.costs) == len(result.tree.labels)
     with_leaves(result.tree, words)
     assert result.cost > GLUE_COST * (len(words) // 6)
 

@@ -54,7 +54,7 @@ def a_sentence(parser: PcfgParser) -> tuple:
 
 def same(again: ParseResult, found: ParseResult) -> None:
     assert again.tree == found.tree and again.cost == pytest.approx(found.cost, rel=1e-9)
-    assert again.scores == pytest.approx(found.scores, rel=1e-9, nan_ok=True)
+    assert again.costs == pytest.approx(found.costs, rel=1e-9, nan_ok=True)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -143,7 +143,7 @@ def test_charts_over_falling_beta():
         found = parser.with_settings(betas=betas).parse(words, tags, late)
         assert (found.n_searches, found.ambiguity) == (searches, ambiguity)
         if ambiguity is None:
-            assert (found.tree, found.cost, found.scores) == (plain.tree, plain.cost, plain.scores)
+            assert (found.tree, found.cost, found.costs) == (plain.tree, plain.cost, plain.costs)
             assert found.status == plain.status and found.n_scored >= plain.n_scored
     own = parser.parse(words, tags, supertags_of(plain.tree, "plain"))
     assert (own.n_searches, own.ambiguity, own.tree) == (1, 1.0, plain.tree)

@@ -97,11 +97,11 @@ def test_members_of_a_unary_chain_differ_by_their_ids(nlp):
 def test_scores_and_sentence_infos(nlp):
     doc = nlp("The cat sat. She saw it.")
     group = doc.spans["constituents"]
-    assert [attributes.score(span) for span in doc._.constituents] == group.attrs["scores"]
+    assert [attributes.cost(span) for span in doc._.constituents] == group.attrs["costs"]
     assert [info["status"] for info in attributes.sentence_infos(doc)] == ["optimal", "optimal"]
     assert [(info["start"], info["end"]) for info in attributes.sentence_infos(doc)] == [(0, 4), (4, 8)]
     json.dumps(group.attrs, allow_nan=False)
-    assert attributes.score(doc[0:1]) is None
+    assert attributes.cost(doc[0:1]) is None
 
 
 def test_top_remains_only_if_nothing_else_covers_the_sentence():
@@ -210,7 +210,7 @@ def test_json_loses_ids_and_attrs_but_the_order_is_enough(nlp):
     doc = nlp("Run. The old cat sat.")
     copy = Doc(Vocab()).from_json(json.loads(json.dumps(doc.to_json())))
     assert [attributes.parse_string(sent) for sent in copy.sents] == [s._.parse_string for s in doc.sents]
-    assert copy[0:2]._.labels == ("S", "VP") and attributes.score(copy[0:2]) is None
+    assert copy[0:2]._.labels == ("S", "VP") and attributes.cost(copy[0:2]) is None
     assert attributes.sentence_infos(copy) == []
 
 

@@ -37,7 +37,7 @@ def test_parses_in_pre_order_and_does_not_change_tags(nlp):
     assert [token.tag_ for token in doc[:4]] == ["DT", "JJ", "NN", "VBD"]
     attrs = doc.spans["constituents"].attrs
     assert attrs["version"] == 1 and attrs["parser"] == "rule" and attrs["n_tokens"] == len(doc)
-    assert len(attrs["scores"]) == len(doc.spans["constituents"])
+    assert len(attrs["costs"]) == len(doc.spans["constituents"])
 
 
 def test_white_space_tokens_are_not_parsed(nlp):

@@ -9,7 +9,7 @@ import pytest
 import spacy
 from spacy.tokens import Doc
 
-from spacy_dtparse import from_nltk, head, labels, parse_string, score, sentence_record, to_conllu, to_nltk, to_tree
+from spacy_dtparse import cost, from_nltk, head, labels, parse_string, sentence_record, to_conllu, to_nltk, to_tree
 from spacy_dtparse.errors import DtparseError, NonConstituentError, NotParsedError, TreeError, TreeFormatError
 from spacy_dtparse.pipeline.extensions import register_extensions
 from spacy_dtparse.trees import parse_tree
@@ -189,7 +189,7 @@ def test_records(nlp):
         for found, span in zip(record["constituents"], spans, strict=True):
             assert doc.text[found["start_char"] : found["end_char"]] == span.text
             assert sentence[found["start"] : found["end"]].text == span.text and found["label"] == span.label_
-            assert f"level-{found['level']}" == span.id_ and found["score"] == score(span)
+            assert f"level-{found['level']}" == span.id_ and found["cost"] == cost(span)
             assert sentence[found["head"]] == head(span) and labels(span)[0] == found["label"]
         for found, token in zip(record["tokens"], sentence, strict=True):
             assert doc.text[found["start_char"] : found["end_char"]] == token.text == found["text"]
@@ -207,6 +207,6 @@ def test_records_of_stored_tops_and_chains():
     first, second = map(sentence_record, doc.sents)
     assert [(c["label"], c["level"], c["head"]) for c in first["constituents"]] == [("TOP", 1, 0), ("NP", 1, 0)]
     assert [(c["label"], c["level"]) for c in second["constituents"]] == [("S", 1), ("VP", 2)]
-    assert second["constituents"][0]["score"] is None and second["constituents"][0]["start"] == 0
+    assert second["constituents"][0]["cost"] is None and second["constituents"][0]["start"] == 0
     with pytest.raises(NotParsedError):
         sentence_record(Doc(doc.vocab, words=["a"])[:])

@@ -212,7 +212,7 @@ def test_spans_of_a_group_in_any_order(vocab, monkeypatch, few, seed):
     doc = random_doc(rng, vocab, [15, 40, 1, 7])
     spans = list(doc.spans["constituents"])
     rng.shuffle(spans)
-    attrs = [{}, {"scores": [None, 0.5]}, {"mine": object()}][seed % 3]  # the last ones cannot be stored
+    attrs = [{}, {"costs": [None, 0.5]}, {"mine": object()}][seed % 3]  # the last ones cannot be stored
     doc.spans["constituents"] = SpanGroup(doc, name="constituents", attrs=attrs, spans=spans)
     found = read_spans(doc)
     wanted = sorted(((s.start, s.end, s.label_) for s in spans), key=lambda s: (s[0], -s[1]))

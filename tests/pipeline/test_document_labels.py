@@ -61,10 +61,10 @@ class ArticleParser(RuleParser):
                 spans.insert(1, (0, len(words), label))
             tree = Tree.from_spans(words, tags, spans)
             scores = (0.0, *(float(rank),) * (len(tree) - 1))
-            found.append(replace(plain, tree=tree, scores=scores, margin=float(rank)))
+            found.append(replace(plain, tree=tree, costs=scores, margin=float(rank)))
         flat = Tree(words, tags, ("TOP", "FRAG"), (0, 0), (len(words), len(words)))
         return ParseList(
-            [*found, replace(plain, tree=flat, scores=(0.0, 9.0), margin=3.0)][:k], "" if k < 5 else NO_MORE
+            [*found, replace(plain, tree=flat, costs=(0.0, 9.0), margin=3.0)][:k], "" if k < 5 else NO_MORE
         )
 
     def parse_constrained(self, words, tags, constraints):
@@ -126,7 +126,7 @@ def test_sentences_with_a_verb_do_not_have_them(article_nlp, probability):
     doc = pipe(build(nlp, *SENTENCES, HEADING))
     assert brackets(doc)[:2] == PLAIN
     assert brackets(doc)[2] == "(HEADING (FRAG (NP (DT the) (NN cat))))"
-    assert len(doc.spans["constituents"].attrs["scores"]) == len(doc._.constituents)
+    assert len(doc.spans["constituents"].attrs["costs"]) == len(doc._.constituents)
 
 
 def test_probable_ones_stay(article_nlp):
@@ -164,13 +164,13 @@ def test_labels_in_their_place_are_not_excluded_ones(article_nlp, monkeypatch):
     heading = Tree(words, tags, ("TOP", "HEADING", "NP"), (0, 0, 0), (3, 3, 2))
 
     def parse(self, words, tags, spines=()):
-        return replace(RuleParser().parse(words, tags), tree=heading, scores=(0.0, 1.0, 2.0))
+        return replace(RuleParser().parse(words, tags), tree=heading, costs=(0.0, 1.0, 2.0))
 
     monkeypatch.setattr(ArticleParser, "parse", parse)
     assert parser.parse(words, tags).tree.labels == ("TOP", "FRAG", "NP")
     monkeypatch.setattr(ArticleParser, "excluded_labels", frozenset({"FRAG"}))
     (result,) = parser.parse_batch([(words, tags)])
-    assert result.tree.labels == ("TOP", "NP") and result.scores == (0.0, 2.0)
+    assert result.tree.labels == ("TOP", "NP") and result.costs == (0.0, 2.0)
     assert "FRAG" not in {label for _, _, label in parser.span_posteriors(words, tags)}
     assert parser.explain(words, tags).result.tree == result.tree
     monkeypatch.setattr(ArticleParser, "labels", ("S", "NP", "CAPTION", "TITLE"))
@@ -254,10 +254,10 @@ class TestModels:
         assert all(DOCUMENT_LABELS.isdisjoint(labels_of(doc)) for doc in plain if has_verb(t.tag_ for t in doc))
         assert any(not DOCUMENT_LABELS.isdisjoint(labels_of(doc)) for doc in labelled)
         for one, two in zip(plain, labelled, strict=True):
-            assert len(one.spans[pipe.spans_key].attrs["scores"]) == len(rows(one))
+            assert len(one.spans[pipe.spans_key].attrs["costs"]) == len(rows(one))
             if DOCUMENT_LABELS.isdisjoint(labels_of(two)):
                 assert rows(one) == rows(two)
-                assert one.spans[pipe.spans_key].attrs["scores"] == two.spans[pipe.spans_key].attrs["scores"]
+                assert one.spans[pipe.spans_key].attrs["costs"] == two.spans[pipe.spans_key].attrs["costs"]
 
     def test_lists_explanations_and_probabilities(self):
         nlp, _ = load("en_dtparse", probabilities=True)

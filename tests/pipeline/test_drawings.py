@@ -64,7 +64,7 @@ def test_scores_are_probabilities(nlp):
     costs = [0.0, 0.0, math.log(2), math.log(4), float("nan"), 0.1]
     write_constituents(doc, [ParsedSentence(0, 4, range(4), ParseResult(tree, tuple(costs), 1.0, "optimal"))])
     assert "0.50" not in render(doc, style="text")
-    text = render(doc, style="text", options={"scores": True, "layout": "side"})
+    text = render(doc, style="text", options={"probabilities": True, "layout": "side"})
     assert text.split("\n")[0] == "TOP ── S 1.00"
     assert "NP 0.50" in text and "VP 0.25" in text and "ADVP 0.90" in text and "NP ── " in text
     ((drawn, probabilities),) = trees_with_probabilities(doc[1:4])
@@ -87,8 +87,8 @@ def test_bad_input(nlp, doc):
         render(doc, options={"colour": False})
     with pytest.raises(ConfigError, match="jupyter='yes'; allowed are True, False and None"):
         render(doc, jupyter="yes")
-    with pytest.raises(ConfigError, match="scores=True, but there are none"):
-        render(Doc.from_docs([doc]), options={"scores": True})
+    with pytest.raises(ConfigError, match="probabilities=True, but there are none"):
+        render(Doc.from_docs([doc]), options={"probabilities": True})
     with pytest.raises(NotParsedError, match=r"doc.spans\['other'\]"):
         render(doc, key="other")
 

@@ -15,10 +15,10 @@ from spacy_dtparse.core.parser import ParseResult
 from spacy_dtparse.errors import SpanGroupError, TreeError
 from spacy_dtparse.pipeline.attributes import (
     constituents,
+    cost,
     is_parsed,
     parse_string,
     probability,
-    score,
     sentence_infos,
     to_tree,
     tree_probability,
@@ -48,7 +48,7 @@ def parsed_doc() -> Doc:
         result = ParseResult(
             tree=tree,
             cost=1.0,
-            scores=costs,
+            costs=costs,
             status="optimal",
             n_states=1,
             n_scored=1,
@@ -62,7 +62,7 @@ def parsed_doc() -> Doc:
 
 
 def values(doc: Doc) -> dict[tuple[int, int, str], tuple[float | None, float | None]]:
-    return {(span.start, span.end, span.label_): (score(span), probability(span)) for span in constituents(doc)}
+    return {(span.start, span.end, span.label_): (cost(span), probability(span)) for span in constituents(doc)}
 
 
 def replace_label(group: SpanGroup) -> None:
@@ -167,7 +167,7 @@ def test_values_of_other_spans_are_not_taken() -> None:
     group = doc.spans[KEY]
     spans = [Span(doc, one.start, one.end, f"X{one.label_}") for one in group]
     doc.spans[KEY] = SpanGroup(doc, name=KEY, attrs=group.attrs, spans=spans)
-    assert {score(span) for span in constituents(doc)} == {None}
+    assert {cost(span) for span in constituents(doc)} == {None}
     assert [span.label_ for span in constituents(doc)][:2] == ["XS", "XNP"]
 
 
@@ -225,9 +225,9 @@ def test_white_space_at_an_edge() -> None:
 @pytest.mark.parametrize(
     "name, value, message",
     [
-        ("scores", None, "it must be a list of finite numbers"),
-        ("scores", "text", "is 'text'"),
-        ("scores", [float("nan")] * 7, "entry 0 is nan"),
+        ("costs", None, "it must be a list of finite numbers"),
+        ("costs", "text", "is 'text'"),
+        ("costs", [float("nan")] * 7, "entry 0 is nan"),
         ("probabilities", [0.5] * 7 + ["x"], "entry 7 is 'x'"),
         ("version", 2, "another version of spacy-dtparse"),
         ("version", "1", "it must be 1"),

@@ -59,7 +59,7 @@ def test_the_deciding_model_agrees_with_the_score(nlp, doc):
     disputed = nlp(DISPUTED)
     spans = [*doc._.constituents, *disputed._.constituents]
     for one, span in zip([*explanations(nlp, doc), *explanations(nlp, disputed)], spans, strict=True):
-        cost = spacy_dtparse.score(span)
+        cost = spacy_dtparse.cost(span)
         if "rules were skipped" in one.decided:
             assert cost < 1e-6 and one.probability > 0.9
         elif "against the span model" in one.decided:
@@ -145,7 +145,7 @@ def test_a_network_has_no_rules():
     for one, span in zip(explanations(nlp, doc), doc._.constituents, strict=True):
         assert one.method == "network" and one.rules == one.groups == () and one.score is one.margin is None
         assert "no rules, so it gives no reasons" in str(one)
-        own = math.exp(-spacy_dtparse.score(span))
+        own = math.exp(-spacy_dtparse.cost(span))
         calibration = nlp.get_pipe("span_parser").parser.calibration
         assert one.probability == pytest.approx(calibration.calibrate_constituents(np.array(own)), abs=0.02)
     assert "instead: PP “with the telescope”" in str(explain(nlp, doc[6:12]))

@@ -174,6 +174,6 @@ def test_the_embedded_model():
     found = {token.text: (token.dep_, token.head.text) for token in doc}
     assert found["cat"] == ("nsubj", "sat") and found["sat"] == ("ROOT", "sat") and found["mat"] == ("obl", "sat")
     assert found["She"] == ("nsubj", "gave") and found["gave"] == ("ROOT", "gave")
-    assert spacy_dtparse.agreement(doc).phrases == 1.0
+    assert spacy_dtparse.head_consistency(doc).connected_rate == 1.0
     meta = nlp.get_pipe("bpm_parser").parser.meta
     assert meta["license"] == "CC-BY-SA-4.0" and any("English Web Treebank" in credit for credit in meta["credits"])

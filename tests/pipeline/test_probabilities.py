@@ -49,7 +49,7 @@ def test_a_doc_has_them_if_the_setting_is_on(model, tmp_path):
     assert all(span._.probability is None and span._.tree_probability is None for span in doc._.constituents)
     nlp = pipeline(model, probabilities=True)
     doc, without = nlp(two_sentences(nlp.vocab)), doc
-    assert [*doc.spans["constituents"].attrs["scores"]] == [*without.spans["constituents"].attrs["scores"]]
+    assert [*doc.spans["constituents"].attrs["costs"]] == [*without.spans["constituents"].attrs["costs"]]
     parser = ResultCalibrator(nlp.get_pipe("span_parser").configured_parser)
     for sentence, (words, tags) in zip(doc.sents, SENTENCES[:2], strict=True):
         tree = spacy_dtparse.to_tree(sentence)
@@ -66,7 +66,7 @@ def test_a_doc_has_them_if_the_setting_is_on(model, tmp_path):
     record = spacy_dtparse.sentence_record(next(iter(doc.sents)))
     assert record["tree_probability"] == next(iter(doc.sents))._.tree_probability
     assert all(0 < one["probability"] < 1 for one in record["constituents"] if one["label"] != "TOP")
-    shown = re.findall(r"\d\.\d\d", spacy_dtparse.render(doc, "text", jupyter=False, options={"scores": True}))
+    shown = re.findall(r"\d\.\d\d", spacy_dtparse.render(doc, "text", jupyter=False, options={"probabilities": True}))
     assert f"{doc._.constituents[-1]._.probability:.2f}" in shown
 
 

@@ -9,7 +9,7 @@ from spacy.tokens import Doc, Span, SpanGroup
 from spacy.vocab import Vocab
 
 import spacy_dtparse
-from spacy_dtparse import as_doc, is_parsed, parse_string, score, sentence_infos
+from spacy_dtparse import as_doc, cost, is_parsed, parse_string, sentence_infos
 from spacy_dtparse.errors import NonConstituentError, NotParsedError
 from spacy_dtparse.pipeline.attributes import trees
 
@@ -58,10 +58,10 @@ def test_tokens_merged_within_constituents():
 
 def test_constituents_within_a_merged_token_are_left_out():
     doc = gold_doc(FIRST)
-    doc.spans["constituents"].attrs["scores"] = [float(k) for k in range(6)]
+    doc.spans["constituents"].attrs["costs"] = [float(k) for k in range(6)]
     merge(doc, (0, 6))
     assert strings(doc) == ["(S (NP (DT the_New_York_cat_on_it)) (VP (VBD sat)) (. .))"]
-    assert [score(span) for span in doc._.constituents] == [0.0, 1.0, 5.0]
+    assert [cost(span) for span in doc._.constituents] == [0.0, 1.0, 5.0]
     assert doc[0]._.constituents == doc._.constituents[1::-1]
 
 

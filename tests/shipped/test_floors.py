@@ -83,6 +83,6 @@ def test_dependencies(treebank: str) -> None:
     nlp = pipeline("en_bpm")
     words = [sentence.tree.words for sentence in tagged(treebank)[0]]
     docs = [Doc(nlp.vocab, words=list(row), sent_starts=[True] + [False] * (len(row) - 1)) for row in words]
-    found = [spacy_dtparse.agreement(doc) for doc in nlp.pipe(docs)]
+    found = [spacy_dtparse.head_consistency(doc) for doc in nlp.pipe(docs)]
     connected, phrases = sum(one.connected for one in found), sum(one.constituents for one in found)
     assert 100 * connected / phrases >= MIN_AGREEMENT[treebank]

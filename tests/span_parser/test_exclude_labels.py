@@ -41,7 +41,7 @@ def test_the_tree_is_that_of_constraints_that_forbid_the_labels_everywhere(setti
             found = parser.parse(words, tags)
             wanted = plain.parse_constrained(words, tags, all_forbidden(len(words), excluded))
             assert found.tree == wanted.tree and found.status == "optimal"
-            assert found.scores == pytest.approx(wanted.scores, abs=1e-4)
+            assert found.costs == pytest.approx(wanted.costs, abs=1e-4)
             assert set(found.tree.labels).isdisjoint(excluded)
 
 

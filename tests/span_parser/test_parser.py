@@ -47,7 +47,7 @@ def test_every_sentence_gets_a_tree() -> None:
         tree = result.tree
         assert tree == Tree(tree.words, tree.tags, tree.labels, tree.starts, tree.ends), "well formed"
         assert tree.words == tuple(words) and tree.labels[0] == "TOP" and result.status == "optimal"
-        assert all(score >= -1e-6 for score in result.scores) and result.cost == pytest.approx(sum(result.scores))
+        assert all(score >= -1e-6 for score in result.costs) and result.cost == pytest.approx(sum(result.costs))
         assert result.n_scored >= len(words)
 
 
@@ -112,15 +112,15 @@ def test_networks_can_be_left_out() -> None:
     single = SpanParser(random_model(1))
     words, tags = SENTENCES[2]
     first = SpanParser(model).with_settings(budget=0).parse(words, tags)
-    assert (first.tree, first.scores) == (single.parse(words, tags).tree, single.parse(words, tags).scores)
+    assert (first.tree, first.costs) == (single.parse(words, tags).tree, single.parse(words, tags).costs)
     assert first.status == "complete" and single.parse(words, tags).status == "optimal"
     assert SpanParser(model).with_settings(networks=1).parse(words, tags) == first
     assert SpanParser(model).with_settings(networks=9).parse(words, tags) == SpanParser(model).parse(words, tags)
     both = SpanParser(model).with_settings(ensemble_threshold=0).parse(words, tags)
-    assert both.scores != first.scores
-    limit = max(first.scores)
-    assert SpanParser(model).with_settings(ensemble_threshold=limit).parse(words, tags).scores == first.scores
-    assert SpanParser(model).with_settings(ensemble_threshold=0.99 * limit).parse(words, tags).scores == both.scores
+    assert both.costs != first.costs
+    limit = max(first.costs)
+    assert SpanParser(model).with_settings(ensemble_threshold=limit).parse(words, tags).costs == first.costs
+    assert SpanParser(model).with_settings(ensemble_threshold=0.99 * limit).parse(words, tags).costs == both.costs
 
 
 def test_posteriors_are_those_of_the_chosen_constituents() -> None:
@@ -128,7 +128,7 @@ def test_posteriors_are_those_of_the_chosen_constituents() -> None:
     for words, tags in SENTENCES:
         result, found = parser.parse(words, tags), parser.span_posteriors(words, tags)
         assert found[0, len(words), "TOP"] == 1.0 and all(0 < p <= 1 for p in found.values())
-        for span, score in list(zip(result.tree.spans(), result.scores, strict=True))[1:]:
+        for span, score in list(zip(result.tree.spans(), result.costs, strict=True))[1:]:
             assert found[span] >= np.exp(-score) - 1e-5, "a chain's probability is part of its labels'"
     words, tags = SENTENCES[0]
     cut = parser.with_settings(max_tokens=3).span_posteriors(words, tags)
@@ -203,7 +203,7 @@ def whole_twin(parser: SpanParser, words, tags):
     listed = list(parser.model.words.tables[1])
     places = [listed.index(tag) if tag in listed else len(listed) for tag in tags]
     items = [(start, end, numbers[label]) for start, end, label in result.tree.spans()[1:]]
-    found, costs = reference.attach(items, result.scores[1:], places, never, one_root, candidates)
+    found, costs = reference.attach(items, result.costs[1:], places, never, one_root, candidates)
     return [(0, n, "TOP"), *((i, j, parser.labels[label]) for i, j, label in found)], [0.0, *costs]
 
 
@@ -221,8 +221,8 @@ def test_tokens_that_are_never_unattached_are_attached(settings: dict, one_root:
             tree = result.tree
             assert tree == Tree(tree.words, tree.tags, tree.labels, tree.starts, tree.ends), "well formed"
             spans, scores = whole_twin(parser, words, tags)
-            assert tree.spans() == spans and result.scores == pytest.approx(scores, abs=1e-5)
-            assert result.cost == sum(result.scores[1:])
+            assert tree.spans() == spans and result.costs == pytest.approx(scores, abs=1e-5)
+            assert result.cost == sum(result.costs[1:])
             assert (result.status, result.n_scored) == (before.status, before.n_scored)
             changed += tree != before.tree
             if one_root and len(before.tree) > 1:
@@ -279,7 +279,7 @@ def test_unused_networks_do_not_attach_tokens() -> None:
         changed += first.tree != single.with_settings(penalty=0.7, attach_unattached=False).parse(words, tags).tree
         for settings in ({"budget": 0}, {"networks": 1}, {"ensemble_threshold": 99.0}):
             found = both.with_settings(penalty=0.7, **settings).parse(words, tags)
-            assert (found.tree, found.scores) == (first.tree, first.scores)
+            assert (found.tree, found.costs) == (first.tree, first.costs)
         confident = both.with_settings(penalty=0.7, ensemble_threshold=1e-9).parse(words, tags)
         assert confident.tree == both.with_settings(penalty=0.7).parse(words, tags).tree
     assert changed

@@ -68,10 +68,10 @@ def test_save(tmp_path):
 
 
 def test_options_reach_the_drawing():
-    scores = [[None, 1.0, 0.5, 0.25, 0.125]]
+    probabilities = [[None, 1.0, 0.5, 0.25, 0.125]]
     for style in STYLES:
-        assert "0.25" not in draw([TREE], style, scores=scores)
-        assert "0.25" in draw([TREE], style, scores=scores, options={"scores": True})
+        assert "0.25" not in draw([TREE], style, probabilities=probabilities)
+        assert "0.25" in draw([TREE], style, probabilities=probabilities, options={"probabilities": True})
         assert "DT" in draw([TREE], style) and "DT" not in draw([TREE], style, options={"tags": False})
     assert "#0d1117" in draw([TREE], options={"theme": "dark"})
     assert draw([TREE], "text", options={"ascii": True}).isascii()
@@ -85,11 +85,11 @@ def test_options_reach_the_drawing():
     ("style", "options", "message"),
     [
         ("ent", {}, r"style='ent'; allowed are 'tree', 'spans', 'text'"),
-        ("tree", {"colour": True}, r"no option 'colour'; style 'tree' has colors, scores, tags|did you mean"),
-        ("tree", {"score": True}, r"no option 'score'; did you mean 'scores'\?"),
+        ("tree", {"colour": True}, r"no option 'colour'; style 'tree' has colors, probabilities, tags|did you mean"),
+        ("tree", {"probability": True}, r"no option 'probability'; did you mean 'probabilities'\?"),
         ("tree", {"width": 80}, r"option 'width' is not for style 'tree' but for spans, text"),
         ("text", {"theme": "dark"}, r"option 'theme' is not for style 'text' but for tree, spans"),
-        ("tree", {"scores": 1}, r"scores=1; allowed are True and False"),
+        ("tree", {"probabilities": 1}, r"probabilities=1; allowed are True and False"),
         ("tree", {"theme": "blue"}, r"theme='blue'; allowed are 'light', 'dark', 'auto'"),
         ("spans", {"width": 3}, r"width=3; give the columns of a line"),
         ("spans", {"background": "x;y"}, r"background='x;y'; give a CSS colour"),
@@ -115,7 +115,7 @@ def test_deep_trees(style, text):
 def test_every_option_has_a_value_that_works():
     values = {
         "colors": False,
-        "scores": True,
+        "probabilities": True,
         "tags": False,
         "theme": "auto",
         "background": "#fff",

@@ -64,7 +64,7 @@ def test_long_sentences_are_cut_into_lines():
 def test_chains_share_a_bracket_and_scores_are_shown():
     tree = parse_tree("(S (NP (NN Ink)) (VP (VBZ dries)))")
     html = spans_html([tree], Look(), [[None, 1.0, 0.5, 0.25]])
-    assert html.count('class="score"') == 3 and "NP<span" in html
+    assert html.count('class="probability"') == 3 and "NP<span" in html
     chain = parse_tree("(SBAR (S (VP (VB Go))))")
     text = "".join(lines(spans_html([chain], Look()))[0].itertext())
     assert text == "VBGoSBAR › S › VP"

@@ -16,8 +16,8 @@ from tests.trees import naive
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 
 
-def svg_tree(tree, scores=None, **look):
-    return svg_trees([tree], Look(**look), None if scores is None else [scores])
+def svg_tree(tree, probabilities=None, **look):
+    return svg_trees([tree], Look(**look), None if probabilities is None else [probabilities])
 
 
 def texts(svg: str, kind: str) -> list[tuple[float, float, str]]:
@@ -126,11 +126,15 @@ def test_a_label_has_one_colour_everywhere():
 
 def test_scores_stand_with_their_labels():
     tree = parse_tree("(S (NP (NN Ink)) (VP (VBZ dries)))")
-    svg = svg_tree(tree, scores=[None, 1.0, 0.5, 0.123])
-    assert [text for _, _, text in texts(svg, "score")] == ["1.00", "0.50", "0.12"]
+    svg = svg_tree(tree, probabilities=[None, 1.0, 0.5, 0.123])
+    assert [text for _, _, text in texts(svg, "probability")] == ["1.00", "0.50", "0.12"]
     labels = texts(svg, "label")[1:]
-    assert all(a == x and 0 < y - b < 15 for (x, y, _), (a, b, _) in zip(texts(svg, "score"), labels, strict=True))
-    side = "".join(ElementTree.fromstring(svg_tree(tree, scores=[None, 1.0, 0.5, 0.123], layout="side")).itertext())
+    assert all(
+        a == x and 0 < y - b < 15 for (x, y, _), (a, b, _) in zip(texts(svg, "probability"), labels, strict=True)
+    )
+    side = "".join(
+        ElementTree.fromstring(svg_tree(tree, probabilities=[None, 1.0, 0.5, 0.123], layout="side")).itertext()
+    )
     assert "NP0.50 ── NN  Ink" in side and "VP0.12" in side
 
 

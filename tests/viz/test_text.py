@@ -113,7 +113,7 @@ def test_no_line_is_wider_than_the_width():
     for size in (1, 5, 30, 60):
         tree = naive.random_tree(rng, size)
         for width in (20, 40, 80):
-            text = text_tree(tree, width=width, scores=[0.5] * len(tree))
+            text = text_tree(tree, width=width, probabilities=[0.5] * len(tree))
             assert max(map(columns, text.split("\n"))) <= width
             letters = "".join(c for c in text if c.isalnum())
             assert all(word in letters for word in tree.words)
@@ -124,9 +124,9 @@ def test_no_line_is_wider_than_the_width():
 
 
 def test_scores_follow_labels():
-    scores = [None, 0.5, 1.0, 0.256, 0.0]
-    assert text_tree(TREE, scores=scores).split("\n")[:2] == ["TOP ── S 0.50", "├─ NP 1.00"]
-    assert "VP 0.26" in text_tree(TREE, scores=scores, layout="down")
+    probabilities = [None, 0.5, 1.0, 0.256, 0.0]
+    assert text_tree(TREE, probabilities=probabilities).split("\n")[:2] == ["TOP ── S 0.50", "├─ NP 1.00"]
+    assert "VP 0.26" in text_tree(TREE, probabilities=probabilities, layout="down")
 
 
 def test_bad_values():

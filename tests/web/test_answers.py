@@ -52,9 +52,9 @@ def test_the_drawing_has_the_requested_style_and_numbers(nlp):
     sentence = first_sentence(answers, "She saw the old cat.", theme="dark", layout="side")
     assert "#0d1117" in sentence["drawing"] and 'class="side"' in sentence["drawing"]
     assert sentence["drawing"].count("data-constituent") == len(sentence["constituents"])
-    spans = first_sentence(answers, "She saw the old cat.", style="spans", scores=False)
+    spans = first_sentence(answers, "She saw the old cat.", style="spans", probabilities=False)
     assert spans["drawing"].startswith("<div") and "data-token" in spans["drawing"]
-    assert "score" not in spans["drawing"].partition("</style>")[2]
+    assert "probability" not in spans["drawing"].partition("</style>")[2]
 
 
 def test_texts_are_escaped(nlp):
@@ -75,7 +75,7 @@ def test_texts_are_escaped(nlp):
         ({"text": "She sat.", "theme": "blue"}, "theme is 'blue'; it must be 'light' or 'dark'"),
         ({"text": "She sat.", "width": 0}, "width is 0; it must be a whole number from 1 to 100000"),
         ({"text": "She sat.", "k": 21}, "k is 21; it must be a whole number from 1 to 20"),
-        ({"text": "She sat.", "scores": "yes"}, "scores is 'yes'; it must be true or false"),
+        ({"text": "She sat.", "probabilities": "yes"}, "probabilities is 'yes'; it must be true or false"),
     ],
 )
 def test_bad_requests_to_parse(nlp, asked, message):

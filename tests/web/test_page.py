@@ -147,9 +147,10 @@ def narrow(browser):
 FITS = "return document.documentElement.scrollWidth <= document.documentElement.clientWidth"
 LABELS_AND_NUMBERS = (
     "return [...document.querySelectorAll('[data-constituent]')].map(label => {"
-    "  const score = label.nextElementSibling;"
+    "  const number = label.nextElementSibling;"
     "  return [Number(label.dataset.constituent), label.firstChild.textContent,"
-    "    score && score.matches('.score') && score.textContent.match(/[0-9]/) ? score.textContent.trim() : null]; })"
+    "    number && number.matches('.probability') && number.textContent.match(/[0-9]/)"
+    "      ? number.textContent.trim() : null]; })"
 )
 
 
@@ -342,7 +343,7 @@ def test_drawings_of_render(browser, shots, tmp_path, nlp, theme, style):
     """Texts do not overlap, measured with the font of the browser."""
     doc = nlp("The old cat sat quietly on the mat, she saw the dog on the mat.")
     for layout in ("down", "side") if style == "tree" else ("",):
-        options = {"theme": theme, "scores": True} | ({"layout": layout} if layout else {})
+        options = {"theme": theme, "probabilities": True} | ({"layout": layout} if layout else {})
         path = tmp_path / "page.html"
         path.write_text(spacy_dtparse.render(doc, style=style, page=True, options=options), encoding="utf-8")
         browser.open(path.as_uri())

@@ -28,7 +28,7 @@ def test_the_rules_that_fired_add_up_to_the_score(strategy):
         for constituent in range(len(result.tree)):
             rules = decisions.decision(constituent).reasons.rules
             h = sum(rule.value for rule in rules)
-            assert math.log1p(math.exp(-h)) == pytest.approx(result.scores[constituent], rel=1e-9, abs=1e-12)
+            assert math.log1p(math.exp(-h)) == pytest.approx(result.costs[constituent], rel=1e-9, abs=1e-12)
             sizes = [abs(rule.value) for rule in rules]
             assert sizes == sorted(sizes, reverse=True)
             known = rule_book(made.model).rules_of_label(result.tree.labels[constituent])
@@ -68,4 +68,4 @@ def test_a_constituent_that_no_rule_built_has_no_reasons():
     root = decisions.decision(0)
     assert root.reasons is None and root.text.startswith("No rule built it: pieces were joined")
     h = sum(rule.value for rule in decisions.decision(1).reasons.rules)
-    assert math.log1p(math.exp(-h)) == pytest.approx(result.scores[1], rel=1e-9)
+    assert math.log1p(math.exp(-h)) == pytest.approx(result.costs[1], rel=1e-9)

@@ -9,7 +9,7 @@ from typing import Any
 from spacy.tokens import DocBin, Span, SpanGroup
 
 from spacy_dtparse.errors import SpanGroupError, TreeError
-from spacy_dtparse.pipeline.attributes import constituents, parse_string, score, sentence_infos, to_tree
+from spacy_dtparse.pipeline.attributes import constituents, cost, parse_string, sentence_infos, to_tree
 from tests.pipeline import test_edited_groups as groups
 
 from ..cases import case, refused
@@ -34,7 +34,7 @@ def thousand_edits() -> None:
     for k in range(1000):
         old = doc.spans[KEY][k % 7]
         doc.spans[KEY][k % 7] = Span(doc, old.start, old.end, f"X{k}")
-        assert constituents(doc)[k % 7].label_ == f"X{k}" and score(constituents(doc)[k % 7]) is None
+        assert constituents(doc)[k % 7].label_ == f"X{k}" and cost(constituents(doc)[k % 7]) is None
 
 
 @case(seconds=2, megabytes=50, each=[(0, 3), (3, 3), (1, 9), (4, 5)])
@@ -48,7 +48,7 @@ def spans_that_are_no_tree(extent: tuple[int, int]) -> None:
 @case(
     seconds=2,
     megabytes=50,
-    each=["version", "scores", "probabilities", "sentences", "n_tokens", "parser", "noun_chunks"],
+    each=["version", "costs", "probabilities", "sentences", "n_tokens", "parser", "noun_chunks"],
 )
 def garbage_in_attributes(name: str) -> None:
     values: list[Any] = [object(), "text" * 10**5, float("nan"), [float("nan")] * 7, -1, {"a": 1}]
@@ -64,9 +64,9 @@ def garbage_in_attributes(name: str) -> None:
 def values_of_another_length(n: int) -> None:
     """A list of scores that somebody changed in place: no score is that of another constituent."""
     doc = groups.parsed_doc()
-    scores = doc.spans[KEY].attrs["scores"]
+    scores = doc.spans[KEY].attrs["costs"]
     scores[:] = [7.0] * n
-    assert {score(one) for one in constituents(doc)} == {None}
+    assert {cost(one) for one in constituents(doc)} == {None}
 
 
 WAYS: dict[str, Callable[[Any], Any]] = {

@@ -83,7 +83,7 @@ def docs_without_trees(words: list[str]) -> None:
     calls: list[Any] = [
         dtparse.constituents, dtparse.chunks, dtparse.chunk_tags, dtparse.noun_chunks, dtparse.clauses,
         dtparse.predicates, dtparse.triples, dtparse.to_records, dtparse.to_dataframe, dtparse.measure_syntax,
-        dtparse.agreement, dtparse.to_conllu, lambda doc: dtparse.phrases(doc, "NP"),
+        dtparse.head_consistency, dtparse.to_conllu, lambda doc: dtparse.phrases(doc, "NP"),
         *(lambda doc, f=f: [f(token) for token in doc] for f in (dtparse.ancestors, dtparse.path, dtparse.depth)),
         lambda doc: [dtparse.c_commands(token, doc[-1]) for token in doc],
         lambda doc: [f(doc[:]) for f in growth.CLAUSE_FUNCTIONS],

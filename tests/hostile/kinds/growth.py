@@ -12,7 +12,7 @@ from ..cases import case
 MAX_RATIO, MIN_SECONDS = 24, 0.1
 """Eight times the time is linear, 64 times quadratic; times below MIN_SECONDS are not compared."""
 FUNCTIONS = (
-    "constituents", "subconstituents", "children", "parent", "head", "score", "to_tree", "to_records",
+    "constituents", "subconstituents", "children", "parent", "head", "cost", "to_tree", "to_records",
     "rows of tokens", "rows of clauses", "chunk_tags", "clauses", "clause attributes of some", "predicates",
     "noun_chunks", "ancestors of some", "path of some", "c_commands of some", "lowest_common_ancestor of all",
     "measure_syntax", "NP << NP", "NP=a <<: (S > =a)", "NP=a <<: (S < =a)", "NP=a << (VP >> =a)",

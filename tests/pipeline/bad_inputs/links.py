@@ -139,13 +139,15 @@ LINKS = [
         Returns("replaced", lambda doc: whole(doc) and not any(token.dep_ == "x" for token in doc)),
     ),
     case(
-        "agreement without heads",
-        lambda bench: spacy_dtparse.agreement(DtParse(parser=bench.rule_parser())(make_doc(CAT, CAT_TAGS, "1000"))),
+        "head_consistency without heads",
+        lambda bench: spacy_dtparse.head_consistency(
+            DtParse(parser=bench.rule_parser())(make_doc(CAT, CAT_TAGS, "1000"))
+        ),
         Raises(MissingAnnotationError, "this Doc has no dependency heads"),
     ),
     case(
-        "agreement without constituents",
-        lambda bench: spacy_dtparse.agreement(parsed(CAT, CAT_TAGS, "1000")(bench)),
+        "head_consistency without constituents",
+        lambda bench: spacy_dtparse.head_consistency(parsed(CAT, CAT_TAGS, "1000")(bench)),
         Raises(NotParsedError, "add 'dtparse' to the pipeline"),
     ),
     case(

@@ -36,7 +36,7 @@ class WrongOnceConstrained(FlatParser):
 
     def parse(self, words, tags):
         return replace(
-            super().parse(words, tags), tree=TREE.with_labels(["TOP", "S", "NP", "X", "NP"]), scores=(0.0,) * 5
+            super().parse(words, tags), tree=TREE.with_labels(["TOP", "S", "NP", "X", "NP"]), costs=(0.0,) * 5
         )
 
     def parse_k_best_constrained(self, words, tags, constraints, k):

@@ -157,8 +157,8 @@ def test_explanations_name_span_marginals(parser: DtreeParser) -> None:
         h = sum(rule.value for rule in reasons.rules)
         assert sum(group.value for group in reasons.groups) == pytest.approx(h)
         groups.update(group.name for group in reasons.groups)
-        if result.scores[constituent] > 0:  # where the span model is confident, nothing is scored
-            assert math.log1p(math.exp(-h)) == pytest.approx(result.scores[constituent], rel=1e-9)
+        if result.costs[constituent] > 0:  # where the span model is confident, nothing is scored
+            assert math.log1p(math.exp(-h)) == pytest.approx(result.costs[constituent], rel=1e-9)
             scored += 1
     assert scored and "span model on this span" in groups
     assert parser.span_posteriors(words, tags) == parser.span_parser.span_posteriors(words, tags)

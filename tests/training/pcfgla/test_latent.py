@@ -268,7 +268,7 @@ def scored(parser) -> float:
     report = ParsevalReport()
     for sentence in read_treebank(SAMPLE / "dev.mrg"):
         result = parser.parse(sentence.tree.words, sentence.tags)
-        assert result.tree.words == sentence.tree.words and len(result.scores) == len(result.tree.labels)
+        assert result.tree.words == sentence.tree.words and len(result.costs) == len(result.tree.labels)
         assert result.status in ("complete", "optimal", "fallback") and result.cost >= -1e-9
         report.add(sentence.tree, result.tree)
     return report.to_dict()["all"]["f1"]

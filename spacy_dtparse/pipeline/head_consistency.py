@@ -1,4 +1,4 @@
-"""Agreement between the dependency heads and the constituents of a Doc."""
+"""How far the dependency heads of a Doc are consistent with its constituents."""
 
 from bisect import bisect_left
 from typing import NamedTuple
@@ -13,8 +13,8 @@ from .phrases import head_rules_for
 from .sentences import visible_tokens
 
 
-class Agreement(NamedTuple):
-    """Counts of agreement; white space does not count, a unary chain counts once.
+class HeadConsistency(NamedTuple):
+    """Counts of consistent heads and constituents; white space does not count, a unary chain counts once.
 
     `tokens`: number of words. `same_heads`: number of words whose head is the one that the head rules find in the
     constituents. `constituents`: number of constituents that have more than one word and do not cover their sentence.
@@ -27,18 +27,18 @@ class Agreement(NamedTuple):
     connected: int
 
     @property
-    def heads(self) -> float:
+    def same_head_rate(self) -> float:
         """Fraction of words with the same head, from 0 to 1; 1 if there are no words."""
         return self.same_heads / self.tokens if self.tokens else 1.0
 
     @property
-    def phrases(self) -> float:
-        """Fraction of connected constituents, from 0 to 1; 1 if there are none. Unlike `heads` it does not depend on a
-        convention for the head word."""
+    def connected_rate(self) -> float:
+        """Fraction of connected constituents, from 0 to 1; 1 if there are none. Unlike `same_head_rate`, it does not
+        depend on a convention for the head word."""
         return self.connected / self.constituents if self.constituents else 1.0
 
 
-def agreement(doc: Doc, key: str | None = None, rules: HeadRules | None = None) -> Agreement:
+def head_consistency(doc: Doc, key: str | None = None, rules: HeadRules | None = None) -> HeadConsistency:
     """Compare `token.head` with the constituents in `doc.spans[key]`.
 
     `key`: as for `constituents`. `rules`: head rules, by default those of the parser's model, else of the Doc's
@@ -51,7 +51,7 @@ def agreement(doc: Doc, key: str | None = None, rules: HeadRules | None = None) 
         )
     rules = rules or head_rules_for(doc, key)
     extents = sorted(set(zip(found.starts, found.ends, strict=True)))
-    tokens = same = phrases = connected = 0
+    tokens = same = constituents = connected = 0
     for start, end, words in visible_tokens(doc):
         if not words:
             continue
@@ -64,6 +64,6 @@ def agreement(doc: Doc, key: str | None = None, rules: HeadRules | None = None) 
         for first, last in extents[bisect_left(extents, (start,)) : bisect_left(extents, (end,))]:
             inside = [token for token in words if first <= token.i < last]
             if 1 < len(inside) < len(words):
-                phrases += 1
+                constituents += 1
                 connected += sum(token.head.i == token.i or not first <= token.head.i < last for token in inside) == 1
-    return Agreement(tokens, same, phrases, connected)
+    return HeadConsistency(tokens, same, constituents, connected)

@@ -1,4 +1,4 @@
-"""Agreement of heads and constituents of a Doc, counted by hand."""
+"""Consistency of heads and constituents of a Doc, counted by hand."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import spacy
 from spacy.tokens import Doc, Span
 
 import spacy_dtparse
-from spacy_dtparse import Agreement, agreement
+from spacy_dtparse import HeadConsistency, head_consistency
 from spacy_dtparse.errors import MissingAnnotationError, NotParsedError, TreeError
 from spacy_dtparse.pipeline.attributes import to_tree
 from spacy_dtparse.pipeline.corpus import doc_from_trees
@@ -59,55 +59,55 @@ def rule_heads(strings):
 
 def test_heads_by_the_rules_agree_in_full(vocab):
     assert rule_heads([CAT, SHE]) == CAT_HEADS + [8 + head for head in SHE_HEADS]
-    found = agreement(with_heads(vocab, [CAT, SHE], rule_heads([CAT, SHE])))
+    found = head_consistency(with_heads(vocab, [CAT, SHE], rule_heads([CAT, SHE])))
     # NP, VP, PP, NP; of the second sentence the VP, as (NP She) and (ADVP quietly) have one word
-    assert found == Agreement(tokens=12, same_heads=12, constituents=5, connected=5)
-    assert (found.heads, found.phrases) == (1.0, 1.0)
-    assert spacy_dtparse.agreement is agreement and "agreement" in dir(spacy_dtparse)
+    assert found == HeadConsistency(tokens=12, same_heads=12, constituents=5, connected=5)
+    assert (found.same_head_rate, found.connected_rate) == (1.0, 1.0)
+    assert spacy_dtparse.head_consistency is head_consistency and "head_consistency" in dir(spacy_dtparse)
 
 
 def test_one_moved_head(vocab):
     heads = list(CAT_HEADS)
     heads[1] = 3  # old under sat: the noun phrase has two ways out
-    assert agreement(with_heads(vocab, [CAT], heads)) == Agreement(8, 7, 4, 3)
+    assert head_consistency(with_heads(vocab, [CAT], heads)) == HeadConsistency(8, 7, 4, 3)
     heads = list(CAT_HEADS)
     heads[4] = 2  # on under cat: the verb phrase has two ways out, the prepositional one still one
-    found = agreement(with_heads(vocab, [CAT], heads))
-    assert found == Agreement(8, 7, 4, 3) and found.heads == 7 / 8 and found.phrases == 3 / 4
+    found = head_consistency(with_heads(vocab, [CAT], heads))
+    assert found == HeadConsistency(8, 7, 4, 3) and found.same_head_rate == 7 / 8 and found.connected_rate == 3 / 4
     heads[5] = 4  # the under on: inside its phrases but not under mat
-    assert agreement(with_heads(vocab, [CAT], heads)) == Agreement(8, 6, 4, 2)
+    assert head_consistency(with_heads(vocab, [CAT], heads)) == HeadConsistency(8, 6, 4, 2)
 
 
 def test_another_root(vocab):
     """*quietly* heads the sentence: every head is different, but only the VP has more than one way out."""
-    found = agreement(with_heads(vocab, [SHE], [2, 2, 2, 2]))
-    assert found == Agreement(tokens=4, same_heads=0, constituents=1, connected=1)
+    found = head_consistency(with_heads(vocab, [SHE], [2, 2, 2, 2]))
+    assert found == HeadConsistency(tokens=4, same_heads=0, constituents=1, connected=1)
 
 
 def test_another_convention_leaves_the_phrases_connected(vocab):
     """Prepositions below nouns, as in Universal Dependencies."""
-    found = agreement(with_heads(vocab, [CAT], [2, 2, 3, 3, 6, 6, 3, 3]))
-    assert found == Agreement(8, 6, 4, 4)
+    found = head_consistency(with_heads(vocab, [CAT], [2, 2, 3, 3, 6, 6, 3, 3]))
+    assert found == HeadConsistency(8, 6, 4, 4)
 
 
 def test_other_rules(vocab):
     doc = with_heads(vocab, [CAT], CAT_HEADS)
     heads = LEFTMOST.links(parse_tree(CAT))[0]
     same = sum(a == b for a, b in zip(heads, [2, 2, 3, -1, 3, 6, 4, 3], strict=True))
-    assert agreement(doc, rules=LEFTMOST) == Agreement(8, same, 4, 4) and same < 8
+    assert head_consistency(doc, rules=LEFTMOST) == HeadConsistency(8, same, 4, 4) and same < 8
 
 
 @pytest.mark.parametrize("blanks", [(0,), (8,), (3,), (2, 5, 6), (0, 1, 4, 8)])
 def test_white_space_does_not_count(vocab, blanks):
     doc = with_heads(vocab, [CAT], CAT_HEADS, blanks)
     assert any(token.is_space for token in doc) and str(to_tree(doc[:])) == str(parse_tree(CAT))
-    assert agreement(doc) == Agreement(8, 8, 4, 4)
+    assert head_consistency(doc) == HeadConsistency(8, 8, 4, 4)
 
 
 def test_a_white_space_head_does_not_count(vocab):
     hung = Doc(vocab, words=["She", "\n", "sat"], tags=["PRP", "_SP", "VBD"], heads=[1, 2, 2], deps=["a", "b", "ROOT"])
     hung.spans["constituents"] = [Span(hung, 0, 3, "S"), Span(hung, 0, 1, "NP"), Span(hung, 2, 3, "VP")]
-    assert agreement(hung) == Agreement(2, 1, 0, 0)
+    assert head_consistency(hung) == HeadConsistency(2, 1, 0, 0)
 
 
 def test_nothing_to_compare(vocab):
@@ -116,29 +116,29 @@ def test_nothing_to_compare(vocab):
     blank = Doc(vocab, words=["\n"], heads=[0], deps=["ROOT"])
     blank.spans["constituents"] = []
     for doc in (empty, blank):
-        found = agreement(doc)
-        assert found == Agreement(0, 0, 0, 0) and (found.heads, found.phrases) == (1.0, 1.0)
+        found = head_consistency(doc)
+        assert found == HeadConsistency(0, 0, 0, 0) and (found.same_head_rate, found.connected_rate) == (1.0, 1.0)
 
 
 def test_missing_annotation_raises(vocab):
     unparsed = Doc(vocab, words=["She", "sat"], heads=[1, 1], deps=["a", "ROOT"])
     with pytest.raises(NotParsedError, match="add 'dtparse' to the pipeline"):
-        agreement(unparsed)
+        head_consistency(unparsed)
     no_heads = doc_from_trees([parse_tree(SHE)], vocab)
     with pytest.raises(MissingAnnotationError, match=r"no dependency heads.*bpm_parser"):
-        agreement(no_heads)
+        head_consistency(no_heads)
     crossing = Doc(vocab, words=["a", "b", "c"], heads=[0, 0, 0], deps=["ROOT", "x", "x"])
     crossing.spans["constituents"] = [Span(crossing, 0, 2, "A"), Span(crossing, 1, 3, "B")]
     with pytest.raises(TreeError, match="cross"):
-        agreement(crossing)
+        head_consistency(crossing)
 
 
 def test_agreement_of_two_components_under_another_key(model_file, stored_link_model):
     nlp = make_nlp(model_file, spans_key="rule")
     nlp.add_pipe("bpm_parser", config={"model": str(stored_link_model)})
     doc = nlp("The old cat sat on the mat. \n She sleeps quietly.")
-    found = agreement(doc, "rule")
-    assert found == agreement(doc) and found.tokens == 12
+    found = head_consistency(doc, "rule")
+    assert found == head_consistency(doc) and found.tokens == 12
     assert 0 < found.same_heads <= 12 and 0 < found.connected <= found.constituents
     with pytest.raises(NotParsedError):
-        agreement(make_links_nlp(stored_link_model)("The cat sat."), "rule")
+        head_consistency(make_links_nlp(stored_link_model)("The cat sat."), "rule")
