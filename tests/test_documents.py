@@ -312,6 +312,22 @@ def test_gallery_runs(capsys):
         assert capsys.readouterr().out == output
 
 
+@pytest.mark.embedded
+def test_gallery_commands_print_their_outputs(capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    text = (ROOT / "docs" / "gallery.md").read_text(encoding="utf8")
+    shown = re.findall(r"^```\n\$ ([^\n]+)\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+    assert len(shown) == text.count("\n$ ")
+    for line, output in shown:
+        words = shlex.split(line)
+        if words[:2] == ["python", "-c"]:
+            exec(words[2], {})
+        else:
+            assert words[0] == "dtparse" and dtparse(words[1:]) == 0, line
+        printed = capsys.readouterr().out
+        assert matches(printed.rstrip("\n") + "\n", output), f"{line}: {printed}"
+
+
 @pytest.mark.slow
 @pytest.mark.embedded
 @pytest.mark.parametrize(
