@@ -159,7 +159,7 @@ def test_annotate(capsys, tmp_path, monkeypatch, bad, kind):
         write_trees(source, bad)
     else:
         source.write_bytes(b"One .\n\ncaf\xe9 .\n\nTwo .\n")
-    arguments = ["annotate", source, "--out", tmp_path / "out.mrg", *(["--tokens"] if kind == "tokens" else [])]
+    arguments = ["annotate", source, "--out", tmp_path / "out.mrg", *(["--pretokenized"] if kind == "tokens" else [])]
     code, _, said = run(capsys, dtparse, *arguments)
     assert code == 1 and re.search(r"a\.(mrg|txt):[23]:", said) and not served
     code, _, said = run(capsys, dtparse, *arguments, "--errors", "skip")

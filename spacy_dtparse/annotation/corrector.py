@@ -74,7 +74,7 @@ class Corrector:
         if len(doc) > 1 and not doc.has_annotation("SENT_START"):
             raise MissingAnnotationError(
                 'no component of this pipeline finds sentences; add one, such as nlp.add_pipe("sentencizer", '
-                "first=True), or give pre-tokenized sentences (`--tokens`: one on each line)"
+                "first=True), or give pre-tokenized sentences (`--pretokenized`: one on each line)"
             )
         found = ([token.text for token in sentence if not token.is_space] for sentence in doc.sents)
         return [words for words in found if words]

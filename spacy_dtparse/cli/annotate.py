@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="instead of FILEs: the trees of two annotators, to choose the right ones of those that differ",
     )
     parser.add_argument("--out", required=True, metavar="FILE", help="file for the accepted trees, such as trees.mrg")
-    parser.add_argument("--tokens", action="store_true", help="each line of a text is a sentence of tokens with blanks")
+    parser.add_argument("--pretokenized", action="store_true", help="each line of a text is a sentence of tokens")
     parser.add_argument(
         "--labels", nargs="+", default=[], metavar="LABEL", help="labels that trees may have besides the parser's"
     )
@@ -123,7 +123,7 @@ def _annotate(options: argparse.Namespace, out: Path) -> int:
     functions = options.scheme is not None and bool(load_scheme(options.scheme).functions)
     skipped: list[DtparseError] = []
     sentences = list(
-        read_sentences(options.files, options.tokens, options.encoding, options.errors, skipped, functions)
+        read_sentences(options.files, options.pretokenized, options.encoding, options.errors, skipped, functions)
     )
     code = report_skipped(skipped, "malformed line or tree", "malformed lines or trees")
     chosen = {"order": options.order, "dev_fraction": options.dev_fraction, "seed": options.seed}

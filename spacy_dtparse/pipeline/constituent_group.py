@@ -231,7 +231,7 @@ _ALLOWED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "n_tokens": (_is_count, "the number of tokens of its Doc"),
     "parser": (lambda value: isinstance(value, str), "the name of a parser, a string"),
     **{name: (_are_values, "a list of finite numbers or None, one for each span") for name in VALUES[:2]},
-    "offers": (_is_list_of(lambda row: row is None or isinstance(row, list | tuple)), "a list of lists"),
+    "supertags": (_is_list_of(lambda row: row is None or isinstance(row, list | tuple)), "a list of lists"),
     "sentences": (_is_list_of(_is_info), "a list of dicts with start, end and status: see sentence_infos"),
     "head_rules": (lambda value: value is None or isinstance(value, str | dict), "a language code, or rules as a dict"),
     "noun_chunks": (

@@ -9,8 +9,8 @@ from spacy.tokens import SpanGroup
 
 from .stored_group import CHECKSUM, Key, checksum
 
-VALUES = ("costs", "probabilities", "offers")
-"""The attributes that have an entry for each span; "offers" are the candidates of spines."""
+VALUES = ("costs", "probabilities", "supertags")
+"""The attributes that have an entry for each span; "supertags" are the candidates of spines."""
 EDITED = "edited"
 """The status of a sentence whose constituents were edited after parsing."""
 

@@ -28,13 +28,13 @@ Supertags = Sequence[tuple[str, float]]
 def write_spines(doc: Doc, positions: Sequence[int], supertags: Sequence[Supertags], key: str = SPINES_KEY) -> None:
     """Set `doc.spans[key]` to the words at `positions` (ascending), each labelled with its best spine.
 
-    The group's attrs are plain data: `version`; `kind`; `n_tokens` of the Doc; `names`, distinct spines; "offers", one
-    list per word: the index of each candidate in `names` and its probability, alternating.
+    The group's attrs are plain data: `version`; `kind`; `n_tokens` of the Doc; `names`, distinct spines; `supertags`,
+    one list per word: the index of each candidate in `names` and its probability, alternating.
     """
     ids: IdMap[str] = IdMap()
     packed = [[part for name, p in candidates for part in (ids[name], p)] for candidates in supertags]
     spans = [Span(doc, i, i + 1, label=candidates[0][0]) for i, candidates in zip(positions, supertags, strict=True)]
-    attrs = {"version": FORMAT_VERSION, "kind": _KIND, "n_tokens": len(doc), "names": list(ids), "offers": packed}
+    attrs = {"version": FORMAT_VERSION, "kind": _KIND, "n_tokens": len(doc), "names": list(ids), "supertags": packed}
     doc.spans[key] = ConstituentGroup(doc, name=key, attrs=attrs, spans=spans)
 
 
@@ -74,16 +74,16 @@ def _supertags_of(group: SpanGroup, index: int) -> tuple[tuple[str, float], ...]
         return tuple((names[name], prob) for name, prob in zip(row[::2], row[1::2], strict=True))
     except (TypeError, ValueError, IndexError):
         raise SpanGroupError(
-            f"attrs['offers'] of the span group {group.name!r} has an entry {short_repr(row)}, not a tagger's: "
-            "tag the Doc again, or delete the entry: del doc.spans[…].attrs['offers']"
+            f"attrs['supertags'] of the span group {group.name!r} has an entry {short_repr(row)}, not a tagger's: "
+            "tag the Doc again, or delete the entry: del doc.spans[…].attrs['supertags']"
         ) from None
 
 
 def _supertag_rows(group: SpanGroup) -> Sequence[Any]:
     """The candidates of each span, None for a span without; [] if they were dropped."""
-    rows = attribute(group, "offers", [])
+    rows = attribute(group, "supertags", [])
     if not isinstance(group, ConstituentGroup):
-        rows = verified_attrs(group).get("offers", [])
+        rows = verified_attrs(group).get("supertags", [])
     return rows if len(rows) == len(group) else []
 
 

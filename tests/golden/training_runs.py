@@ -66,9 +66,9 @@ def network_commands(at: Path) -> list[list[str]]:
     return [
         ["train-span", *span, "--dev", DEV, "--workdir", f"{at}/work", "--out", f"{at}/model"],
         ["train-span", *span, "--distill", f"{at}/shards", "--workdir", f"{at}/work_taught", "--out", f"{at}/taught"],
-        ["jackknife-marginals", *span, "--folds", "2", "--workdir", f"{at}/work_readers", "--out", f"{at}/beliefs"],
+        ["jackknife-marginals", *span, "--folds", "2", "--workdir", f"{at}/work_readers", "--out", f"{at}/marginals"],
         ["train-boosted", "--recipe", f"{at}/recipe.json", "--train", TRAIN, "--dev", DEV,
-         "--span-model", f"{at}/model", "--marginals", f"{at}/beliefs",
+         "--span-model", f"{at}/model", "--marginals", f"{at}/marginals",
          "--workdir", f"{at}/work_reading", "--out", f"{at}/reading"],
         ["calibrate", project.model_file(project.NETWORK), "--dev", f"{SAMPLE}/dev.mrg", "--tags", "gold",
          "--out", f"{at}/calibrated"],

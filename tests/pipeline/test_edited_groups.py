@@ -299,7 +299,7 @@ def test_spines_stay_with_their_words() -> None:
     assert (spine(doc[0]), spines(doc[0]), spines(doc[2])) == ("x", (), (("S", 1.0),))
     assert spines(load_again(doc)[2]) == (("S", 1.0),)
     for value in (None, "text", [1, 2, 3], [[0], ["a", 1.0], [99, 0.5]]):
-        group.attrs["offers"] = value
+        group.attrs["supertags"] = value
         with pytest.raises(SpanGroupError):
             [spines(token) for token in doc]
 

@@ -222,7 +222,7 @@ def test_bad_candidates_fail_no_other_doc(models):
     nlp = make_nlp(models)
     with nlp.select_pipes(disable=[models.factory]):
         docs = [nlp(text) for text in (TEXTS[0], TEXTS[0], "Dogs bark")]
-    docs[1].spans["spines"].attrs["offers"] = [[0, "likely"] for _ in docs[1]]
+    docs[1].spans["spines"].attrs["supertags"] = [[0, "likely"] for _ in docs[1]]
     failed = []
     nlp.set_error_handler(lambda name, component, batch, error: failed.extend(batch))
     with nlp.select_pipes(enable=[models.factory]):

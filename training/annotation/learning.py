@@ -24,7 +24,7 @@ from ..dtparse.recipe import FitRecipe
 from ..dtparse.training_set import Resources
 from ..runs.lock import lock_dir
 from ..span_parser.fitting import make_model, make_training_data, train_network
-from .cross_training import FINE_TUNING, NEW_NETWORK
+from .jackknife import FINE_TUNING, NEW_NETWORK
 from .recalibrating import recalibrate
 from .statements import ParserCorrector, choose_way
 

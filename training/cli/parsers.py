@@ -79,7 +79,7 @@ def train_span(options: argparse.Namespace) -> None:
     arg.number("--workers", 2, "processes"),
     arg.settings("training.span_parser.fitting.SpanOptions, its shape and dropout (epochs=20 dropout.layers=0.2)"),
     arg.workdir("unfinished networks", required=True),
-    arg.path("--out", "folder for NAME.train.beliefs.npz", required=True),
+    arg.path("--out", "folder for NAME.train.marginals.npz", required=True),
 )
 def jackknife_marginals(options: argparse.Namespace) -> None:
     """Compute jackknifed span marginals of the trees that train-boosted learns from."""
@@ -106,7 +106,7 @@ def jackknife_marginals(options: argparse.Namespace) -> None:
     "--out build/marginals",
     arg.path("--span-models MODEL +", "N span models; the K-th was trained with block=-K/N", required=True),
     *arg.treebanks(train="that train-boosted learns from"),
-    arg.path("--out", "folder for NAME.train.beliefs.npz", required=True),
+    arg.path("--out", "folder for NAME.train.marginals.npz", required=True),
 )
 def span_marginals(options: argparse.Namespace) -> None:
     """Compute the span marginals of trees with models that were trained elsewhere.
@@ -165,7 +165,7 @@ def clusters(options: argparse.Namespace) -> None:
     ),
     arg.path(
         "--marginals",
-        "folder with the files NAME.train.beliefs.npz that jackknife-marginals wrote (default: "
+        "folder with the files NAME.train.marginals.npz that jackknife-marginals wrote (default: "
         "compute them with the span model)",
     ),
     arg.path("--clusters", "word clusters for the templates standard_clusters, written by the command clusters"),
@@ -192,7 +192,7 @@ def train_boosted(options: argparse.Namespace) -> None:
             raise ConfigError(f"{options.meta}: cannot read it ({error}); give a JSON file") from error
     train, dev = arg.parse_treebanks(options)
     if options.marginals is not None:
-        train = [replace(file, marginals=options.marginals / f"{file.name}.train.beliefs.npz") for file in train]
+        train = [replace(file, marginals=options.marginals / f"{file.name}.train.marginals.npz") for file in train]
     span_model = None if options.span_model is None else load_span_parser(options.span_model)
     resources = Resources(span_model, heads=arg.load_heads(options))
     if options.clusters is not None:

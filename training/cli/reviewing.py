@@ -66,7 +66,7 @@ def review(options: argparse.Namespace) -> None:
     from spacy_dtparse.annotation.suspicions import fine_posteriors, span_model_of, write_ranking
     from spacy_dtparse.annotation.suspicions import review as rank
     from spacy_dtparse.pipeline.embedded import load_named
-    from training.annotation.cross_training import cross_trained_posteriors
+    from training.annotation.jackknife import jackknife_posteriors
     from training.annotation.measuring import places_table, summarize_places
     from training.annotation.planting import PlantedError
 
@@ -85,7 +85,7 @@ def review(options: argparse.Namespace) -> None:
             if network is None:
                 raise ConfigError(f"a parser of kind {corrector.parser.name!r} has no span model; give --new-networks")
             start = network.model
-        posteriors = cross_trained_posteriors(trees, tags, options.folds, start)
+        posteriors = jackknife_posteriors(trees, tags, options.folds, start)
         method = f"{'new networks' if start is None else 'span model trained further'}, {options.folds} folds"
     else:
         posteriors = [fine_posteriors(corrector.parser, one.words, row) for one, row in zip(trees, tags, strict=True)]

@@ -255,7 +255,7 @@ def training_steps(
     if options.parser == "combined" and span_model is None:
         marginals, workdir = out / "marginals", out / "jackknife"
         arguments = (*corpus, "--folds", options.folds, *settings, "--workdir", workdir, "--out", marginals)
-        steps.append(_make_step(marginals / f"{name}.train.beliefs.npz", workdir, "jackknife-marginals", *arguments))
+        steps.append(_make_step(marginals / f"{name}.train.marginals.npz", workdir, "jackknife-marginals", *arguments))
         span_options = ("--span-model", network, "--marginals", marginals)
     elif options.parser == "combined":
         tagger_option = ("--span-model-tagger", options.span_model_tagger) if options.span_model_tagger else ()

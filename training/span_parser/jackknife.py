@@ -91,7 +91,7 @@ def jackknifed_marginals(
     workers: int = 2,
     clusters: Path | None = None,
 ) -> list[Path]:
-    """Write `out`/NAME.train.beliefs.npz for each treebank; returns the files. A killed run is resumed.
+    """Write `out`/NAME.train.marginals.npz for each treebank; returns the files. A killed run is resumed.
 
     `folds`: number of folds; each network is trained without the sentences that it then parses. A fold consists of
     blocks of neighbouring sentences of every treebank. `start`: a model (see `load_start_model`) that was not trained
@@ -126,7 +126,7 @@ def jackknifed_marginals(
 
 
 def marginals_by_blocks(models: Sequence[Path], files: Sequence[TreebankFile], out: Path) -> list[Path]:
-    """Write `out`/NAME.train.beliefs.npz for each treebank, by N span parsers that were trained elsewhere: the K-th
+    """Write `out`/NAME.train.marginals.npz for each treebank, by N span parsers that were trained elsewhere: the K-th
     parses the K-th block of N (`data.treebanks.blocks`), so it should be trained without it, on "block=-K/N". Returns
     the files. Raises ConfigError for a model of another kind, and for two with different label chains."""
     parsers: list[SpanParser] = []
@@ -146,7 +146,7 @@ def marginals_by_blocks(models: Sequence[Path], files: Sequence[TreebankFile], o
             for part in iter_batches(indices, lengths.__getitem__):
                 tagged = [(sentences[index].tree.words, sentences[index].tags) for index in part]
                 found.update(zip(part, parser.marginals(tagged), strict=True))
-        path = out / f"{file.name}.train.beliefs.npz"
+        path = out / f"{file.name}.train.marginals.npz"
         path.parent.mkdir(parents=True, exist_ok=True)
         marginals = [found[index] for index in range(len(sentences))]
         save_marginals(path, parsers[0].chain_names, lengths, marginals)
@@ -166,7 +166,7 @@ def _write_by_treebank(
     paths = []
     for name, part, fold_indices in zip(names, sentences, folds_of_files(sentences, folds), strict=True):
         found: list[SpanMarginals] = [next(rows[fold]) for fold in fold_indices]
-        path = out / f"{name}.train.beliefs.npz"
+        path = out / f"{name}.train.marginals.npz"
         path.parent.mkdir(parents=True, exist_ok=True)
         save_marginals(path, chains, [len(s.tags) for s in part], found)
         paths.append(path)

@@ -33,7 +33,7 @@ def test_each_block_is_parsed_by_its_model(tmp_path: Path) -> None:
     (path,) = marginals_by_blocks(models, [file], tmp_path / "out")
     chains, lengths, found = read_marginals(path)
     parsers = [PretrainedSpanParser.from_disk(model) for model in models]
-    assert path.name == "sample.train.beliefs.npz" and chains == parsers[0].chain_names
+    assert path.name == "sample.train.marginals.npz" and chains == parsers[0].chain_names
     assert lengths == [len(sentence.tags) for sentence in sentences]
     for index, (sentence, marginals) in enumerate(zip(sentences, found, strict=True)):
         (expected,) = parsers[index // 10 % 2].marginals([(sentence.tree.words, sentence.tags)])

@@ -26,7 +26,7 @@ NEW_NETWORK = SpanOptions(
 """Options for a new network."""
 
 
-def cross_trained_posteriors(
+def jackknife_posteriors(
     trees: Sequence[Tree], tags: Sequence[Sequence[str]], folds: int, start: SpanModel | None
 ) -> list[Posteriors]:
     """Return the probabilities of each tree's constituents, by a network that was trained on the trees of the other
