@@ -98,18 +98,18 @@ def kinds_of_work(nlp: Any, texts: list[str]) -> dict[str, tuple[Callable[[], An
     matcher.add("ATTACHED", [PATTERN])
     return {
         "nlp.pipe, raw text": (lambda: None, lambda _: parse()),
-        "nlp.pipe, then trees, labels and scores": (lambda: None, lambda _: read(parse())),
+        "nlp.pipe, then trees, labels and costs": (lambda: None, lambda _: read(parse())),
         "matcher over parsed Docs": (parse, lambda docs: [matcher(doc) for doc in docs]),
         "Doc.to_bytes": (parse, store),
         "Doc.from_bytes": (lambda: store(parse()), load),
-        "Doc.from_bytes, then trees, labels and scores": (lambda: store(parse()), lambda stored: read(load(stored))),
+        "Doc.from_bytes, then trees, labels and costs": (lambda: store(parse()), lambda stored: read(load(stored))),
         "DocBin of Docs, to bytes": (parse, store_bin),
-        "DocBin from bytes, then trees, labels and scores": (
+        "DocBin from bytes, then trees, labels and costs": (
             lambda: store_bin(parse()),
             lambda stored: read(load_bin(stored)),
         ),
         "nlp.pipe, then matcher": (lambda: None, lambda _: [matcher(doc) for doc in parse()]),
-        "nlp.pipe, DocBin and back, then trees and scores": (
+        "nlp.pipe, DocBin and back, then trees and costs": (
             lambda: None,
             lambda _: read(load_bin(store_bin(parse()))),
         ),

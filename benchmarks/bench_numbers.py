@@ -6,7 +6,7 @@ Each setting parses the same sentences of the text, with the tags of the pipelin
 process with separately compiled kernels: `host`, the CPU that numba detects; `avx2` and `sse2`, x86-64 CPUs with
 vectors of 256 bits and fused multiply-add, and of 128 bits without; `generic`, any x86-64 CPU; `oldlibm`, like avx2,
 but with the C library's functions for CPUs without fused multiply-add, as far as it has a choice. Prints for each how
-many sentences have the same tags, trees and bit-identical scores as on the host, the largest difference of a score in
+many sentences have the same tags, trees and bit-identical costs as on the host, the largest difference of a cost in
 equal trees, and the time relative to the host. `--twice` runs the last setting again, which must give the same results.
 """
 

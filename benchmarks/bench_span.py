@@ -22,7 +22,7 @@ from training.data.evaluate import parse_sentences, score_trees
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "first network (budget 0)": {"budget": 0},
-    **{f"all networks unless all scores are at most {c}": {"ensemble_threshold": c} for c in (1.2, 0.8, 0.6, 0.4)},
+    **{f"all networks unless all costs are at most {c}": {"ensemble_threshold": c} for c in (1.2, 0.8, 0.6, 0.4)},
     "default, penalty 0.4": {"penalty": 0.4},
     "default, penalty 0.45": {"penalty": 0.45},
     "default, penalty 0.55": {"penalty": 0.55},

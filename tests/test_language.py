@@ -75,7 +75,7 @@ OLD_WORDS = re.compile(
     re.IGNORECASE,
 )
 """Words that no prose has: docstrings, comments, messages, documents, the page."""
-STORED = re.compile(r"""(["'`])(?:believed|believed_labels|beliefs)\1|that they believed""")
+STORED = re.compile(r"""(["'`])(?:believed|believed_labels)\1|that they believed""")
 """Keys of stored files, names of files, and an input sentence of golden digests; a line may quote them."""
 
 

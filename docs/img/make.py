@@ -36,7 +36,7 @@ def main() -> None:
 def spans(nlp) -> None:  # type: ignore[no-untyped-def]
     """Brackets under the words, with probabilities."""
     page = HERE / "spans.html"
-    options = {"scores": True, "width": 70, "theme": "light"}
+    options = {"probabilities": True, "width": 70, "theme": "light"}
     page.write_text(spacy_dtparse.render(nlp(SENTENCE), "spans", page=True, options=options), encoding="utf-8")
     with Browser(640, 360) as browser:
         browser.open(page.as_uri())

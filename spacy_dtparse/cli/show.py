@@ -45,7 +45,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="layout of a tree: down (words in one row), side (a line for each) or whichever fits (default)",
     )
     parser.add_argument("--width", type=int, metavar="N", help="columns of a line (default: the terminal's)")
-    parser.add_argument("--probabilities", action="store_true", help="a probability with each label of a parsed text")
+    parser.add_argument(
+        "--probabilities",
+        action="store_true",
+        help="the probability of each constituent (of the decision, if the model has no calibration)",
+    )
     parser.add_argument("--no-tags", action="store_true", help="omit parts of speech")
     parser.add_argument("--no-colors", action="store_true", help="one colour for all labels")
     parser.add_argument("--ascii", action="store_true", help="no box characters in the terminal")

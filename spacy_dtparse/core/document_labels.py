@@ -36,7 +36,7 @@ class DocumentLabelFilter(WrappedParser):
     over words with a verb whose probability is below MIN_PROBABILITY, or, if the wrapped parser has no probabilities,
     all over words with a verb. The probability is calibrated if the model has a calibration.
 
-    The decision on a sentence does not depend on other sentences. A tree from which nothing is left out, its scores and
+    The decision on a sentence does not depend on other sentences. A tree from which nothing is left out, its costs and
     its posteriors are those of the wrapped parser.
     """
 

@@ -163,12 +163,12 @@ class RecipeParser(StoredParser):
         record = self.recipe.prepare(words, tags)
         return record, [words[k] for k in record.kept], [tags[k] for k in record.kept]
 
-    def restore(self, tree: Tree, scores: tuple[float, ...], record: Removal) -> tuple[Tree, tuple[float, ...]]:
-        """Return the tree over all words and its scores; nan for all if undoing the recipe changed their number."""
+    def restore(self, tree: Tree, costs: tuple[float, ...], record: Removal) -> tuple[Tree, tuple[float, ...]]:
+        """Return the tree over all words and its costs; nan for all if undoing the recipe changed their number."""
         if not self._changes_trees:
-            return tree, scores
+            return tree, costs
         tree = self.recipe.restore(tree, record)
-        return tree, scores if len(tree.labels) == len(scores) else (float("nan"),) * len(tree.labels)
+        return tree, costs if len(tree.labels) == len(costs) else (float("nan"),) * len(tree.labels)
 
 
 def check_sentence(words: Sequence[str], tags: Sequence[str]) -> None:

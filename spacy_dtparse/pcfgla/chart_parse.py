@@ -48,7 +48,7 @@ def constituents(
     """Return (constituents in pre-order, their costs), given the steps (symbol, start, end, weight) of a derivation in
     pre-order.
 
-    A constituent's score is minus the sum of the weights of its step and of the steps of its parts; tags have none.
+    A constituent's cost is minus the sum of the weights of its step and of the steps of its parts; tags have none.
     """
     kinds, bases = grammar.kind, grammar.base
     spans: list[tuple[int, int, str]] = []

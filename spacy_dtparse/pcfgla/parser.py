@@ -54,11 +54,11 @@ class _Attempt(NamedTuple):
 class PcfgParser(RecipeParser, Parser):
     """Parses with a PcfgModel by CKY. Safe to use from several threads; the same input gives the same bits in any.
 
-    The cost of a parse is −ln P(tree, words), where words are represented by their classes; a constituent's score is
+    The cost of a parse is −ln P(tree, words), where words are represented by their classes; a constituent's cost is
     −ln of the probability of its expansion into its children (so the costs and the word probabilities add up to the
     cost). With latent annotations the cost is −ln of the objective of the setting `decoder`: the product of posteriors
-    or of q, or the probability of the complete ("viterbi") or of the observed tree ("rerank"). Scores are of the same
-    kind, except for "rerank", whose costs are those of the candidate grammar.
+    or of q, or the probability of the complete ("viterbi") or of the observed tree ("rerank"). Costs of
+    constituents are of the same kind, except for "rerank", whose costs are those of the candidate grammar.
     Status: "optimal" without pruning (or if pruning left no tree, so that everything was tried), "complete" with
     pruning or with supertags (spines).
     "fallback": the grammar has no tree for the sentence with these tags, so the tags were left open; or the tree is

@@ -21,7 +21,7 @@ from ..errors import SpanGroupError
 from .group_values import VALUES, drop_stale_values, realign_values
 from .stored_group import ATTRS, CHECKSUM, Key, bytes_of, checksum, packed_group, span_keys, stored_spans
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 """Version of the group's attributes, `attrs["version"]`."""
 _attrs_of = ATTRS.__get__
 

@@ -25,7 +25,7 @@ _MIN_PROBABILITY = 0.01
 """Minimum probability, by the model, of an alternative that is listed."""
 _MIN_SHOWN = 0.005
 """Minimum probability that is not shown as 0.00."""
-_SCORE_TOLERANCE = 0.01
+_COST_TOLERANCE = 0.01
 """Tolerance within which costs of the same parser agree, compiled or not."""
 
 
@@ -106,7 +106,7 @@ class _SentenceExplainer:
         rows = zip(found.labels, found.starts, found.ends, strict=True)
         costs_in_doc = (values_in_order(doc, str(group_key(doc)), "costs") or [])[there.start : there.stop]
         alike = rows_of_parse == list(rows)[there.start : there.stop] and not any(
-            before is not None and abs(before - now) > _SCORE_TOLERANCE * max(1.0, abs(now))
+            before is not None and abs(before - now) > _COST_TOLERANCE * max(1.0, abs(now))
             for before, now in zip(costs_in_doc, self.result.costs[self._top :], strict=False)
         )
         if not alike:

@@ -46,7 +46,7 @@ def token_offsets(doc: Doc) -> TokenOffsets:
 def realign(doc: Doc, group: SpanGroup, name: str) -> SpanGroup:
     """A new group with the constituents of a group whose Doc's tokens were merged or split.
 
-    Constituents within one merged token are left out, and one whose words became one token covers that token. Scores,
+    Constituents within one merged token are left out, and one whose words became one token covers that token. Costs,
     probabilities and the records of sentences are kept. Raises NotParsedError if a token crosses the edge of a
     constituent, or the group cannot be read.
     """

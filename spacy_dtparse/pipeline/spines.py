@@ -18,7 +18,7 @@ from .constituents import group_key
 
 SPINES_KEY = "spines"
 """The key of the span group in `doc.spans`."""
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _KIND = "dtparse.spines"
 
 Supertags = Sequence[tuple[str, float]]

@@ -9,7 +9,7 @@ class SpanParse(ConstituentPipe):
     """A network that scores spans, with a chart parser over the scores.
 
     `max_tokens`: longer sentences are parsed in windows. `networks`: number of the model's networks to use.
-    `ensemble_threshold`: if no constituent of the first network's tree has a higher score (-ln of its probability), the
+    `ensemble_threshold`: if no constituent of the first network's tree has a higher cost (-ln of its probability), the
     others are skipped. `penalty`: from 0 to below 1, the minimum probability of a constituent. `attach_unattached`:
     whether a word that the chart left without a phrase gets one, if the treebank never leaves such words without (see
     `SpanSettings`).

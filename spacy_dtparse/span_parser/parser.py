@@ -56,9 +56,9 @@ class SpanParser(StoredParser, Parser):
     The `encoder` runs the networks, once per batch; the `decoder` finds trees and probabilities in their output; the
     `attacher` changes trees.
 
-    A constituent's score is -ln of the probability that the sentence's tree contains it: the probability of its span
+    A constituent's cost is -ln of the probability that the sentence's tree contains it: the probability of its span
     among all binary trees (in a long sentence as computed by `span_parser.long`) times that of its labels there. The
-    cost of a parse is the sum of its scores. Status: "optimal" from a chart over the whole sentence, "complete" if the
+    cost of a parse is the sum of these costs. Status: "optimal" from a chart over the whole sentence, "complete" if the
     settings leave out networks, "greedy" if the sentence was too long for one chart. Raises DtparseError if the numbers
     of words and tags differ, or if there are no words.
     """
@@ -101,7 +101,7 @@ class SpanParser(StoredParser, Parser):
             used = min(used, self.settings.networks)
         stops_early = self.settings.budget != 0 and self.settings.ensemble_threshold > 0
         self.n_first = 1 if stops_early else used
-        """Number of networks that are run first; the others run only if a score in their tree is above
+        """Number of networks that are run first; the others run only if a cost in their tree is above
         `ensemble_threshold`."""
         chain_ids = model.chains_without(self.settings.exclude_labels)
         self.chains = tuple(model.chains[chain_id] for chain_id in chain_ids.tolist())

@@ -37,12 +37,12 @@ _FORM = (
     "{scope} text{{font:{size}px sans-serif;text-anchor:middle;unicode-bidi:plaintext}}"
     "{scope} .side text{{text-anchor:start;white-space:pre}}{scope} .rtl text{{direction:rtl;unicode-bidi:isolate}}"
     "{scope} .rtl tspan{{unicode-bidi:isolate}}"
-    "{scope} .label{{font-weight:bold}}{scope} .probability{{font-size:10px;font-weight:normal}}"
+    "{scope} .label{{font-weight:bold}}{scope} .probability,{scope} .line{{font-size:10px;font-weight:normal}}"
     "{scope} .edge{{fill:none}}"
 )
 _COLORS = (
-    "{scope} .label{{fill:{label}}}{scope} .tag,{scope} .probability{{fill:{tag}}}{scope} .word{{fill:{word}}}"
-    "{scope} .edge{{stroke:{edge}}}{scope} .ground{{fill:{background}}}"
+    "{scope} .label{{fill:{label}}}{scope} .tag,{scope} .probability,{scope} .line{{fill:{tag}}}"
+    "{scope} .word{{fill:{word}}}{scope} .edge{{stroke:{edge}}}{scope} .ground{{fill:{background}}}"
 )
 _FORBIDDEN = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")  # by XML 1.0
 _WIDE = re.compile("[\\u1100-\\u115f\\u2e80-\\ua4cf\\uac00-\\ud7a3\\uf900-\\ufaff\\ufe30-\\ufe6f\\uff00-\\uff60]")
@@ -195,7 +195,7 @@ def _side(tree: Tree, look: Look, probabilities: Probabilities) -> _Shape:
         parts, size = [], 0.0
         for index, node in enumerate(chain):
             if index:
-                parts.append(_part('class="probability"', " ── "))
+                parts.append(_part('class="line"', " ── "))
                 size += 30
             if node < 0:
                 if look.tags:

@@ -301,6 +301,6 @@ def test_show_html(capsys, pipeline, gold, tmp_path):
     assert code == 1 and "a file of trees has no probabilities" in err
 
 
-def test_show_scores(capsys, pipeline):
+def test_show_probabilities(capsys, pipeline):
     out = run(capsys, "show", "She sat.", "--probabilities", "--layout", "side", "--pipeline", pipeline)[1]
     assert re.search(r"NP \d\.\d\d", out), out

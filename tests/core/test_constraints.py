@@ -89,7 +89,7 @@ def test_a_tree_is_repaired():
     assert some("0 2 NP", "2 4", "1 2 !").enforce(result, labels) is result
     held = some("1 3 NP", "0 5 !S", "3 4 S", "0 1").enforce(result, labels)
     assert str(held.tree) == "(TOP (X (DT a)) (NP (NN b) (VB c)) (S (NP (NN d))) (. .))"
-    assert held.status == "fallback" and [isnan(score) for score in held.costs] == [False, True, True, True, False]
+    assert held.status == "fallback" and [isnan(cost) for cost in held.costs] == [False, True, True, True, False]
     assert some("0 2 !").violations(tree) == list(some("0 2 !")) and not some("0 2 !S").violations(tree)
     assert some("0 2", "0 2 !X", "0 2 !NP").enforce(result, labels).tree.spans()[2] == (0, 2, "S")
 

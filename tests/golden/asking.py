@@ -76,7 +76,7 @@ def constraint_entries(name: str) -> Iterator[Entry]:
         found.append([wanted, brackets(given), statuses])
         scores.append([spacy_dtparse.cost(span) for span in given._.constituents])
     yield same(f"{name}/under constraints", found)
-    yield bits(f"{name}/under constraints, scores", scores)
+    yield bits(f"{name}/under constraints, costs", scores)
 
 
 def _wanted(nlp: Language, doc: Doc, number: int) -> list[tuple[str, int, int]]:

@@ -1,4 +1,4 @@
-"""PcfgParser: always a tree, costs and scores, pruning, fallbacks, files, threads and processes."""
+"""PcfgParser: always a tree, costs, pruning, fallbacks, files, threads and processes."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_tree_over_every_token(recipe):
         result = parser.parse(words, tags)
         assert result.tree.words == words and result.tree.tags == tags
         assert result.tree.labels[0] == "TOP" and result.tree.ends[0] == len(words)
-        assert math.isfinite(result.cost) and all(score >= 0 for score in result.costs)
+        assert math.isfinite(result.cost) and all(cost >= 0 for cost in result.costs)
         with_leaves(result.tree, words)  # checks the shape
 
 

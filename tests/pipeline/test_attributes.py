@@ -94,7 +94,7 @@ def test_members_of_a_unary_chain_differ_by_their_ids(nlp):
     assert doc[0:1]._.labels == ("S", "VP", "NP", "NP") and doc[0:1]._.parent is None
 
 
-def test_scores_and_sentence_infos(nlp):
+def test_costs_and_sentence_infos(nlp):
     doc = nlp("The cat sat. She saw it.")
     group = doc.spans["constituents"]
     assert [attributes.cost(span) for span in doc._.constituents] == group.attrs["costs"]

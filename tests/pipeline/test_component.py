@@ -36,7 +36,7 @@ def test_parses_in_pre_order_and_does_not_change_tags(nlp):
     ]
     assert [token.tag_ for token in doc[:4]] == ["DT", "JJ", "NN", "VBD"]
     attrs = doc.spans["constituents"].attrs
-    assert attrs["version"] == 1 and attrs["parser"] == "rule" and attrs["n_tokens"] == len(doc)
+    assert attrs["version"] == 2 and attrs["parser"] == "rule" and attrs["n_tokens"] == len(doc)
     assert len(attrs["costs"]) == len(doc.spans["constituents"])
 
 

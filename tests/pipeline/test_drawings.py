@@ -58,7 +58,7 @@ def test_white_space_is_left_out(nlp):
     assert render(nlp(""), style="text") == "" and ElementTree.fromstring(render(nlp(" "))) is not None
 
 
-def test_scores_are_probabilities(nlp):
+def test_probabilities_stand_with_their_labels(nlp):
     doc = nlp.make_doc("She saw it now")
     tree = parse_tree("(S (NP (PRP She)) (VP (VBD saw) (NP (PRP it)) (ADVP (RB now))))")
     costs = [0.0, 0.0, math.log(2), math.log(4), float("nan"), 0.1]

@@ -55,7 +55,7 @@ def test_every_constituent_is_explained(nlp, doc):
         assert str(explain(nlp.get_pipe("dtparse"), span)) == str(one)
 
 
-def test_the_deciding_model_agrees_with_the_score(nlp, doc):
+def test_the_deciding_model_agrees_with_the_cost(nlp, doc):
     disputed = nlp(DISPUTED)
     spans = [*doc._.constituents, *disputed._.constituents]
     for one, span in zip([*explanations(nlp, doc), *explanations(nlp, disputed)], spans, strict=True):

@@ -81,7 +81,7 @@ def test_trees_are_well_formed_and_the_same_in_any_batch(most: int, penalty: flo
         tree = result.tree
         assert tree == Tree(words, tags, tree.labels, tree.starts, tree.ends)
         assert result.status == ("greedy" if len(words) > max(most, 2) else "optimal")
-        assert all(score >= -1e-6 for score in result.costs) and result.cost == pytest.approx(sum(result.costs))
+        assert all(cost >= -1e-6 for cost in result.costs) and result.cost == pytest.approx(sum(result.costs))
 
 
 @pytest.mark.parametrize("penalty", [0.0, 0.3, 0.6])
@@ -119,8 +119,8 @@ def test_posteriors_and_marginals_are_those_of_the_tree() -> None:
     result, found = parser.parse(words, tags), parser.span_posteriors(words, tags)
     assert len(result.tree) > 2 and found[0, len(words), "TOP"] == 1.0
     assert all(0 < p <= 1 for p in found.values())
-    for span, score in list(zip(result.tree.spans(), result.costs, strict=True))[1:]:
-        assert found[span] >= np.exp(-score) - 1e-5
+    for span, cost in list(zip(result.tree.spans(), result.costs, strict=True))[1:]:
+        assert found[span] >= np.exp(-cost) - 1e-5
     (marginals,) = parser.marginals([(words, tags)])
     spans = [tuple(span) for span in marginals.spans.tolist()]
     assert spans == sorted(set(spans)) and {span[:2] for span in result.tree.spans()[1:]} <= set(spans)

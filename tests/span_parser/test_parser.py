@@ -47,7 +47,7 @@ def test_every_sentence_gets_a_tree() -> None:
         tree = result.tree
         assert tree == Tree(tree.words, tree.tags, tree.labels, tree.starts, tree.ends), "well formed"
         assert tree.words == tuple(words) and tree.labels[0] == "TOP" and result.status == "optimal"
-        assert all(score >= -1e-6 for score in result.costs) and result.cost == pytest.approx(sum(result.costs))
+        assert all(cost >= -1e-6 for cost in result.costs) and result.cost == pytest.approx(sum(result.costs))
         assert result.n_scored >= len(words)
 
 
@@ -128,8 +128,8 @@ def test_posteriors_are_those_of_the_chosen_constituents() -> None:
     for words, tags in SENTENCES:
         result, found = parser.parse(words, tags), parser.span_posteriors(words, tags)
         assert found[0, len(words), "TOP"] == 1.0 and all(0 < p <= 1 for p in found.values())
-        for span, score in list(zip(result.tree.spans(), result.costs, strict=True))[1:]:
-            assert found[span] >= np.exp(-score) - 1e-5, "a chain's probability is part of its labels'"
+        for span, cost in list(zip(result.tree.spans(), result.costs, strict=True))[1:]:
+            assert found[span] >= np.exp(-cost) - 1e-5, "a chain's probability is part of its labels'"
     words, tags = SENTENCES[0]
     cut = parser.with_settings(max_tokens=3).span_posteriors(words, tags)
     assert all(0 < p <= 1 for p in cut.values()) and cut[0, len(words), "TOP"] == 1.0

@@ -61,7 +61,7 @@ def test_long_sentences_are_cut_into_lines():
     assert cut_lines(wide, 60) == [(0, 1), (1, 2)]
 
 
-def test_chains_share_a_bracket_and_scores_are_shown():
+def test_chains_share_a_bracket_and_probabilities_are_shown():
     tree = parse_tree("(S (NP (NN Ink)) (VP (VBZ dries)))")
     html = spans_html([tree], Look(), [[None, 1.0, 0.5, 0.25]])
     assert html.count('class="probability"') == 3 and "NP<span" in html

@@ -124,7 +124,7 @@ def test_a_label_has_one_colour_everywhere():
     assert svg.count("fill:#123456") == 1 and classes(svg)["NP"] == down["NP"]
 
 
-def test_scores_stand_with_their_labels():
+def test_probabilities_stand_with_their_labels():
     tree = parse_tree("(S (NP (NN Ink)) (VP (VBZ dries)))")
     svg = svg_tree(tree, probabilities=[None, 1.0, 0.5, 0.123])
     assert [text for _, _, text in texts(svg, "probability")] == ["1.00", "0.50", "0.12"]

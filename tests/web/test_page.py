@@ -149,8 +149,7 @@ LABELS_AND_NUMBERS = (
     "return [...document.querySelectorAll('[data-constituent]')].map(label => {"
     "  const number = label.nextElementSibling;"
     "  return [Number(label.dataset.constituent), label.firstChild.textContent,"
-    "    number && number.matches('.probability') && number.textContent.match(/[0-9]/)"
-    "      ? number.textContent.trim() : null]; })"
+    "    number && number.matches('.probability') ? number.textContent.trim() : null]; })"
 )
 
 

@@ -121,9 +121,9 @@ def test_the_search_takes_the_steps_of_the_plain_agenda(strategy, edge_punctuati
             built = spans(found.state)
             if found.status == "fallback":
                 built = [(0, n, "TOP"), *built]
-                assert math.isclose(result.scores[0], GLUE * len(found.state.frontier), rel_tol=1e-12)
+                assert math.isclose(result.costs[0], GLUE * len(found.state.frontier), rel_tol=1e-12)
             else:
-                assert sum(result.scores) <= result.cost + 1e-9
+                assert sum(result.costs) <= result.cost + 1e-9
             assert result.tree.spans() == built
             if result.greedy_optimal is not None:
                 assert result.greedy_optimal == found.first_is_best
@@ -156,7 +156,7 @@ def test_costs_are_those_of_the_tree_walk_along_the_derivation(strategy):
         result = parser_of(made, budget).parse(words, tags)
         total, costs = walk_cost(made, result)
         assert result.cost == pytest.approx(total, rel=1e-12)
-        assert list(result.scores) == pytest.approx(costs, rel=1e-9, abs=1e-12)
+        assert list(result.costs) == pytest.approx(costs, rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize("name", ["baseline", "kitchen_sink", "standard"])
@@ -258,7 +258,7 @@ def test_stuck_states_fall_back_on_a_tree_of_all_tokens(strategy):
             found = agenda(made.rules, tags, score, budget)
             assert (result.cost, result.n_scored) == (found.cost, found.scored)
     only = parser_of(made, 0).parse((",", ","), (",", ","))
-    assert only.tree.labels == ("TOP",) and only.scores == (2 * GLUE,)
+    assert only.tree.labels == ("TOP",) and only.costs == (2 * GLUE,)
 
 
 def test_a_model_with_no_label_but_top_falls_back():
@@ -275,7 +275,7 @@ def test_an_untrained_model_prices_everything_at_one_half():
     for strategy in STRATEGIES:
         model = untrained_model(lexicon, templates("every_kind"), COLLINS, strategy, 3, ())
         result = DtreeParser(model, SearchSettings(budget=400)).parse(["a", "cat", "ran"], ["DT", "NN", "VBD"])
-        assert result.scores == pytest.approx([math.log(2)] * len(result.tree))
+        assert result.costs == pytest.approx([math.log(2)] * len(result.tree))
         assert result.cost >= math.log(2) * len(result.tree) - 1e-9
 
 
@@ -354,7 +354,7 @@ def test_greedy_work_per_token_does_not_grow_with_length(strategy):
         words, tags = sentence(random.Random(1), n)
         result = parser.parse(words, tags)
         check_cover(result, words, tags)
-        assert result.status == "greedy" and len(result.scores) == len(result.tree)
+        assert result.status == "greedy" and len(result.costs) == len(result.tree)
         states.append(result.n_states / n)
         scored.append(result.n_scored / n)
     assert states[1] < 1.5 * states[0] + 1

@@ -62,10 +62,10 @@ def garbage_in_attributes(name: str) -> None:
 
 @case(seconds=2, megabytes=50, each=[0, 1, 100_000])
 def values_of_another_length(n: int) -> None:
-    """A list of scores that somebody changed in place: no score is that of another constituent."""
+    """A list of costs that somebody changed in place: no cost is that of another constituent."""
     doc = groups.parsed_doc()
-    scores = doc.spans[KEY].attrs["costs"]
-    scores[:] = [7.0] * n
+    costs = doc.spans[KEY].attrs["costs"]
+    costs[:] = [7.0] * n
     assert {cost(one) for one in constituents(doc)} == {None}
 
 

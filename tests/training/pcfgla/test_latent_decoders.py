@@ -49,7 +49,7 @@ def test_every_sentence_gets_a_tree(single, decoder):
         result = parser.parse(s.tree.words, s.tags)
         assert result.tree.words == s.tree.words and len(result.costs) == len(result.tree.labels)
         assert result.status in ("complete", "fallback") and result.cost >= 0.0
-        assert all(score >= -1e-9 for score in result.costs)
+        assert all(cost >= -1e-9 for cost in result.costs)
     odd = (["the"], ["DT"]), (["the"] * 9, ["DT"] * 9), (["x"] * 5, ["NOTAG"] * 5), (["a"] * 160, ["NN"] * 160)
     for given, (words, tags) in itertools.product(("given", "own"), odd):
         result = parser.with_settings(tags=given).parse(words, tags)
