@@ -135,7 +135,7 @@ def test_what_cannot_be_explained(nlp, doc):
     assert [(s.label_, s.text) for s in alike(DISPUTED)._.constituents] == [
         (s.label_, s.text) for s in disputed._.constituents
     ]
-    with pytest.raises(OtherPipelineError, match=r"differs from the Doc.s tree or scores"):
+    with pytest.raises(OtherPipelineError, match=r"differs from the Doc.s tree or costs"):
         explain(alike, disputed[0:2])
 
 
