@@ -11,7 +11,6 @@ from ..memory import report_memory_limit
 from . import (
     agreement,
     annotate,
-    card,
     completion,
     convert,
     edit,
@@ -21,6 +20,7 @@ from . import (
     info,
     measure,
     parse,
+    rules,
     serve,
     show,
     warmup,
@@ -29,8 +29,8 @@ from .terminal import discard_output, protected_streams, quiet_warnings
 
 COMMANDS = {
     "parse": parse, "evaluate": evaluate, "show": show, "serve": serve, "annotate": annotate, "agreement": agreement,
-    "grep": grep, "edit": edit, "measure": measure, "explain": explain, "card": card, "info": info, "convert": convert,
-    "warmup": warmup, "completion": completion,
+    "grep": grep, "edit": edit, "measure": measure, "explain": explain, "rules": rules, "info": info,
+    "convert": convert, "warmup": warmup, "completion": completion,
 }  # fmt: skip
 
 EPILOG = """\

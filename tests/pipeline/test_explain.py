@@ -194,22 +194,19 @@ def test_dtparse_explain(capsys):
     assert code == 1 and "the text is empty" in err
 
 
-def test_dtparse_card(capsys):
-    assert main(["card", "--label", "PP", "--max-rules", "3"]) == 0
+def test_dtparse_rules(capsys):
+    assert main(["rules", "--label", "PP", "--max-rules", "3"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 5 and lines[0].startswith("PP: ") and "span model on this span" in lines[1]
     assert sum(
-        int(share.rstrip("%"))
-        for share in lines[1].split()
-        if share.strip("%,").isdigit() or "%" in share
-        for share in [share.rstrip(",")]
+        int(word.rstrip(",").rstrip("%")) for word in lines[1].split() if word.strip("%,").isdigit() or "%" in word
     ) in range(96, 105)
     assert any("the span model labels this span as PP" in line for line in lines[2:])
-    assert main(["card", "--json", "--max-rules", "1"]) == 0
-    cards = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert {"NP", "VP", "TOP", "*shift*"} <= {card["label"] for card in cards}
-    for card in cards:
-        assert sum(share for _, share in card["weights"]) == pytest.approx(1)
-        assert len(card["rules"]) == 1
-    assert main(["card", "--label", "XP"]) == 1 and "no label 'XP'" in capsys.readouterr().err
-    assert main(["card", "--pipeline", "en_span"]) == 1 and "no rules to show" in capsys.readouterr().err
+    assert main(["rules", "--json", "--max-rules", "1"]) == 0
+    summaries = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {"NP", "VP", "TOP", "*shift*"} <= {found["label"] for found in summaries}
+    for found in summaries:
+        assert sum(fraction for _, fraction in found["weights"]) == pytest.approx(1)
+        assert len(found["rules"]) == 1
+    assert main(["rules", "--label", "XP"]) == 1 and "no label 'XP'" in capsys.readouterr().err
+    assert main(["rules", "--pipeline", "en_span"]) == 1 and "no rules to show" in capsys.readouterr().err

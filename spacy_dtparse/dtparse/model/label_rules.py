@@ -16,7 +16,7 @@ _MAX_CONDITIONS = 4
 
 @stored_as("label", "n_rules", "constant", "weights", "rules")
 @dataclass(frozen=True)
-class LabelCard:
+class LabelRules:
     """Summary of the `n_rules` rules of a `label`.
 
     `constant`: added to every score. `weights`: the fraction of the rules' absolute values on the conditions of each
@@ -35,8 +35,8 @@ class LabelCard:
         return "\n".join([*lines, *(f"  {value:+.2f} {words}" for value, words in self.rules)])
 
 
-def label_card(model: DtreeModel, label: str, max_rules: int = 5) -> LabelCard:
-    """Summarize a label with its `max_rules` strongest rules. Raises ConfigError for an unknown label."""
+def label_rules(model: DtreeModel, label: str, max_rules: int = 5) -> LabelRules:
+    """Summarize the rules of a label, with its `max_rules` strongest rules. Raises ConfigError for an unknown label."""
     book = rule_book(model)
     label_id = book.label_id(label)
     rule_ids = np.flatnonzero(book.label_of_rule == label_id)
@@ -51,7 +51,7 @@ def label_card(model: DtreeModel, label: str, max_rules: int = 5) -> LabelCard:
     total = sum(sums.values()) or 1.0
     weights = sorted(((name, value / total) for name, value in sums.items() if value), key=lambda one: -one[1])
     strongest = rule_ids[np.argsort(-units, kind="stable")[:max_rules]]
-    return LabelCard(
+    return LabelRules(
         label,
         len(rule_ids),
         int(book.bias[label_id]) * CONFIDENCE_GRID,
