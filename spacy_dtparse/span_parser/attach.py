@@ -8,7 +8,6 @@ import numpy as np
 from ..dtypes import INDEX, SCORE
 from .kernels.attach import attach_unattached
 from .long import ScoredSpans
-from .model import AttachTables
 
 PIECE = 50
 """Maximum number of tokens of a piece."""
@@ -28,7 +27,8 @@ def attach_in_pieces(
     items: np.ndarray,
     costs: np.ndarray,
     tags: np.ndarray,
-    tables: AttachTables,
+    never: np.ndarray,
+    one_root: bool,
     candidates: ScoredSpans,
     chain_from: np.ndarray,
     chain_labels: np.ndarray,
@@ -38,13 +38,13 @@ def attach_in_pieces(
     A constituent of at most PIECE tokens is a piece, and so are adjacent children of a longer one. Each piece is
     processed separately, so no new constituent crosses the border of a piece.
     """
-    n, n_labels = len(tags), len(tables.never) - 1
+    n, n_labels = len(tags), len(never) - 1
     spans, posteriors, logs = candidates
-    if tables.one_root and len(items) and (items[0, 0] > 0 or items[0, 1] < n):
+    if one_root and len(items) and (items[0, 0] > 0 or items[0, 1] < n):
         items, costs = _with_root(items, costs, n, candidates, chain_from, chain_labels)
     order = np.argsort(spans[:, 0], kind="stable")
     span_starts = spans[order, 0]
-    ever_forbidden = np.any(tables.never, axis=1, keepdims=True)[:, 0]  # [parent, tag]: next to some child
+    ever_forbidden = np.any(never, axis=1, keepdims=True)[:, 0]  # [parent, tag]: next to some child
     found, found_costs = items.tolist(), costs.tolist()
     is_kept, new, new_costs = [True] * len(items), [], []
     for piece in _pieces(found, n):
@@ -63,7 +63,7 @@ def attach_in_pieces(
         low, high = np.searchsorted(span_starts, (piece.start, piece.end))
         inside = order[low:high][spans[order[low:high], 1] <= piece.end]
         inside_candidates = (spans[inside] - INDEX(piece.start)).astype(INDEX), posteriors[inside], logs[inside]
-        given = workspace, workspace_costs, count + 1, tags_here, tables.never, False
+        given = workspace, workspace_costs, count + 1, tags_here, never, False
         after = attach_unattached(*given, *inside_candidates, chain_from, chain_labels)
         if after > count + 1:
             is_kept[piece.first : piece.last] = [False] * count

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..dtypes import INDEX, OFFSET, SCORE
 from .attach import PIECE
-from .attacher import NO_TABLES, Attacher
+from .attacher import NO_RULES, Attacher
 from .decoder import Decoder, double, double_listing
 from .encoder import n_tokens, output_of
 from .kernels.batch import DONE, LONG, OUT_OF_SPACE, ChainListing, Encoded, Trees, parse_from
@@ -38,11 +38,11 @@ def decode_batch(
         np.zeros(n, OFFSET),
         np.zeros(n, SCORE),
     )
-    chart, tables = decoder.chart(PIECE), attacher.tables or NO_TABLES
+    chart, rules = decoder.chart(PIECE), attacher.rules or NO_RULES
     apart: dict[int, DecodedColumns] = {}  # by index: sentences that the kernel leaves to this function
     done, reason = 0, OUT_OF_SPACE
     while reason != DONE:
-        done, reason = parse_from(encoded, trees, listing, done, chart, *tables)
+        done, reason = parse_from(encoded, trees, listing, done, chart, *rules)
         if reason == OUT_OF_SPACE:
             trees = trees._replace(items=double(trees.items), costs=double(trees.costs))
             listing = double_listing(listing)

@@ -19,7 +19,7 @@ from ..jit.warmup import SHORT, kernels_for
 from ..nn.packing import self_test_tolerance
 from ..trees.heads import HeadRules
 from ..trees.tree import TOP, Tree
-from .attacher import Attacher, attach_tables_for_others, full_attach_tables
+from .attacher import Attacher, attach_rules, attach_rules_for_others
 from .batch import decode_batch
 from .constrained import constrained_posteriors, decode_constrained
 from .decoder import MIN_MARGINAL, Decoder
@@ -109,8 +109,8 @@ class SpanParser(StoredParser, Parser):
         self.encoder = self.ENCODER(model, used, chain_ids)
         exact_status = "optimal" if used == len(model.networks) else "complete"
         self.decoder = Decoder(model.labels, self.chains, self.settings, exact_status)
-        self.attacher = Attacher(self.decoder, full_attach_tables(model) if self.settings.attach_unattached else None)
-        self._foreign_attacher = Attacher(self.decoder, attach_tables_for_others(model))
+        self.attacher = Attacher(self.decoder, attach_rules(model) if self.settings.attach_unattached else None)
+        self._foreign_attacher = Attacher(self.decoder, attach_rules_for_others(model))
         self._labels = model.labels
         self._excluded_labels = frozenset(self.settings.exclude_labels)
         self._allowed_labels = tuple(label for label in self._labels if label not in self._excluded_labels)
@@ -343,7 +343,7 @@ class SpanParser(StoredParser, Parser):
         """
         attacher, count = self._foreign_attacher, len(items)
         workspace, scores = self.decoder.workspace(n_tokens(encoded, s))
-        if attacher.tables is None or count > len(workspace) // 2:
+        if attacher.rules is None or count > len(workspace) // 2:
             return None
         workspace[:count], scores[:count] = items, costs
         tag_ids = self.model.words.tag_ids(tags)

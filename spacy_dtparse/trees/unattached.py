@@ -7,7 +7,8 @@ VERBS = frozenset("VB VBD VBG VBN VBP VBZ MD TO".split())
 _CLAUSES = frozenset("S SBAR SBARQ TOP".split())
 
 
-SISTERS = ("VP", "S")
+VERB_PHRASE = "VP"
+SISTERS = (VERB_PHRASE, "S")
 
 
 def is_unattached(label: str, sister: str, tag: str) -> bool:

@@ -74,6 +74,18 @@ def first_unattached(items: Sequence[Item], n: int, tags: Sequence[int], never: 
     return next((t for t in range(first, n) if is_unattached(path_to(root, t)[-1], tags[t], never)), -1)
 
 
+def shown_tags(items: Sequence[Item], tags: Sequence[int], verb_phrase: int, verbs: set[int], other: int) -> list[int]:
+    """The tags, with `other` for the tokens of verb phrases without a verb and without a verb phrase below."""
+    root, found = nested(items, [0.0] * len(items), len(tags), -1), list(tags)
+    for node in root.below():
+        tokens = [child for child in node.children if isinstance(child, int)]
+        headed = any(tags[t] in verbs for t in tokens) or any(c.label == verb_phrase for c in node.constituents)
+        if node.label == verb_phrase and not headed:
+            for token in tokens:
+                found[token] = other
+    return found
+
+
 def faults(node: Node, tags: Sequence[int], never: np.ndarray) -> int:
     """The number of unattached tokens among the node's children."""
     return sum(isinstance(child, int) and is_unattached(node, tags[child], never) for child in node.children)

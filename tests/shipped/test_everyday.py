@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import spacy_dtparse
+from spacy_dtparse.models import open_parser
 from spacy_dtparse.trees import parse_tree
 from spacy_dtparse.trees.unattached import unattached_tokens
 
@@ -94,6 +95,26 @@ def test_blanks_and_line_breaks_do_not_split(nlp) -> None:
     for text in ("Hello   world.\n\n  She  slept.", "She  read   the  book.", "The old man\nwalked down to\nthe sea."):
         expected = brackets(nlp(" ".join(text.split())))
         assert brackets(nlp(text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "tags", "verb_phrase"),
+    [
+        ("The rich fund the opera .", "DT JJ NN DT NN .", "fund the opera"),
+        (
+            "The lamp lasts all day and charges in an hour .",
+            "DT NN VBZ DT NN CC NNS IN DT NN .",
+            "charges in an hour",
+        ),
+        ("Where has the cat gone ?", "WRB VBZ DT NN JJ .", "gone"),
+    ],
+)
+def test_a_verb_with_a_wrong_tag_stays_a_verb(words: str, tags: str, verb_phrase: str) -> None:
+    """The network's verb phrase keeps its verb: there is no noun phrase or adjective phrase over it."""
+    tree = open_parser("en_span").parse(words.split(), tags.split()).tree
+    found = {(label, " ".join(words.split()[start:end])) for start, end, label in tree.spans()}
+    assert ("VP", verb_phrase) in found
+    assert not {("NP", verb_phrase.split()[0]), ("ADJP", verb_phrase)} & found
 
 
 def test_unattached_tokens_are_found() -> None:

@@ -7,7 +7,6 @@ import pytest
 
 from spacy_dtparse.span_parser import attach
 from spacy_dtparse.span_parser.attach import attach_in_pieces
-from spacy_dtparse.span_parser.model import AttachTables
 from tests.jit.harness import KERNEL_MARKS, SLOW
 from tests.span_parser.kernels import test_attach as kernel_cases
 
@@ -28,7 +27,8 @@ def pieces_of(items, costs, tags, never, one_root: bool, candidates):
         rows,
         np.array(costs, dtype=np.float64)[: len(rows)],
         np.array(tags, dtype=np.int32),
-        AttachTables(never, one_root),
+        never,
+        one_root,
         (spans, posteriors, logs),
         kernel_cases.CHAIN_FROM,
         kernel_cases.CHAIN_LABELS,

@@ -17,6 +17,7 @@ from spacy_dtparse.span_parser.kernels.network import label_spans, span_probabil
 from spacy_dtparse.span_parser.long import long_posteriors
 from spacy_dtparse.span_parser.parser import SpanParser
 from spacy_dtparse.trees import Tree
+from spacy_dtparse.trees.unattached import VERBS
 from tests.core.checks import (
     keeps_its_bytes,
     parse_all,
@@ -203,6 +204,8 @@ def whole_twin(parser: SpanParser, words, tags):
     listed = list(parser.model.words.tables[1])
     places = [listed.index(tag) if tag in listed else len(listed) for tag in tags]
     items = [(start, end, numbers[label]) for start, end, label in result.tree.spans()[1:]]
+    verbs = {listed.index(tag) for tag in VERBS if tag in listed}
+    places = reference.shown_tags(items, places, numbers["VP"], verbs, len(listed))
     found, costs = reference.attach(items, result.costs[1:], places, never, one_root, candidates)
     return [(0, n, "TOP"), *((i, j, parser.labels[label]) for i, j, label in found)], [0.0, *costs]
 

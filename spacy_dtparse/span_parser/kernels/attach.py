@@ -3,6 +3,9 @@
 The chart includes a constituent only if its probability exceeds the penalty. If the noun phrase of a subject falls
 slightly short of that, its words become direct children of the clause: they are unattached. This module gives such
 tokens the most probable constituent that covers them; the rest of the tree is unchanged.
+
+Taggers make mistakes that the network does not repeat: if it predicts a verb phrase in which no token has the tag of a
+verb, one of them is the verb. `hide_tags` keeps such tokens where they are.
 """
 
 import math
@@ -27,6 +30,36 @@ def _next_child(items, count, c):
     while c < count and items[c, 0] < end:
         c += 1
     return c
+
+
+@kernel(error_model="numpy", nogil=False)
+def hide_tags(items, count, tags, verb_phrase, is_verb, parents, shown):
+    """Copy `tags` int32 (n,) to `shown`, with the id of unlisted tags, which are never unattached, in place of those of
+    the direct tokens of each verb phrase that has neither a verb nor another verb phrase as a child.
+
+    `items`, `count`: see `first_unattached`. `verb_phrase`: id of the label, below 0: there is none. `is_verb` bool
+    (tags + 1,): by the id of a tag, the last for unlisted tags. Filled: `parents` int32 (n,) as there.
+    """
+    shown[:] = tags
+    if verb_phrase < 0:
+        return
+    parents[:] = -1
+    for c in range(count):
+        parents[items[c, 0] : items[c, 1]] = c
+    for c in range(count):
+        if items[c, 2] != verb_phrase:
+            continue
+        has_verb = False
+        for t in range(items[c, 0], items[c, 1]):
+            has_verb = has_verb or (parents[t] == c and is_verb[tags[t]])
+        child = c + 1
+        while child < count and items[child, 0] < items[c, 1]:
+            has_verb = has_verb or items[child, 2] == verb_phrase
+            child = _next_child(items, count, child)
+        if not has_verb:
+            for t in range(items[c, 0], items[c, 1]):
+                if parents[t] == c:
+                    shown[t] = len(is_verb) - 1
 
 
 @kernel(error_model="numpy", nogil=False)
@@ -56,8 +89,9 @@ def first_unattached(items, count, n, tags, never, parents, first):
 
 
 @kernel(error_model="numpy", nogil=False)
-def find_unattached(items, item_offsets, tags, offsets, never, parents, found):
-    """Fill `found` bool (S,): whether `first_unattached` finds a token in each of S concatenated sentences.
+def find_unattached(items, item_offsets, tags, offsets, never, verb_phrase, is_verb, parents, found):
+    """Fill `found` bool (S,): whether `first_unattached` finds a token, after `hide_tags`, in each of S concatenated
+    sentences.
 
     `items` int32 (…, 3): sentence s has `items[item_offsets[s] : item_offsets[s + 1]]`, the root first, which is
     ignored; a sentence with a label below 0 is skipped. `tags` int32 (tokens,) and the scratch `parents` int32
@@ -68,10 +102,12 @@ def find_unattached(items, item_offsets, tags, offsets, never, parents, found):
         all_known = True
         for c in range(len(here)):
             all_known = all_known and here[c, 2] >= 0
-        sentence_tags, scratch = tags[offsets[s] : offsets[s + 1]], parents[offsets[s] : offsets[s + 1]]
-        found[s] = (
-            all_known and first_unattached(here, len(here), len(sentence_tags), sentence_tags, never, scratch, 0) >= 0
-        )
+        found[s] = False
+        if all_known:
+            scratch, n = parents[offsets[s] : offsets[s + 1]], offsets[s + 1] - offsets[s]
+            shown = np.empty(n, dtype=INDEX)
+            hide_tags(here, len(here), tags[offsets[s] : offsets[s + 1]], verb_phrase, is_verb, scratch, shown)
+            found[s] = first_unattached(here, len(here), n, shown, never, scratch, 0) >= 0
 
 
 @kernel(error_model="numpy")

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...dtypes import INDEX, REAL
 from ...jit.decorator import kernel, yield_cpu
-from .attach import attach_unattached, first_unattached
+from .attach import attach_unattached, first_unattached, hide_tags
 from .network import LabelLayer, constituent_marginals, decode_scored, span_probabilities
 
 DONE, OUT_OF_SPACE, UNATTACHED, LONG = 0, 1, 2, 3
@@ -133,16 +133,16 @@ def select_probable(spans, posteriors, logs, min_prob):
 
 
 @kernel(error_model="numpy")
-def parse_from(encoded, trees, listing, sentence, chart, never, one_root):
+def parse_from(encoded, trees, listing, sentence, chart, never, one_root, verb_phrase, is_verb):
     """Call `kernels.network.decode` for all sentences, starting with index `sentence`, and attach unattached
     tokens (`attach_unattached`). Return (index of the next sentence, DONE, `OUT_OF_SPACE`, `UNATTACHED` or `LONG`).
 
-    `never`, `one_root`: see `kernels.attach`; if `never` is empty, no token counts as unattached. A tree of n tokens
-    has at most 3 · longest chain · (n + 1) items.
+    `never`, `one_root`, `verb_phrase`, `is_verb`: see `kernels.attach`; if `never` is empty, no token counts as
+    unattached. A tree of n tokens has at most 3 · longest chain · (n + 1) items.
     """
     longest = np.diff(chart.chain_from).max()
     layer, chain_from, chain_labels = encoded.layer, chart.chain_from, chart.chain_labels
-    parents = np.empty(len(encoded.tags), dtype=INDEX)
+    parents, shown = np.empty((2, len(encoded.tags)), dtype=INDEX)
     while sentence < len(encoded.offsets) - 1:
         yield_cpu()
         row, at = encoded.offsets[sentence], trees.ends[sentence]
@@ -167,7 +167,8 @@ def parse_from(encoded, trees, listing, sentence, chart, never, one_root):
             trees.max_cost[sentence] = max(trees.max_cost[sentence], costs[k])
         unattached = False
         if len(never) > 0:
-            tags = encoded.tags[row + 1 : row + 1 + n]
+            tags = shown[:n]
+            hide_tags(items, count, encoded.tags[row + 1 : row + 1 + n], verb_phrase, is_verb, parents[:n], tags)
             lacks_root = one_root and count > 0 and (items[0, 0] > 0 or items[0, 1] < n)
             unattached = lacks_root or first_unattached(items, count, n, tags, never, parents[:n], 0) >= 0
             if unattached and n <= chart.piece:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from spacy_dtparse.span_parser.kernels.attach import attach_unattached, find_unattached, first_unattached
+from spacy_dtparse.span_parser.kernels.attach import attach_unattached, find_unattached, first_unattached, hide_tags
 from spacy_dtparse.trees import Tree
 from spacy_dtparse.trees.brackets import parse_tree
 from tests.jit.harness import KERNEL_MARKS, SLOW
@@ -18,6 +18,8 @@ pytestmark = KERNEL_MARKS
 LABELS = ("NP", "PP", "S", "VP")
 ROOT = ANY = len(LABELS)
 TAGS = ("DT", "NN", "VBZ", "IN", ".")
+VERB_PHRASE, IS_VERB = LABELS.index("VP"), np.array([tag == "VBZ" for tag in TAGS])
+NO_VERBS = -1, np.zeros(1, dtype=np.bool_)
 CHAINS = ((), ("NP",), ("VP",), ("S",), ("S", "VP"), ("PP",), ("S", "NP"))
 NUMBERS = [tuple(LABELS.index(label) for label in chain) for chain in CHAINS]
 CHAIN_FROM = np.cumsum([0, *map(len, NUMBERS)]).astype(np.int32)
@@ -109,12 +111,28 @@ def test_unattached_tokens_are_those_of_the_reference() -> None:
     assert seen >= {-1, 0, 1, 2, 3}
 
 
+def test_tags_are_hidden_as_by_the_reference() -> None:
+    hidden = 0
+    for seed in CASES:
+        items, _, tags, *_ = random_case(seed)
+        n, verbs = len(tags), {TAGS.index("VBZ")}
+        rows, _ = in_workspace(items, [0.0] * len(items), n)
+        given, shown, parents = np.array(tags, dtype=np.int32), *np.full((2, n), 99, dtype=np.int32)
+        hide_tags(rows, len(items), given, VERB_PHRASE, IS_VERB, parents, shown)
+        assert shown.tolist() == reference.shown_tags(items, tags, VERB_PHRASE, verbs, len(TAGS) - 1)
+        hidden += (shown != given).sum()
+        hide_tags(rows, len(items), given, *NO_VERBS, parents, shown)
+        assert shown.tolist() == tags, "without a label of verb phrases"
+    assert hidden > 5
+
+
 def test_sentences_with_unattached_tokens_are_found_in_a_batch() -> None:
     cases = [random_case(seed) for seed in CASES]
     never = cases[0][3]
     items, tags, wanted = [], [], []
     for number, (own, _, own_tags, *_) in enumerate(cases):
-        wanted.append(reference.first_unattached(own, len(own_tags), own_tags, never, 0) >= 0)
+        shown = reference.shown_tags(own, own_tags, VERB_PHRASE, {TAGS.index("VBZ")}, len(TAGS) - 1)
+        wanted.append(reference.first_unattached(own, len(own_tags), shown, never, 0) >= 0)
         rows = np.array([(0, len(own_tags), ROOT), *own], dtype=np.int32)
         if number % 5 == 4 and len(rows) > 1:  # a label that is not in the table
             rows[-1, 2], wanted[-1] = -1, False
@@ -123,7 +141,8 @@ def test_sentences_with_unattached_tokens_are_found_in_a_batch() -> None:
     ends = (np.cumsum([0, *map(len, rows)]) for rows in (items, tags))
     found, all_tags = np.zeros(len(cases), dtype=np.bool_), np.concatenate(tags)
     item_offsets, offsets = ends
-    find_unattached(np.concatenate(items), item_offsets, all_tags, offsets, never, np.empty_like(all_tags), found)
+    verbs, scratch = (VERB_PHRASE, IS_VERB), np.empty_like(all_tags)
+    find_unattached(np.concatenate(items), item_offsets, all_tags, offsets, never, *verbs, scratch, found)
     assert found.tolist() == wanted and {*wanted} == {True, False}
 
 

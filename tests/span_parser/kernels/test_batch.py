@@ -28,7 +28,6 @@ from tests.span_models import CHAINS, SENTENCES, random_model, with_attach_table
 pytestmark = KERNEL_MARKS
 
 SIZE = max(map(len, CHAINS))
-NO_TABLE = np.zeros((0, 0, 0), dtype=np.bool_)
 SHORTER = [(words[:n], tags[:n]) for words, tags in SENTENCES for n in range(1, len(words) + 1)]
 
 
@@ -78,7 +77,7 @@ def test_a_batch_is_its_sentences(networks: int, listed: bool, room: int) -> Non
     trees, listing = empty_trees(len(SHORTER), room), new_listing(len(SHORTER), 1, listed)
     done, whys = 0, []
     while not whys or whys[-1] != DONE:
-        done, why = parse_from(encoded, trees, listing, done, chart_of(parser), NO_TABLE, False)
+        done, why = parse_from(encoded, trees, listing, done, chart_of(parser), *attacher.NO_RULES)
         whys.append(why)
         if why == OUT_OF_SPACE:
             n = len(SHORTER[done][0])
@@ -130,7 +129,7 @@ def test_it_stops_after_a_sentence_with_unattached_tokens(one_root: bool) -> Non
     encoded, trees, seen = parser.encode(SHORTER), empty_trees(len(SHORTER), 4000), []
     done, why, listing = 0, -1, new_listing(len(SHORTER), 0, False)
     while why != DONE:
-        done, why = parse_from(encoded, trees, listing, done, chart_of(parser), *whole.tables)
+        done, why = parse_from(encoded, trees, listing, done, chart_of(parser), *whole.rules)
         if why == UNATTACHED:
             seen.append(done - 1)
     hangs = []
