@@ -226,6 +226,7 @@ def test_training_starts_from_another_teacher(fitted: Fitted) -> None:
     options = replace(QUICK, epochs=1, encoder_learning_rate=1e-6, head_learning_rate=1e-6, head_width=64, eval_every=1)
     more = [(1.0, replace(sentence, source="other"), True) for sentence in TREES]
     made = train_teacher(more, TREES, options, start=fitted.teacher, log_metrics=lambda **facts: logged.append(facts))
+    assert made.meta["encoder"] == fitted.teacher.meta["encoder"], "the credit of the encoder stays"
     assert made.lists == fitted.teacher.lists, "labels, tags and sources are those of the first"
     assert made.networks[0].width == 192, "and so are the heads"
     assert logged[-1]["labels"] < 0.5 and logged[-1]["everyday"] > 97
