@@ -23,21 +23,21 @@ ASSETS = Path(__file__).resolve().parents[2] / "assets"
 SENTENCES = {"sample": 62, "everyday": 406}
 """Number of sentences in the development part of each treebank."""
 MIN_F1 = {  # half a point below what was measured
-    ("en_span", "sample"): 94.2,  # 94.74
-    ("en_span", "everyday"): 97.3,  # 97.87
-    ("en_dtparse", "sample"): 94.6,  # 95.19
-    ("en_dtparse", "everyday"): 97.4,  # 97.97
+    ("en_span", "sample"): 93.9,  # 94.49
+    ("en_span", "everyday"): 98.0,  # 98.56
+    ("en_dtparse", "sample"): 94.1,  # 94.65
+    ("en_dtparse", "everyday"): 98.1,  # 98.61
     ("en_trees", "sample"): 89.4,  # 89.98
-    ("en_trees", "everyday"): 93.8,  # 94.39
-    ("en_dtparse_lg", "sample"): 93.2,  # 93.73
-    ("en_dtparse_lg", "everyday"): 98.0,  # 98.52
+    ("en_trees", "everyday"): 93.8,  # 94.32
+    ("en_dtparse_lg", "sample"): 93.3,  # 93.88
+    ("en_dtparse_lg", "everyday"): 98.6,  # 99.14
     ("en_pcfgla", "sample"): 82.3,  # 82.89
     ("en_pcfgla", "everyday"): 83.9,  # 84.46
 }
 """Minimum F1 of all constituents."""
-MIN_EXACT, MIN_TAGS = 84.0, 98.1
+MIN_EXACT, MIN_TAGS = 88.5, 98.2
 """Minimum percentages of correct trees and tags of en_span on the everyday trees."""
-MIN_AGREEMENT = {"sample": 96.7, "everyday": 97.0}  # 97.25, 97.57
+MIN_AGREEMENT = {"sample": 96.2, "everyday": 96.9}  # 96.78, 97.49
 """Minimum percentages of the phrases of en_span in which en_bpm has one word whose head is outside. No treebank of
 everyday English has its dependencies."""
 
