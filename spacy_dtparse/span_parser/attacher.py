@@ -10,7 +10,7 @@ from ..trees.unattached import SISTERS, VERB_PHRASE, VERBS, is_unattached
 from .attach import PIECE, attach_in_pieces
 from .decoder import CANDIDATE, Decoder
 from .encoder import NetworkOutput
-from .kernels.attach import attach_unattached, find_unattached, first_unattached, hide_tags
+from .kernels.attach import attach_unattached, find_unattached, first_unattached, mask_tags
 from .long import ScoredSpans
 from .model import SpanModel
 
@@ -91,10 +91,10 @@ class Attacher:
         return first_unattached(items, count, n, shown, self.rules.never, np.empty(n, dtype=INDEX), 0) < 0
 
     def _shown_tags(self, count: int, tags: np.ndarray) -> np.ndarray:
-        """Return the ids of tags after `hide_tags`, for the workspace's first `count` items."""
+        """Return the ids of tags after `mask_tags`, for the workspace's first `count` items."""
         assert self.rules is not None
         shown, items = np.empty_like(tags), self._decoder.workspace(len(tags))[0]
-        hide_tags(items, count, tags, *self.rules[2:], np.empty(len(tags), dtype=INDEX), shown)
+        mask_tags(items, count, tags, *self.rules[2:], np.empty(len(tags), dtype=INDEX), shown)
         return shown
 
     def has_unattached(

@@ -22,13 +22,16 @@ def unattached_tokens(tree: Tree) -> list[int]:
     """Return the unattached tokens: sisters of a VP or an S, by Penn labels and tags. They are nouns, pronouns and
     determiners, except below an NP whose complement is a clause (*the fact that*), and verbs below a clause.
 
-    Auxiliaries next to a VP below VP, SQ or SINV are correct and not included. Linear in the size of the tree, except
-    for its depth.
+    Auxiliaries next to a VP below VP, SQ or SINV are correct and not included, nor are the tokens of a VP that has
+    neither a verb nor a VP as a child: one of them is the verb, with a wrong tag. Linear in the size of the tree,
+    except for its depth.
     """
     found = []
     for node, children in enumerate(tree.child_lists()):
         sisters = {tree.labels[child] for child in children if child >= 0}
-        for child in children:
-            if child < 0 and any(is_unattached(tree.labels[node], sister, tree.tags[~child]) for sister in sisters):
-                found.append(~child)
+        tokens = [~child for child in children if child < 0]
+        if tree.labels[node] == VERB_PHRASE and VERB_PHRASE not in sisters:
+            if not any(tree.tags[token] in VERBS for token in tokens):
+                continue
+        found += [t for t in tokens if any(is_unattached(tree.labels[node], one, tree.tags[t]) for one in sisters)]
     return sorted(found)

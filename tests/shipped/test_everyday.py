@@ -101,11 +101,7 @@ def test_blanks_and_line_breaks_do_not_split(nlp) -> None:
     ("words", "tags", "verb_phrase"),
     [
         ("The rich fund the opera .", "DT JJ NN DT NN .", "fund the opera"),
-        (
-            "The lamp lasts all day and charges in an hour .",
-            "DT NN VBZ DT NN CC NNS IN DT NN .",
-            "charges in an hour",
-        ),
+        ("The lamp lasts all day and charges in an hour .", "DT NN VBZ DT NN CC NNS IN DT NN .", "charges in an hour"),
         ("Where has the cat gone ?", "WRB VBZ DT NN JJ .", "gone"),
     ],
 )
@@ -126,5 +122,6 @@ def test_unattached_tokens_are_found() -> None:
         "(TOP (SQ (MD Can) (NP (PRP I)) (VP (VB go)) (. ?)))",
         "(TOP (NP (DT the) (NN plan) (S (VP (TO to) (VP (VB go))))))",
         "(TOP (NP (DT the) (NN dog)))",
+        "(TOP (S (NP (PRP We)) (VP (NN need) (S (VP (TO to) (VP (VB go))))) (. .)))",
     ):
         assert unattached_tokens(parse_tree(right)) == []

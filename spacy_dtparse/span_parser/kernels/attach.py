@@ -5,7 +5,7 @@ slightly short of that, its words become direct children of the clause: they are
 tokens the most probable constituent that covers them; the rest of the tree is unchanged.
 
 Taggers make mistakes that the network does not repeat: if it predicts a verb phrase in which no token has the tag of a
-verb, one of them is the verb. `hide_tags` keeps such tokens where they are.
+verb, one of them is the verb. `mask_tags` keeps such tokens where they are.
 """
 
 import math
@@ -33,7 +33,7 @@ def _next_child(items, count, c):
 
 
 @kernel(error_model="numpy", nogil=False)
-def hide_tags(items, count, tags, verb_phrase, is_verb, parents, shown):
+def mask_tags(items, count, tags, verb_phrase, is_verb, parents, shown):
     """Copy `tags` int32 (n,) to `shown`, with the id of unlisted tags, which are never unattached, in place of those of
     the direct tokens of each verb phrase that has neither a verb nor another verb phrase as a child.
 
@@ -90,7 +90,7 @@ def first_unattached(items, count, n, tags, never, parents, first):
 
 @kernel(error_model="numpy", nogil=False)
 def find_unattached(items, item_offsets, tags, offsets, never, verb_phrase, is_verb, parents, found):
-    """Fill `found` bool (S,): whether `first_unattached` finds a token, after `hide_tags`, in each of S concatenated
+    """Fill `found` bool (S,): whether `first_unattached` finds a token, after `mask_tags`, in each of S concatenated
     sentences.
 
     `items` int32 (…, 3): sentence s has `items[item_offsets[s] : item_offsets[s + 1]]`, the root first, which is
@@ -106,7 +106,7 @@ def find_unattached(items, item_offsets, tags, offsets, never, verb_phrase, is_v
         if all_known:
             scratch, n = parents[offsets[s] : offsets[s + 1]], offsets[s + 1] - offsets[s]
             shown = np.empty(n, dtype=INDEX)
-            hide_tags(here, len(here), tags[offsets[s] : offsets[s + 1]], verb_phrase, is_verb, scratch, shown)
+            mask_tags(here, len(here), tags[offsets[s] : offsets[s + 1]], verb_phrase, is_verb, scratch, shown)
             found[s] = first_unattached(here, len(here), n, shown, never, scratch, 0) >= 0
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...dtypes import INDEX, REAL
 from ...jit.decorator import kernel, yield_cpu
-from .attach import attach_unattached, first_unattached, hide_tags
+from .attach import attach_unattached, first_unattached, mask_tags
 from .network import LabelLayer, constituent_marginals, decode_scored, span_probabilities
 
 DONE, OUT_OF_SPACE, UNATTACHED, LONG = 0, 1, 2, 3
@@ -168,7 +168,7 @@ def parse_from(encoded, trees, listing, sentence, chart, never, one_root, verb_p
         unattached = False
         if len(never) > 0:
             tags = shown[:n]
-            hide_tags(items, count, encoded.tags[row + 1 : row + 1 + n], verb_phrase, is_verb, parents[:n], tags)
+            mask_tags(items, count, encoded.tags[row + 1 : row + 1 + n], verb_phrase, is_verb, parents[:n], tags)
             lacks_root = one_root and count > 0 and (items[0, 0] > 0 or items[0, 1] < n)
             unattached = lacks_root or first_unattached(items, count, n, tags, never, parents[:n], 0) >= 0
             if unattached and n <= chart.piece:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from spacy_dtparse.span_parser.kernels.attach import attach_unattached, find_unattached, first_unattached, hide_tags
+from spacy_dtparse.span_parser.kernels.attach import attach_unattached, find_unattached, first_unattached, mask_tags
 from spacy_dtparse.trees import Tree
 from spacy_dtparse.trees.brackets import parse_tree
 from tests.jit.harness import KERNEL_MARKS, SLOW
@@ -118,10 +118,10 @@ def test_tags_are_hidden_as_by_the_reference() -> None:
         n, verbs = len(tags), {TAGS.index("VBZ")}
         rows, _ = in_workspace(items, [0.0] * len(items), n)
         given, shown, parents = np.array(tags, dtype=np.int32), *np.full((2, n), 99, dtype=np.int32)
-        hide_tags(rows, len(items), given, VERB_PHRASE, IS_VERB, parents, shown)
+        mask_tags(rows, len(items), given, VERB_PHRASE, IS_VERB, parents, shown)
         assert shown.tolist() == reference.shown_tags(items, tags, VERB_PHRASE, verbs, len(TAGS) - 1)
         hidden += (shown != given).sum()
-        hide_tags(rows, len(items), given, *NO_VERBS, parents, shown)
+        mask_tags(rows, len(items), given, *NO_VERBS, parents, shown)
         assert shown.tolist() == tags, "without a label of verb phrases"
     assert hidden > 5
 
