@@ -17,8 +17,8 @@ from .model import SpanModel
 
 class AttachRules(NamedTuple):
     """Which tokens count as unattached, see `kernels.attach`: `never` as in `model.AttachTables`, with one tag more for
-    all unlisted tags, and `one_root`; `verb_phrase`: id of the label VP, -1 if there is none; `is_verb` bool (tags +
-    1,)."""
+    all unlisted tags, and `one_root`; `verb_phrase`: id of the label VP, -1 if there is none or no tag is Penn's tag of
+    a verb; `is_verb` bool (tags + 1,)."""
 
     never: np.ndarray
     one_root: bool
@@ -36,8 +36,8 @@ def attach_rules(model: SpanModel) -> AttachRules | None:
         return None
     never, one_root = model.attach_tables
     other = np.zeros((*never.shape[:2], 1), dtype=np.bool_)
-    verb_phrase = model.labels.index(VERB_PHRASE) if VERB_PHRASE in model.labels else -1
     is_verb = np.array([*(tag in VERBS for tag in model.words.tables[1]), False])
+    verb_phrase = model.labels.index(VERB_PHRASE) if VERB_PHRASE in model.labels and is_verb.any() else -1
     return AttachRules(np.concatenate([never, other], axis=2), one_root, verb_phrase, is_verb)
 
 
@@ -69,33 +69,38 @@ class Attacher:
         `tags` int32 (n,): ids of tags. `scored`: the probable spans, if they are computed already.
         """
         items, costs = self._decoder.workspace(len(tags))
-        if self.rules is None or self.is_fully_attached(count, tags):
+        if self.rules is None:
+            return items[:count].tolist(), costs[:count].tolist()
+        masked, never, one_root = self._masked_tags(count, tags), self.rules.never, self.rules.one_root
+        if self._is_attached(count, masked):
             return items[:count].tolist(), costs[:count].tolist()
         candidates = self._decoder.scored_spans(output, CANDIDATE) if scored is None else scored
-        shown, tables = self._shown_tags(count, tags), self.rules[:2]
+        tables = self._decoder.chain_table
         if len(tags) > PIECE:
-            return attach_in_pieces(
-                items[:count], costs[:count], shown, *tables, candidates, *self._decoder.chain_table
-            )
-        count = attach_unattached(items, costs, count, shown, *tables, *candidates, *self._decoder.chain_table)
+            return attach_in_pieces(items[:count], costs[:count], masked, never, one_root, candidates, *tables)
+        count = attach_unattached(items, costs, count, masked, never, one_root, *candidates, *tables)
         return items[:count].tolist(), costs[:count].tolist()
 
     def is_fully_attached(self, count: int, tags: np.ndarray) -> bool:
         """Return whether the workspace's first `count` items leave no token unattached that the rules do not allow to
         be."""
+        return self._is_attached(count, self._masked_tags(count, tags))
+
+    def _is_attached(self, count: int, masked: np.ndarray) -> bool:
+        """`is_fully_attached`, given `_masked_tags`."""
         assert self.rules is not None
-        n, items = len(tags), self._decoder.workspace(len(tags))[0]
+        n, items = len(masked), self._decoder.workspace(len(masked))[0]
         if self.rules.one_root and count and (items[0, 0] > 0 or items[0, 1] < n):
             return False
-        shown = self._shown_tags(count, tags)
-        return first_unattached(items, count, n, shown, self.rules.never, np.empty(n, dtype=INDEX), 0) < 0
+        return first_unattached(items, count, n, masked, self.rules.never, np.empty(n, dtype=INDEX), 0) < 0
 
-    def _shown_tags(self, count: int, tags: np.ndarray) -> np.ndarray:
+    def _masked_tags(self, count: int, tags: np.ndarray) -> np.ndarray:
         """Return the ids of tags after `mask_tags`, for the workspace's first `count` items."""
         assert self.rules is not None
-        shown, items = np.empty_like(tags), self._decoder.workspace(len(tags))[0]
-        mask_tags(items, count, tags, *self.rules[2:], np.empty(len(tags), dtype=INDEX), shown)
-        return shown
+        masked, items = np.empty_like(tags), self._decoder.workspace(len(tags))[0]
+        parents = np.empty(len(tags), dtype=INDEX)
+        mask_tags(items, count, tags, self.rules.verb_phrase, self.rules.is_verb, parents, masked)
+        return masked
 
     def has_unattached(
         self, tags: np.ndarray, token_offsets: np.ndarray, items: np.ndarray, item_offsets: np.ndarray
@@ -103,6 +108,7 @@ class Attacher:
         """Return `SpanParser.has_unattached`, given ids of tags."""
         found = np.zeros(len(token_offsets) - 1, dtype=np.bool_)
         if self.rules is not None:
-            never, _, *verbs = self.rules
-            find_unattached(items, item_offsets, tags, token_offsets, never, *verbs, np.empty_like(tags), found)
+            never, _, verb_phrase, is_verb = self.rules
+            scratch = np.empty_like(tags)
+            find_unattached(items, item_offsets, tags, token_offsets, never, verb_phrase, is_verb, scratch, found)
         return found

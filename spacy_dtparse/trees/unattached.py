@@ -5,8 +5,6 @@ from .tree import Tree
 NOUNS = frozenset("NN NNS NNP NNPS PRP EX DT PDT PRP$".split())
 VERBS = frozenset("VB VBD VBG VBN VBP VBZ MD TO".split())
 _CLAUSES = frozenset("S SBAR SBARQ TOP".split())
-
-
 VERB_PHRASE = "VP"
 SISTERS = (VERB_PHRASE, "S")
 

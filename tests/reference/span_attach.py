@@ -74,7 +74,7 @@ def first_unattached(items: Sequence[Item], n: int, tags: Sequence[int], never: 
     return next((t for t in range(first, n) if is_unattached(path_to(root, t)[-1], tags[t], never)), -1)
 
 
-def shown_tags(items: Sequence[Item], tags: Sequence[int], verb_phrase: int, verbs: set[int], other: int) -> list[int]:
+def masked_tags(items: Sequence[Item], tags: Sequence[int], verb_phrase: int, verbs: set[int], other: int) -> list[int]:
     """The tags, with `other` for the tokens of verb phrases without a verb and without a verb phrase below."""
     root, found = nested(items, [0.0] * len(items), len(tags), -1), list(tags)
     for node in root.below():

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from spacy_dtparse.span_parser import attach
 from spacy_dtparse.span_parser.attach import attach_in_pieces
+from spacy_dtparse.span_parser.attacher import attach_rules
+from spacy_dtparse.span_parser.features import WordParts
+from spacy_dtparse.symbols import SymbolTable
 from tests.jit.harness import KERNEL_MARKS, SLOW
+from tests.span_models import random_model, with_attach_table
 from tests.span_parser.kernels import test_attach as kernel_cases
 
 pytestmark = KERNEL_MARKS
@@ -85,3 +91,15 @@ def test_constituents_attached_in_pieces_nest_and_cross_no_piece(monkeypatch: py
         ), "only a root is longer than a piece"
         added += new
     assert added > 0
+
+
+def test_verb_phrases_without_a_verb_need_penns_tags() -> None:
+    """With other tags no token of a VP would have the tag of a verb, so that none would be attached."""
+    model = with_attach_table(random_model(1, seed=4))
+    rules = attach_rules(model)
+    assert rules is not None and model.labels[rules.verb_phrase] == "VP" and rules.is_verb.any()
+    tags = SymbolTable([f"{tag}*" for tag in model.words.tables[1]])
+    words = WordParts([model.words.tables[0], tags, *model.words.tables[2:]])
+    others = attach_rules(replace(model, words=words))
+    assert others is not None and others.verb_phrase == -1 and not others.is_verb.any()
+    assert np.array_equal(others.never, rules.never), "all else is equal"

@@ -205,7 +205,7 @@ def whole_twin(parser: SpanParser, words, tags):
     places = [listed.index(tag) if tag in listed else len(listed) for tag in tags]
     items = [(start, end, numbers[label]) for start, end, label in result.tree.spans()[1:]]
     verbs = {listed.index(tag) for tag in VERBS if tag in listed}
-    places = reference.shown_tags(items, places, numbers["VP"], verbs, len(listed))
+    places = reference.masked_tags(items, places, numbers["VP"], verbs, len(listed))
     found, costs = reference.attach(items, result.costs[1:], places, never, one_root, candidates)
     return [(0, n, "TOP"), *((i, j, parser.labels[label]) for i, j, label in found)], [0.0, *costs]
 

@@ -244,7 +244,7 @@ def train_teacher(
                 labels=losses[1] / since, tags=losses[2] / since, **scores, seconds=round(time.perf_counter() - began),
             )  # fmt: skip
             losses, since = np.zeros(3), 0
-    known = {} if first is None else {key: first.meta[key] for key in ("encoder",) if key in first.meta}
+    known = {"encoder": first.meta["encoder"]} if first is not None and "encoder" in first.meta else {}
     return Teacher(lists, (network.eval(),), {**known, **run_conditions}, folder)
 
 

@@ -33,14 +33,14 @@ def _next_child(items, count, c):
 
 
 @kernel(error_model="numpy", nogil=False)
-def mask_tags(items, count, tags, verb_phrase, is_verb, parents, shown):
-    """Copy `tags` int32 (n,) to `shown`, with the id of unlisted tags, which are never unattached, in place of those of
-    the direct tokens of each verb phrase that has neither a verb nor another verb phrase as a child.
+def mask_tags(items, count, tags, verb_phrase, is_verb, parents, masked):
+    """Copy `tags` int32 (n,) to `masked`, but write the id of unlisted tags, which are never unattached, for the direct
+    tokens of each verb phrase that has neither a verb nor another verb phrase as a child.
 
     `items`, `count`: see `first_unattached`. `verb_phrase`: id of the label, below 0: there is none. `is_verb` bool
     (tags + 1,): by the id of a tag, the last for unlisted tags. Filled: `parents` int32 (n,) as there.
     """
-    shown[:] = tags
+    masked[:] = tags
     if verb_phrase < 0:
         return
     parents[:] = -1
@@ -59,7 +59,7 @@ def mask_tags(items, count, tags, verb_phrase, is_verb, parents, shown):
         if not has_verb:
             for t in range(items[c, 0], items[c, 1]):
                 if parents[t] == c:
-                    shown[t] = len(is_verb) - 1
+                    masked[t] = len(is_verb) - 1
 
 
 @kernel(error_model="numpy", nogil=False)
@@ -105,9 +105,9 @@ def find_unattached(items, item_offsets, tags, offsets, never, verb_phrase, is_v
         found[s] = False
         if all_known:
             scratch, n = parents[offsets[s] : offsets[s + 1]], offsets[s + 1] - offsets[s]
-            shown = np.empty(n, dtype=INDEX)
-            mask_tags(here, len(here), tags[offsets[s] : offsets[s + 1]], verb_phrase, is_verb, scratch, shown)
-            found[s] = first_unattached(here, len(here), n, shown, never, scratch, 0) >= 0
+            masked = np.empty(n, dtype=INDEX)
+            mask_tags(here, len(here), tags[offsets[s] : offsets[s + 1]], verb_phrase, is_verb, scratch, masked)
+            found[s] = first_unattached(here, len(here), n, masked, never, scratch, 0) >= 0
 
 
 @kernel(error_model="numpy")

@@ -142,7 +142,7 @@ def parse_from(encoded, trees, listing, sentence, chart, never, one_root, verb_p
     """
     longest = np.diff(chart.chain_from).max()
     layer, chain_from, chain_labels = encoded.layer, chart.chain_from, chart.chain_labels
-    parents, shown = np.empty((2, len(encoded.tags)), dtype=INDEX)
+    parents, masked = np.empty((2, len(encoded.tags)), dtype=INDEX)
     while sentence < len(encoded.offsets) - 1:
         yield_cpu()
         row, at = encoded.offsets[sentence], trees.ends[sentence]
@@ -167,7 +167,7 @@ def parse_from(encoded, trees, listing, sentence, chart, never, one_root, verb_p
             trees.max_cost[sentence] = max(trees.max_cost[sentence], costs[k])
         unattached = False
         if len(never) > 0:
-            tags = shown[:n]
+            tags = masked[:n]
             mask_tags(items, count, encoded.tags[row + 1 : row + 1 + n], verb_phrase, is_verb, parents[:n], tags)
             lacks_root = one_root and count > 0 and (items[0, 0] > 0 or items[0, 1] < n)
             unattached = lacks_root or first_unattached(items, count, n, tags, never, parents[:n], 0) >= 0

@@ -111,19 +111,19 @@ def test_unattached_tokens_are_those_of_the_reference() -> None:
     assert seen >= {-1, 0, 1, 2, 3}
 
 
-def test_tags_are_hidden_as_by_the_reference() -> None:
-    hidden = 0
+def test_tags_are_masked_as_by_the_reference() -> None:
+    n_masked = 0
     for seed in CASES:
         items, _, tags, *_ = random_case(seed)
         n, verbs = len(tags), {TAGS.index("VBZ")}
         rows, _ = in_workspace(items, [0.0] * len(items), n)
-        given, shown, parents = np.array(tags, dtype=np.int32), *np.full((2, n), 99, dtype=np.int32)
-        mask_tags(rows, len(items), given, VERB_PHRASE, IS_VERB, parents, shown)
-        assert shown.tolist() == reference.shown_tags(items, tags, VERB_PHRASE, verbs, len(TAGS) - 1)
-        hidden += (shown != given).sum()
-        mask_tags(rows, len(items), given, *NO_VERBS, parents, shown)
-        assert shown.tolist() == tags, "without a label of verb phrases"
-    assert hidden > 5
+        given, masked, parents = np.array(tags, dtype=np.int32), *np.full((2, n), 99, dtype=np.int32)
+        mask_tags(rows, len(items), given, VERB_PHRASE, IS_VERB, parents, masked)
+        assert masked.tolist() == reference.masked_tags(items, tags, VERB_PHRASE, verbs, len(TAGS) - 1)
+        n_masked += (masked != given).sum()
+        mask_tags(rows, len(items), given, *NO_VERBS, parents, masked)
+        assert masked.tolist() == tags, "without a label of verb phrases"
+    assert n_masked > 5
 
 
 def test_sentences_with_unattached_tokens_are_found_in_a_batch() -> None:
@@ -131,8 +131,8 @@ def test_sentences_with_unattached_tokens_are_found_in_a_batch() -> None:
     never = cases[0][3]
     items, tags, wanted = [], [], []
     for number, (own, _, own_tags, *_) in enumerate(cases):
-        shown = reference.shown_tags(own, own_tags, VERB_PHRASE, {TAGS.index("VBZ")}, len(TAGS) - 1)
-        wanted.append(reference.first_unattached(own, len(own_tags), shown, never, 0) >= 0)
+        masked = reference.masked_tags(own, own_tags, VERB_PHRASE, {TAGS.index("VBZ")}, len(TAGS) - 1)
+        wanted.append(reference.first_unattached(own, len(own_tags), masked, never, 0) >= 0)
         rows = np.array([(0, len(own_tags), ROOT), *own], dtype=np.int32)
         if number % 5 == 4 and len(rows) > 1:  # a label that is not in the table
             rows[-1, 2], wanted[-1] = -1, False
