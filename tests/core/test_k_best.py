@@ -168,7 +168,9 @@ def test_lists_of_everyday_sentences(name):
         found = check_list(parser, tree.words, tree.tags, 10)
         right[0] += shape(found[0]) == tuple(tree.spans())
         right[1] += tuple(tree.spans()) in map(shape, found)
-    assert len(trees) >= right[1] > right[0] + 0.05 * len(trees)
+    assert len(trees) >= right[1] >= right[0] + 0.3 * (len(trees) - right[0]), (
+        "three tenths of those that the first misses"
+    )
     if name == "en_pcfgla":  # in pieces there is one tree
         return
     words, tags = ([text for tree in trees[:60] for text in getattr(tree, of)] for of in ("words", "tags"))

