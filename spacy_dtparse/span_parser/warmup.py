@@ -74,9 +74,8 @@ def kernel_arguments() -> dict[str, dict[Any, tuple[Any, ...]]]:
             encode_words: (pretrained, np.zeros((1, 2), dtype=INDEX), rows, rows, zeros(1, 1)),
             score_gaps: (pretrained, zeros(1, 1), rows, zeros(8), zeros(2)),
         },
-        "chart": {
-            parse_from: (encoded, trees, listing, 0, chart, never, False, -1, never[0, 0])
-        },  # for sentences of one chart
+        # for sentences of one chart
+        "chart": {parse_from: (encoded, trees, listing, 0, chart, never, False, -1, never[0, 0])},
         "span_model": {
             marginals_from: (encoded, listing, 200, 0.1, 0, marginals, ends),
             find_unattached: (items, ends, tags, ends, never, -1, never[0, 0], tags, np.zeros(1, dtype=np.bool_)),
