@@ -330,7 +330,7 @@ def test_the_teachers_commands_are_listed(capsys):
     assert "Needs the extra `teacher`" in shown
     with pytest.raises(SystemExit) as ended:
         main(["teacher"])
-    listed = "fit|annotate|export|vectors|trees|fit-tags|retag|evaluate"
+    listed = "fit|annotate|export|import-model|vectors|trees|fit-tags|retag|evaluate"
     assert ended.value.code == 2 and listed in capsys.readouterr().err
 
 
@@ -348,7 +348,7 @@ def test_blocks_of_a_treebank():
 def test_weighted_names():
     assert parse_weighted_names(["craft", "gum:2", "masc:0.5"]) == {"craft": 1.0, "gum": 2.0, "masc": 0.5}
     for names in (["craft", "craft"], ["craft:0"], ["craft:x"], [":2"], ["craft:inf"]):
-        with pytest.raises(ConfigError, match="give each treebank once"):
+        with pytest.raises(ConfigError, match="give each one once"):
             parse_weighted_names(names)
 
 

@@ -210,6 +210,27 @@ def train_boosted(options: argparse.Namespace) -> None:
 
 
 @command(
+    "average-span build/first.model:0.25 build/second.model:0.75 --out build/mean.model",
+    arg.option(
+        "models MODEL[:WEIGHT] +", "span models, or boosted trees over them: model files, or English models by name"
+    ),
+    arg.path("--out", "the file to write", required=True),
+)
+def average_span(options: argparse.Namespace) -> None:
+    """Average the parameters of span models that were trained from one model."""
+    from training.data.treebanks import parse_weighted_names
+    from training.dtparse.fit import load_span_parser
+    from training.runs.files import write_atomically
+    from training.span_parser.averaging import average_models
+
+    weights = parse_weighted_names(options.models)
+    parsers = list(map(load_span_parser, weights))
+    mean = average_models([parser.model for parser in parsers], list(weights.values()))
+    write_atomically(options.out, type(parsers[0])(mean).to_bytes())
+    print(arg.size(options.out))
+
+
+@command(
     "train-window-filter build/dtparse.model --corpus build/corpus --names sample --out build/filtered.model",
     arg.path("model", "the model file"),
     *arg.treebanks(dev="to measure on"),

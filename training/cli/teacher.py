@@ -145,6 +145,19 @@ def export(options: argparse.Namespace) -> None:
 
 
 @teacher.subcommand(
+    arg.option("model MODEL", "span parser over a pretrained encoder: a model file, or an English model by name"),
+    arg.path("--out", "folder for the teacher", required=True),
+)
+def import_model(options: argparse.Namespace) -> None:
+    """Write a span parser over a pretrained encoder as a teacher, for fit --start: the reverse of export."""
+    from training.teacher.importing import import_model
+    from training.teacher.tag_layer import open_pretrained
+
+    lists = import_model(open_pretrained(options.model).model, options.out).lists
+    print(f"{options.out}: teacher with {len(lists.chains) - 1} label chains and {len(lists.tags)} tags")
+
+
+@teacher.subcommand(
     arg.path("teachers TEACHER +", "folders that fit wrote; several are averaged"),
     arg.path("--shards DIR", "shards that annotate or retag wrote; repeatable", action="append", required=True),
     arg.option("--source", "treebank whose conventions are used (default: none)"),

@@ -164,7 +164,7 @@ def parse_weighted_names(arguments: Sequence[str]) -> dict[str, float]:
         except ValueError:
             weight = 0.0
         if not name or name in found or not 0 < weight < float("inf"):
-            raise ConfigError(f"{argument!r}: give each treebank once, as NAME or NAME:WEIGHT with a weight above 0")
+            raise ConfigError(f"{argument!r}: give each one once, as NAME or NAME:WEIGHT with a weight above 0")
         found[name] = weight
     return found
 

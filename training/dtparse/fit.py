@@ -23,7 +23,7 @@ from spacy_dtparse.dtparse.model.model import SHIFT, DtreeModel, compose, renumb
 from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.dtypes import INDEX
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
-from spacy_dtparse.models import SPAN_MODEL, open_parser
+from spacy_dtparse.models import SPAN_MODEL, find_model
 from spacy_dtparse.span_parser.parser import SpanParser
 from spacy_dtparse.trees import TOP
 
@@ -154,9 +154,9 @@ def parser_scores(parser: DtreeParser, dev: Sequence[Sentence]) -> dict[str, flo
 
 
 def load_span_parser(source: str | Path) -> SpanParser:
-    """Load the span parser of a model file, which may be the span model inside boosted trees; "en": the English one.
-    Raises ModelFormatError for another kind of model."""
-    span_parser = open_parser(SPAN_MODEL) if str(source) == "en" else load_span_model(source)
+    """Load the span parser of a model file, or of an English model by name, which may be the span model inside boosted
+    trees; "en": that of en_span. Raises ModelFormatError for another kind of model."""
+    span_parser = load_span_model(find_model(SPAN_MODEL if str(source) == "en" else source))
     if not isinstance(span_parser, SpanParser):
         raise ModelFormatError(
             f"{source} is a model of kind {span_parser.name!r}; the span model must be of kind 'span' or 'pretrained': "

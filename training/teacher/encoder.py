@@ -5,9 +5,10 @@ embedding (`network.TeacherNetwork`).
 """
 
 import json
+import platform
 import re
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,21 @@ except ImportError as error:  # pragma: no cover (the extra is installed where t
 training_attention = partial(nn.attention.sdpa_kernel, nn.attention.SDPBackend.MATH)
 """Context in which attention is computed by matrix products, for training: the derivative of torch's fused kernel takes
 a third of the time of a whole step on a CPU."""
+
+
+@cache
+def has_bfloat16() -> bool:
+    """Whether this CPU multiplies bfloat16 matrices (AMX, AVX-512 BF16, Arm's BF16). Others emulate it, which takes
+    more than ten times as long as float32 with AVX2."""
+    names = ("_is_amx_tile_supported", "_is_avx512_bf16_supported")
+    if platform.machine().lower() in ("x86_64", "amd64"):
+        return any(getattr(torch.cpu, name, bool)() for name in names)
+    return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+
+
+def mixed_precision() -> Any:
+    """A context in which matrices are multiplied as bfloat16 where `has_bfloat16`, else as float32."""
+    return torch.autocast("cpu", dtype=torch.bfloat16, enabled=has_bfloat16())
 
 
 def encoder_config(folder: Path) -> Any:

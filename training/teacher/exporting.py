@@ -34,7 +34,8 @@ def export_teacher(
 ) -> SpanModel:
     """The span model of a teacher with one network, for text of no particular source. `train`, `shards`: what it was
     trained on, for credits; from the trees the tables for attaching are counted. `metadata`: entries for the model's
-    meta. Raises ConfigError for several networks, and for an encoder that is not BERT's with lower-case word pieces."""
+    meta. A teacher that `import_model` wrote keeps the treebanks and credits of that model. Raises ConfigError for
+    several networks, and for an encoder that is not BERT's with lower-case word pieces."""
     if len(teacher.networks) != 1:
         raise ConfigError(f"the teacher has {len(teacher.networks)} networks; export a folder with one")
     config = json.loads((teacher.folder / "config.json").read_text(encoding="utf8"))
@@ -65,17 +66,24 @@ def export_teacher(
 def _meta(
     teacher: Teacher, train: Sequence[TreebankFile], shards: Sequence[Path], metadata: dict[str, Any]
 ) -> dict[str, Any]:
-    origin, texts = training_origin(train), text_credits([text_name(path) for path in shards])
+    start, names = teacher.meta.get("start", {}), {file.name for file in train}
+    start_treebanks = [one for one in start.get("treebanks", []) if one["name"] not in names]
+    origin = training_origin(train, [one["name"] for one in start_treebanks])
+    texts = text_credits([text_name(path) for path in shards])
     credits = [*origin["credits"], encoder_credit(teacher), *metadata.get("credits", []), *texts]
-    return {
+    treebanks = [{"name": file.name, "weight": file.weight, "tags": "gold"} for file in train]
+    meta = {
         "version": __version__,
         **metadata,
-        "treebanks": [{"name": file.name, "weight": file.weight, "tags": "gold"} for file in train],
+        "treebanks": treebanks + start_treebanks,
         "license": origin["license"],
-        "credits": list(dict.fromkeys(credits)),
+        "credits": list(dict.fromkeys([*credits, *start.get("credits", [])])),
         "sources": origin["sources"],
         "options": teacher.meta.get("options", {}),
     }
+    if start_treebanks:
+        meta["start"] = {**{key: start.get(key) for key in ("name", "version")}, "treebanks": start_treebanks}
+    return meta
 
 
 def encoder_credit(teacher: Teacher) -> str:

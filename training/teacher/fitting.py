@@ -24,7 +24,7 @@ from ..runs.files import atomic_write, file_digest
 from ..runs.lock import lock_dir
 from ..runs.metrics_log import MetricsLogger
 from ..runs.resuming import check_conditions, digest
-from .encoder import Drop, Encoder, encoder_config, locked_dropout, nn, torch, training_attention
+from .encoder import Drop, Encoder, encoder_config, locked_dropout, mixed_precision, nn, torch, training_attention
 from .examples import TeacherExample, distillation_examples, make_example
 from .model import Teacher
 from .network import ANY_SOURCE, HEAD_WIDTH, Scores, TeacherNetwork, WordPieceTokenizer
@@ -146,7 +146,7 @@ def _train_step(
     sources = [ANY_SOURCE if without_source else e.source for e, without_source in zip(part, drop_source, strict=True)]
     dropout_rates = options.encoder_dropout, options.head_dropout
     drops = [partial(locked_dropout, rate=rate, generator=generator) for rate in dropout_rates]
-    with torch.autocast("cpu", dtype=torch.bfloat16), training_attention():
+    with mixed_precision(), training_attention():
         loss, parts = batch_loss(network, part, sources, drops, options.tag_loss_weight)
     optimizer.zero_grad(set_to_none=True)
     loss.backward()  # type: ignore[no-untyped-call]
@@ -244,7 +244,7 @@ def train_teacher(
                 labels=losses[1] / since, tags=losses[2] / since, **scores, seconds=round(time.perf_counter() - began),
             )  # fmt: skip
             losses, since = np.zeros(3), 0
-    known = {"encoder": first.meta["encoder"]} if first is not None and "encoder" in first.meta else {}
+    known: dict[str, Any] = {} if first is None else {k: first.meta[k] for k in ("encoder", "start") if k in first.meta}
     return Teacher(lists, (network.eval(),), {**known, **run_conditions}, folder)
 
 

@@ -20,7 +20,7 @@ from spacy_dtparse.trees import Tree
 from ..data.shards import MIN_PROB, LabelSets, SpanDistribution, read_shard
 from ..data.word_vectors import WordVectors
 from ..runs.files import write_atomically
-from .encoder import encoder_config, safetensors, torch
+from .encoder import encoder_config, mixed_precision, safetensors, torch
 from .network import TeacherNetwork, TokenizedSentence, WordPieceTokenizer, batches
 from .trees import Interpolation, interpolate, most_probable_tree
 
@@ -44,8 +44,8 @@ class Teacher:
         self, sentences: Sequence[Sequence[str]], source: str | None, batch_tokens: int = _BATCH_PIECES
     ) -> Iterator[SpanDistribution]:
         """The span marginals of each sentence (lists of words), in order, in the conventions of `source`.
-        `batch_tokens`: word pieces per batch. It changes uncertain probabilities by up to some hundredths, as the
-        encoder computes in bfloat16."""
+        `batch_tokens`: word pieces per batch. It changes uncertain probabilities by up to some hundredths where the
+        encoder computes in bfloat16 (`mixed_precision`)."""
         source_id, tokenizer = self.lists.source(source), WordPieceTokenizer(self.folder)
         tokenized_sentences = list(map(tokenizer.tokenize, sentences))
         found: dict[int, SpanDistribution] = {}
@@ -57,7 +57,7 @@ class Teacher:
 
     @torch.inference_mode()
     def _batch_marginals(self, batch: Sequence[TokenizedSentence], source: int) -> list[SpanDistribution]:
-        with torch.autocast("cpu", dtype=torch.bfloat16):
+        with mixed_precision():
             scores = [network(batch, [source] * len(batch)) for network in self.networks]
         weight = 1 / len(scores)
         spans = sum(part.spans.float() for part in scores).numpy() * REAL(weight)  # type: ignore[union-attr]
@@ -76,7 +76,7 @@ class Teacher:
             spans_of.append(here)
             posteriors.append(posterior_matrix[here[:, 0], here[:, 1]])
         index = [torch.from_numpy(part) for part in (np.concatenate(rows), *np.concatenate(spans_of).T.copy())]
-        with torch.autocast("cpu", dtype=torch.bfloat16):
+        with mixed_precision():
             logits = [
                 network.label_scores(part, index).float() for network, part in zip(self.networks, scores, strict=True)
             ]
@@ -197,7 +197,7 @@ def _word_vectors(
     tokenized_sentences = list(map(tokenizer.tokenize, sentences))
     for part in batches(tokenized_sentences, _BATCH_PIECES):
         tokenized = [tokenized_sentences[k] for k in part]
-        with torch.autocast("cpu", dtype=torch.bfloat16):
+        with mixed_precision():
             found = sum(
                 network.encode_words(tokenized, [source_id] * len(tokenized)).float() for network in teacher.networks
             )

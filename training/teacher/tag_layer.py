@@ -44,9 +44,9 @@ class TagLayer(NamedTuple):
         return (np.maximum(x @ self.hidden + self.hidden_bias, 0) @ self.output + self.output_bias).argmax(axis=1)
 
 
-def open_encoder(model: Path | str) -> PretrainedEncoder:
-    """Return the encoder of a model, by file or name: a span parser over a pretrained encoder, or boosted trees over
-    one. Raises ModelFormatError for a model of another kind."""
+def open_pretrained(model: Path | str) -> PretrainedSpanParser:
+    """Return the span parser over a pretrained encoder of a model, by file or name, which may be boosted trees over it.
+    Raises ModelFormatError for a model of another kind."""
     found = open_parser(model)
     parser = found.span_parser if isinstance(found, DtreeParser) else found
     if not isinstance(parser, PretrainedSpanParser):
@@ -54,8 +54,14 @@ def open_encoder(model: Path | str) -> PretrainedEncoder:
             f"{model} is a model of kind {found.name!r} without a pretrained encoder; give one with it, such as "
             "en_dtparse_lg"
         )
-    assert isinstance(parser.encoder, PretrainedEncoder)
-    return parser.encoder
+    return parser
+
+
+def open_encoder(model: Path | str) -> PretrainedEncoder:
+    """Return the encoder of a model; see `open_pretrained`."""
+    encoder = open_pretrained(model).encoder
+    assert isinstance(encoder, PretrainedEncoder)
+    return encoder
 
 
 def encode_words(encoder: PretrainedEncoder, texts: Sequence[Sequence[str]]) -> np.ndarray:

@@ -27,7 +27,16 @@ from training.data.fitted import fit_span_scores, fitted_posteriors
 from training.data.shards import LabelSets, SpanDistribution
 from training.data.spans import chain_ids, crossing_spans, label_chains
 from training.data.treebanks import TreebankFile
-from training.teacher.encoder import MAX_PIECES, Encoder, WordPieces, encoder_config, locked_dropout, no_dropout
+from training.teacher import encoder as encoder_module
+from training.teacher.encoder import (
+    MAX_PIECES,
+    Encoder,
+    WordPieces,
+    encoder_config,
+    has_bfloat16,
+    locked_dropout,
+    no_dropout,
+)
 from training.teacher.examples import TeacherExample, distillation_examples, make_example, read_dependency_constraints
 from training.teacher.fitting import BracketLoss, TeacherOptions, batch_loss, one_pass, train_teacher
 from training.teacher.model import Teacher
@@ -173,6 +182,20 @@ def test_the_encoder_is_that_of_transformers() -> None:
         part = bert(torch.tensor([ids[:4]])).last_hidden_state
     assert torch.allclose(found[:1, : len(ids)], expected, atol=1e-4)
     assert torch.allclose(found[1:, :4], part, atol=1e-4), "what is not there is not read"
+
+
+@pytest.mark.parametrize("supported", [True, False])
+def test_bfloat16_is_used_where_the_cpu_has_it(monkeypatch: pytest.MonkeyPatch, supported: bool) -> None:
+    monkeypatch.setattr(encoder_module, "has_bfloat16", lambda: supported)
+    with encoder_module.mixed_precision():
+        product = torch.ones(4, 4) @ torch.ones(4, 4)
+    assert product.dtype == (torch.bfloat16 if supported else torch.float32)
+    has_bfloat16.cache_clear()
+    monkeypatch.setattr(encoder_module.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: False, raising=False)
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: supported, raising=False)
+    assert has_bfloat16() is supported
+    has_bfloat16.cache_clear()
 
 
 def test_dropout_is_of_columns() -> None:
