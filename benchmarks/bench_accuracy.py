@@ -2,7 +2,7 @@
 
     python benchmarks/bench_accuracy.py [--pipeline FOLDER] [--corpus FOLDER --names craft genia masc gum]
 
-The everyday trees come first. This is the table of the README; `python -m training evaluate` does the same for any
+The everyday trees, dev and test, come first. This is the table of the README; `python -m training evaluate` does the same for any
 model file.
 """
 
@@ -15,7 +15,7 @@ from common import arguments, budgets, save
 from training.data.evaluate import evaluate, load_source, scores_table
 from training.data.treebanks import TreebankFile, corpus_files
 
-EVERYDAY = Path(__file__).resolve().parents[1] / "assets" / "everyday" / "dev.mrg"
+EVERYDAY = Path(__file__).resolve().parents[1] / "assets" / "everyday"
 
 
 def main() -> None:
@@ -27,7 +27,8 @@ def main() -> None:
     )
     options = parser.parse_args()
     chosen = options.budgets or budgets(load_source(options.pipeline)[0])
-    files = [TreebankFile(EVERYDAY), *corpus_files(options.corpus, options.names, "dev")]
+    everyday = [TreebankFile(EVERYDAY / f"{part}.mrg") for part in ("dev", "test")]
+    files = [*everyday, *corpus_files(options.corpus, options.names, "dev")]
     records = evaluate(options.pipeline, files, options.tags, chosen)
     print(scores_table(records))
     save(options, "accuracy", records)

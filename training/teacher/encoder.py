@@ -65,6 +65,13 @@ def encoder_config(folder: Path) -> Any:
     return config
 
 
+def count_positions(folder: Path) -> int:
+    """The number of word pieces that the encoder of a folder reads, those at the ends of a sentence included. The first
+    two of MPNet's positions are for padding."""
+    config = encoder_config(folder)
+    return int(config.max_position_embeddings) - (2 if config.model_type == "mpnet" else 0)
+
+
 class WordPieces:
     """Maps a word to ids of word pieces (`ids_of`). `begin`, `end`: ids of the pieces before and after a sentence."""
 

@@ -8,14 +8,16 @@ source) is an input, so that each may have its conventions; source 0 is no treeb
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from spacy_dtparse.dtypes import REAL
+from spacy_dtparse.errors import TrainingDataError
 from spacy_dtparse.text import SHAPES, word_shape
 
-from .encoder import Drop, Encoder, WordPieces, nn, no_dropout, torch
+from .encoder import Drop, Encoder, WordPieces, count_positions, nn, no_dropout, torch
 
 HEAD_WIDTH = 256
 ANY_SOURCE = 0
@@ -33,13 +35,23 @@ class TokenizedSentence:
 
 
 class WordPieceTokenizer(WordPieces):
-    """Splits the words of a sentence into word pieces."""
+    """Splits the words of a sentence into word pieces. `max_pieces`: the maximum that the encoder of the folder reads,
+    without the pieces at the ends."""
 
-    def tokenize(self, words: Sequence[str], max_pieces: int = 510) -> TokenizedSentence:
-        """Split each word into at least one word piece. If the sentence has more than `max_pieces` in all (without the
-        two at its ends), each word gets only its first."""
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.max_pieces = count_positions(folder) - 2
+
+    def tokenize(self, words: Sequence[str]) -> TokenizedSentence:
+        """Split each word into at least one word piece. If the sentence has more than `max_pieces` in all, each word
+        gets only its first. Raises TrainingDataError if it has more words than that."""
         found = list(map(self.ids_of, words))
-        if sum(map(len, found)) > max_pieces:
+        if sum(map(len, found)) > self.max_pieces:
+            if len(words) > self.max_pieces:
+                raise TrainingDataError(
+                    f"a sentence of {len(words)} words that begins {' '.join(words[:5])!r}: the encoder reads at most "
+                    f"{self.max_pieces}; leave out longer sentences (max_words)"
+                )
             found = [ids[:1] for ids in found]
         sizes = [1, *map(len, found), 1]
         pieces = [self.begin, *(number for ids in found for number in ids), self.end]

@@ -160,8 +160,12 @@ def test_sentences_as_they_are_read() -> None:
         pieces.end,
     ]
     assert read.shapes[0] == read.shapes[-1] == 0 and read.shapes[1] != read.shapes[2] > 0
-    short = tokenizer.tokenize(["Dogs", "quxblorfing"], max_pieces=2)
+    assert tokenizer.max_pieces == 510
+    tokenizer.max_pieces = 2
+    short = tokenizer.tokenize(["Dogs", "quxblorfing"])
     assert short.word_of.tolist() == [0, 1, 2, 3] and short.pieces[2] == read.pieces[2]
+    with pytest.raises(TrainingDataError, match="begins 'Dogs bark !': the encoder reads at most 2"):
+        tokenizer.tokenize(["Dogs", "bark", "!"])
 
 
 @pytest.mark.slow
