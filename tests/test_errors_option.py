@@ -29,7 +29,7 @@ OTHERS = {
     # models, and files that other commands write
     *("--model", "--span-model", "--start", "--teacher", "--baseline", "--parser", "--interpolate", "--encoder"),
     *("encoder", "--student-encoder", "--teacher-encoder", "networks", "--arrays"),
-    *("model", "pipeline", "teachers", "--tagger", "--guide", "--dependency-model", "--word-vectors"),
+    *("model", "models", "pipeline", "teachers", "--tagger", "--guide", "--dependency-model", "--word-vectors"),
     *("--scheme", "--heads", "--recipe", "--meta", "--tags", "--marginals", "--clusters", "--distill"),
     *("--ranking", "--current", "--span-models", "--tag-layer"),
     # output

@@ -17,9 +17,10 @@ N = TypeVar("N", bound=Any)
 _ADVICE = "fetch or write the model again"
 _MAX_LAYERS = 64
 """Maximum number of recurrent layers."""
-_TOLERANCE, _OLDER_TOLERANCE = 2e-3, 5e-2
-"""Tolerances of self-tests (see `core.self_test`), since another release may round matrices before a product in another
-way. The numbers in older files are from products of int16."""
+_TOLERANCE, _OLDER_TOLERANCE = 1e-2, 5e-2
+"""Tolerances of self-tests (see `core.self_test`). The inputs of a layer are rounded to int8, so a difference in the
+last bit, such as that of interpreted and compiled kernels, can change a score by some thousandths. The numbers in older
+files are from products of int16."""
 
 
 def declare_network(arrays: Mapping[str, np.ndarray], prefix: str, **rest: tuple[int | str, ...]) -> dict[str, Array]:

@@ -113,15 +113,33 @@ def test_a_verb_with_a_wrong_tag_stays_a_verb(words: str, tags: str, verb_phrase
     assert not {("NP", verb_phrase.split()[0]), ("ADJP", verb_phrase)} & found
 
 
+@pytest.mark.parametrize(
+    ("words", "verb", "clause"),
+    [
+        ("I know that he left because it rained .", "VBP", "that he left because it rained"),
+        ("She says that we won because they slept .", "VBZ", "that we won because they slept"),
+    ],
+)
+def test_a_complementizer_is_in_its_clause(words: str, verb: str, clause: str) -> None:
+    """Also where it is uncertain where the clause ends, so that no SBAR has a probability above one half."""
+    tags = f"PRP {verb} IN PRP VBD IN PRP VBD ."
+    tree = open_parser("en_span").parse(words.split(), tags.split()).tree
+    assert ("SBAR", clause) in {(label, " ".join(words.split()[start:end])) for start, end, label in tree.spans()}
+
+
 def test_unattached_tokens_are_found() -> None:
     tree = parse_tree("(TOP (S (DT The) (NN dog) (VP (VBZ barks)) (. .)))")
     assert unattached_tokens(tree) == [0, 1]
     assert unattached_tokens(parse_tree("(TOP (S (VB Close) (S (VP (VBG swimming))) (. .)))")) == [0]
+    clause = "(S (NP (PRP he)) (VP (VBD left)))"
+    assert unattached_tokens(parse_tree(f"(TOP (S (NP (PRP I)) (VP (VBP know) (IN that) {clause}) (. .)))")) == [2]
     for right in (
         "(TOP (S (NP (PRP I)) (VP (MD can) (VP (VB go))) (. .)))",
         "(TOP (SQ (MD Can) (NP (PRP I)) (VP (VB go)) (. ?)))",
         "(TOP (NP (DT the) (NN plan) (S (VP (TO to) (VP (VB go))))))",
         "(TOP (NP (DT the) (NN dog)))",
+        f"(TOP (S (NP (PRP I)) (VP (VBP know) (SBAR (IN that) {clause})) (. .)))",
+        "(TOP (PP (IN by) (S (VP (VBG walking)))))",
         "(TOP (S (NP (PRP We)) (VP (NN need) (S (VP (TO to) (VP (VB go))))) (. .)))",
     ):
         assert unattached_tokens(parse_tree(right)) == []

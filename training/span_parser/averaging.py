@@ -17,22 +17,16 @@ from spacy_dtparse.span_parser.model import PackedNetwork, SpanModel
 from spacy_dtparse.span_parser.pretrained import PackedEncoder
 from spacy_dtparse.stored_names import stored_fields
 
+from ..nn.storage import real_arrays
+
 _LABELS = ("labels", "label_bias")
 """Arrays whose last axis is the label chains."""
 
 
-def real_arrays(packed: PackedNetwork | PackedEncoder) -> dict[str, np.ndarray]:
-    """The arrays of a network as float32, by their stored names, those in int8 multiplied by their factors."""
-    found = {name: array.astype(REAL) for name, array in packed.arrays.items()}
-    for name in [name for name in found if f"{name}_factor" in found]:
-        found[name] = found[name] * np.expand_dims(found.pop(f"{name}_factor"), -2)
-    found["table"] = found["table"] * found.pop("factor")[:, None]
-    return found
-
-
 def average_models(models: Sequence[SpanModel], weights: Sequence[float]) -> SpanModel:
     """The weighted mean of models. Words, label chains and their order, tables for attaching and metadata are the first
-    one's; credits are all models'. `weights`: one for each model, divided by their sum.
+    one's; credits are all models'. It has no calibration, since probabilities change: fit one with `calibrate`.
+    `weights`: one for each model, divided by their sum.
 
     Raises ConfigError for less than two models, for weights that are not above 0, and for models with other words,
     label chains or sizes than the first.
@@ -44,17 +38,18 @@ def average_models(models: Sequence[SpanModel], weights: Sequence[float]) -> Spa
     for number, (model, fraction) in enumerate(zip(models, fractions, strict=True), 1):
         order = _chain_order(first, model, number)
         for mean, packed in zip(means, model.packed, strict=True):
-            for name, array in real_arrays(packed).items():
+            for name, array in real_arrays(packed.arrays).items():
                 if name in _LABELS:
                     array = array[..., order]
                 if number > 1 and (name not in mean or mean[name].shape != array.shape):
                     raise ConfigError(f"model {number} has a network of other sizes than the first; give models of one")
                 mean[name] = mean.get(name, REAL(0)) + REAL(fraction) * array
-            if len(mean) != len(real_arrays(packed)):
+            if len(mean) != len(real_arrays(packed.arrays)):
                 raise ConfigError(f"model {number} has a network of other sizes than the first; give models of one")
     credits = dict.fromkeys(credit for model in models for credit in model.meta.get("credits", []))
     packed_means = tuple(_pack(mean, packed) for mean, packed in zip(means, first.packed, strict=True))
-    return replace(first, packed=packed_means, meta={**first.meta, "credits": list(credits)})
+    meta = {name: value for name, value in first.meta.items() if name != "calibration"}
+    return replace(first, packed=packed_means, meta={**meta, "credits": list(credits)})
 
 
 def _chain_order(first: SpanModel, model: SpanModel, number: int) -> list[int]:

@@ -17,8 +17,8 @@ from spacy_dtparse.span_parser.pretrained import PackedEncoder
 from spacy_dtparse.span_parser.word_pieces import BEGIN, CONTINUED, END, MAX_CHARACTERS, UNKNOWN
 
 from ..data.shards import NO_SOURCE, LabelSets
+from ..nn.storage import real_arrays
 from ..runs.files import write_json
-from ..span_parser.averaging import real_arrays
 from .encoder import encoder_config, torch
 from .model import Teacher, save_teacher
 from .network import TeacherNetwork
@@ -63,7 +63,7 @@ def _unpack(model: SpanModel) -> tuple[dict[str, np.ndarray], int]:
     packed = model.packed[0]
     if not isinstance(packed, PackedEncoder):
         raise ConfigError("the span model has no pretrained encoder; give one that has, such as that of en_dtparse_lg")
-    return real_arrays(packed), packed.n_heads
+    return real_arrays(packed.arrays), packed.n_heads
 
 
 def _config(arrays: dict[str, np.ndarray], n_heads: int) -> dict[str, Any]:

@@ -171,6 +171,7 @@ def test_unattached_tokens_are_listed_however_rare_such_phrases_are() -> None:
         *(f"{label} {tag} VP" for label in ("PP", "S", "VP", "TOP", "NP") for tag in ("DT", "NN")),
         *(f"{label} {tag} S" for label in ("PP", "S", "VP", "TOP") for tag in ("DT", "NN")),
         *(f"{label} VBZ {sister}" for label in ("S", "TOP") for sister in ("S", "VP")),
+        *(f"{label} IN S" for label in ("NP", "VP")),
     }
 
 

@@ -15,7 +15,8 @@ from spacy_dtparse.span_parser.parser import SpanParser
 from spacy_dtparse.span_parser.pretrained_parser import PretrainedSpanParser
 from tests.span_models import random_model, random_pretrained_model
 from training.__main__ import main
-from training.span_parser.averaging import average_models, real_arrays
+from training.nn.storage import real_arrays
+from training.span_parser.averaging import average_models
 
 MAKERS = {"recurrent": random_model, "pretrained": random_pretrained_model}
 
@@ -26,7 +27,7 @@ def test_each_parameter_is_the_weighted_mean(make) -> None:
     mean = average_models([first, second], [1, 3])
     assert len(mean.packed) == len(first.packed) and mean.networks
     for a, b, c in zip(first.packed, second.packed, mean.packed, strict=True):
-        old, new, found = map(real_arrays, (a, b, c))
+        old, new, found = (real_arrays(one.arrays) for one in (a, b, c))
         assert found.keys() == old.keys()
         for name, array in found.items():
             expected = 0.25 * old[name] + 0.75 * new[name]
@@ -69,12 +70,12 @@ def test_credits_are_all_models(tmp_path: Path, capsys) -> None:
     paths = [tmp_path / name for name in ("a.model", "b.model", "mean.model")]
     for seed, path in enumerate(paths[:2]):
         model = random_pretrained_model(seed)
-        meta = {**model.meta, "credits": ["both", path.name]}
+        meta = {**model.meta, "credits": ["both", path.name], "calibration": {"constituents": [[0.5, 0.5]]}}
         path.write_bytes(PretrainedSpanParser(replace(model, meta=meta)).to_bytes())
     assert main(["average-span", str(paths[0]), f"{paths[1]}:3", "--out", str(paths[2])]) in (0, None)
     assert "mean.model" in capsys.readouterr().out
     mean = PretrainedSpanParser.from_disk(paths[2])
-    assert mean.meta["credits"] == ["both", "a.model", "b.model"]
+    assert mean.meta["credits"] == ["both", "a.model", "b.model"] and "calibration" not in mean.meta
     assert mean.parse(["Dogs", "bark"], ["NNS", "VBP"]).tree.n_tokens == 2
 
 
