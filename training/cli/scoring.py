@@ -15,7 +15,7 @@ command = partial(arg.declare, "Parsers")
 
 @command(
     "evaluate build/span.model build/corpus/sample/dev.mrg --tags gold",
-    arg.path("source", "model file, or folder of a spaCy pipeline"),
+    arg.path("source", "model file, folder of a spaCy pipeline, or English pipeline by name"),
     arg.option(f"files {arg.READ_SPEC} *", "bracketed gold trees"),
     arg.ERRORS,
     arg.path("--corpus", "folder of treebanks: NAME/dev.mrg are used in addition to the files above"),
@@ -64,7 +64,7 @@ def evaluate(options: argparse.Namespace) -> None:
 
 @command(
     "calibrate build/span.model --dev build/corpus/sample/dev.mrg --tags gold --out build/calibrated.model",
-    arg.path("source", "model file, or folder of a spaCy pipeline"),
+    arg.path("source", "model file, folder of a spaCy pipeline, or English pipeline by name"),
     arg.option(f"--dev {arg.READ_SPEC} +", "bracketed gold trees that the model was not trained on", required=True),
     arg.ERRORS,
     arg.choice(

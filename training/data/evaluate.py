@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from spacy_dtparse.core import STATUSES, Parser, load_parser
 from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.errors import ConfigError, ModelFormatError, TrainingDataError
+from spacy_dtparse.models import is_name
 from spacy_dtparse.scoring import ParsevalReport
 from spacy_dtparse.trees import Tree
 
@@ -26,15 +27,16 @@ MEASURES = ("precision", "recall", "f1", "unlabelled_f1", "exact_match", "crossi
 
 
 def load_source(source: Path) -> tuple[Parser, Language | None]:
-    """Load the parser of a model file, or the parser and the pipeline of a pipeline folder. Raises ModelFormatError if
-    there is neither."""
-    if (source / "config.cfg").is_file():
+    """Load the parser of a model file, or the parser and the pipeline of a folder or of an English pipeline, by name.
+    Raises ModelFormatError if there is none of these."""
+    if is_name(str(source)) or (source / "config.cfg").is_file():
         import spacy
 
         import spacy_dtparse.pipeline.registration  # noqa: F401 (registers it if the package is not installed)
+        from spacy_dtparse import load
         from spacy_dtparse.cli.pipelines import get_component
 
-        nlp = spacy.load(source)
+        nlp = load(str(source)) if is_name(str(source)) else spacy.load(source)
         return get_component(nlp).parser, nlp
     if source.is_dir():
         raise ModelFormatError(f"{source} is a folder without config.cfg; give a model file or a spaCy pipeline")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from spacy_dtparse.errors import TreeError
 from spacy_dtparse.trees import parse_tree
 from training.data.corpus import Sentence
-from training.data.evaluate import score_trees
+from training.data.evaluate import evaluate, score_trees
+from training.data.treebanks import TreebankFile
 
 
 def sentence(text: str, source: str) -> Sentence:
@@ -35,3 +38,16 @@ def test_other_words_and_other_numbers_are_errors():
         score_trees(gold, [parse_tree("(TOP (NP (NN dog)))")])
     with pytest.raises(ValueError, match="shorter"):
         score_trees(gold, [])
+
+
+@pytest.mark.embedded
+def test_an_english_pipeline_is_found_by_name(tmp_path: Path) -> None:
+    """A file test.mrg is named apart from the treebank's development part."""
+    folder = tmp_path / "own"
+    folder.mkdir()
+    for part in ("dev", "test"):
+        (folder / f"{part}.mrg").write_text("(TOP (S (NP (DT The) (NN dog)) (VP (VBD slept)) (. .)))\n")
+    files = [TreebankFile(folder / f"{part}.mrg") for part in ("dev", "test")]
+    records = evaluate(Path("en_span"), files, ["predicted"])
+    assert [record["treebank"] for record in records] == ["own", "own_test"]
+    assert all(record["all"]["f1"] == 1 for record in records)
