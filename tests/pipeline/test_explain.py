@@ -63,11 +63,11 @@ def test_the_deciding_model_agrees_with_the_cost(nlp, doc):
         if "rules were skipped" in one.decided:
             assert cost < 1e-6 and one.probability > 0.9
         elif "against the span model" in one.decided:
-            assert cost > math.log1p(math.exp(-one.score)) + 0.01
+            assert cost > math.log1p(math.exp(-one.score)) + 1e-6
         else:
             assert cost == pytest.approx(math.log1p(math.exp(-one.score)), abs=1e-6)
     said = {one.text: one for one in explanations(nlp, doc)}
-    assert "the rules decided" in said["Visiting relatives"].decided
+    assert "rules decided" in said["Visiting relatives"].decided
     assert any("against the span model" in one.decided for one in explanations(nlp, disputed) if one.text == "The must")
     assert {other.label for other in said["Visiting relatives"].alternatives} >= {"S", "VP"}
     (other, *_) = said["with the telescope in the garden"].alternatives
