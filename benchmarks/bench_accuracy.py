@@ -2,8 +2,8 @@
 
     python benchmarks/bench_accuracy.py [--pipeline FOLDER] [--corpus FOLDER --names craft genia masc gum]
 
-The everyday trees, dev and test, come first. This is the table of the README; `python -m training evaluate` does the same for any
-model file.
+The everyday trees, dev and test, come first. This is the table of the README; `python -m training evaluate` does the
+same for any model file.
 """
 
 from __future__ import annotations

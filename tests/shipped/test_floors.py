@@ -25,12 +25,12 @@ SENTENCES = {"sample": 62, "everyday": 406}
 MIN_F1 = {  # half a point below what was measured
     ("en_span", "sample"): 93.6,  # 94.11
     ("en_span", "everyday"): 98.0,  # 98.52
-    ("en_dtparse", "sample"): 93.8,  # 94.34
+    ("en_dtparse", "sample"): 94.0,  # 94.34
     ("en_dtparse", "everyday"): 98.1,  # 98.61
     ("en_trees", "sample"): 89.4,  # 89.98
     ("en_trees", "everyday"): 93.8,  # 94.32
     ("en_dtparse_lg", "sample"): 93.3,  # 93.88
-    ("en_dtparse_lg", "everyday"): 98.5,  # 99.00
+    ("en_dtparse_lg", "everyday"): 98.6,  # 99.00
     ("en_pcfgla", "sample"): 82.3,  # 82.89
     ("en_pcfgla", "everyday"): 83.9,  # 84.46
 }

@@ -25,7 +25,7 @@ from .network import TeacherNetwork
 from .pretrained import KNOWN
 
 _EPSILON = 1e-12
-"""What the parser adds to variances in normalisations."""
+"""The number that is added to the variance in a normalisation, as in the parser's kernels."""
 _SPECIAL = (BEGIN, END, UNKNOWN)
 
 
@@ -33,7 +33,8 @@ def import_model(model: SpanModel, out: Path) -> Teacher:
     """Write a span model over a pretrained encoder as a teacher's folder, and return the teacher.
 
     The matrices have the values to which the model rounded them (int8). The teacher has no source but NO_SOURCE, and
-    its layer for tags, which a span model does not contain, has random weights.
+    its layer for tags, which a span model does not contain, has random weights. Raises ConfigError if the model has no
+    pretrained encoder.
     """
     arrays, n_heads = _unpack(model)
     pieces, tags = map(tuple, model.words.tables)
