@@ -8,14 +8,10 @@ same for any model file.
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from common import arguments, budgets, save
+from common import EVERYDAY_DEV, EVERYDAY_TEST, arguments, budgets, save
 
 from training.data.evaluate import evaluate, load_source, scores_table
 from training.data.treebanks import TreebankFile, corpus_files
-
-EVERYDAY = Path(__file__).resolve().parents[1] / "assets" / "everyday"
 
 
 def main() -> None:
@@ -27,7 +23,7 @@ def main() -> None:
     )
     options = parser.parse_args()
     chosen = options.budgets or budgets(load_source(options.pipeline)[0])
-    everyday = [TreebankFile(EVERYDAY / f"{part}.mrg") for part in ("dev", "test")]
+    everyday = [TreebankFile(EVERYDAY_DEV), TreebankFile(EVERYDAY_TEST)]
     files = [*everyday, *corpus_files(options.corpus, options.names, "dev")]
     records = evaluate(options.pipeline, files, options.tags, chosen)
     print(scores_table(records))

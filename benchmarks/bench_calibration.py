@@ -14,8 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench_accuracy import EVERYDAY
-from common import arguments, save
+from common import EVERYDAY_DEV, arguments, save
 
 import spacy_dtparse
 from spacy_dtparse.cli.pipelines import get_component
@@ -36,7 +35,7 @@ def main() -> None:
     parser.add_argument("--plot", type=Path)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    files = [TreebankFile(EVERYDAY, limit=options.limit)]
+    files = [TreebankFile(EVERYDAY_DEV, limit=options.limit)]
     files += [
         TreebankFile(file.path, limit=options.limit) for file in corpus_files(options.corpus, options.names, "dev")
     ]

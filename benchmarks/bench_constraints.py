@@ -15,8 +15,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from bench_accuracy import EVERYDAY
-from common import arguments, save
+from common import EVERYDAY_DEV, arguments, save
 
 import spacy_dtparse
 from spacy_dtparse.cli.pipelines import get_component
@@ -37,7 +36,7 @@ def main() -> None:
     parser.add_argument("--shares", nargs="+", type=float, default=[0.1, 0.3])
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    files = [TreebankFile(EVERYDAY, limit=options.limit)]
+    files = [TreebankFile(EVERYDAY_DEV, limit=options.limit)]
     files += [TreebankFile(one.path, limit=options.limit) for one in corpus_files(options.corpus, options.names, "dev")]
     records = []
     for name in options.models:

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from common import arguments, dev_sentences, percentile, save
+from common import EVERYDAY_DEV, arguments, dev_sentences, percentile, save
 
 import spacy_dtparse
 from spacy_dtparse.cli.pipelines import get_component
@@ -26,7 +25,6 @@ from training.data.corpus import Sentence
 from training.data.evaluate import tag_lists
 from training.data.treebanks import TreebankFile, corpus_files
 
-EVERYDAY = Path(__file__).resolve().parents[1] / "assets" / "everyday" / "dev.mrg"
 LENGTHS = (10, 25, 40, 80, 160, 1000)
 SIZES = (1, 10, 100)
 
@@ -39,11 +37,12 @@ def times(parser: Any, sentences: Sequence[Sentence], count: int) -> list[dict[s
     rows = []
     for length in LENGTHS:
         pieces = [(words[at : at + length], tags[at : at + length]) for at in range(0, len(words) - length, length)]
-        row: dict[str, Any] = {"tokens": length, "sentences": len(pieces[: count if length < 1000 else count // 10])}
+        pieces = pieces[: count if length < 1000 else -(-count // 10)]
+        row: dict[str, Any] = {"tokens": length, "sentences": len(pieces)}
         for k in SIZES if pieces else ():
             parser.parse_k_best(*pieces[0], k)  # allocate buffers of this size
             taken, trees = [], 0
-            for piece in pieces[: count if length < 1000 else count // 10]:
+            for piece in pieces:
                 began = time.process_time()
                 trees += len(parser.parse_k_best(*piece, k))
                 taken.append(1000 * (time.process_time() - began))
@@ -95,7 +94,7 @@ def main() -> None:
         for row in facts[name]["times"]:
             cells = [f"{row[f'k={k}']['median']:.1f} ({row[f'k={k}']['p95']:.1f})" for k in SIZES if f"k={k}" in row]
             print(f"| {name} | {row['tokens']} | {' | '.join(cells)} |", flush=True)
-        for file in (TreebankFile(EVERYDAY), *corpus_files(options.corpus, options.names, "dev")):
+        for file in (TreebankFile(EVERYDAY_DEV), *corpus_files(options.corpus, options.names, "dev")):
             sentences = file.read()
             sentences = sentences[:: max(1, len(sentences) // options.max_sentences)][: options.max_sentences]
             tags = tag_lists(nlp, (sentence.tree.words for sentence in sentences))

@@ -13,7 +13,7 @@ import statistics
 import time
 from pathlib import Path
 
-from common import arguments, save
+from common import EVERYDAY_DEV, EVERYDAY_TEST, arguments, save
 
 from spacy_dtparse.dtparse.parser import DtreeParser
 from spacy_dtparse.models import embedded_model
@@ -22,7 +22,6 @@ from spacy_dtparse.trees.unattached import unattached_tokens
 from training.data.evaluate import load_source, score_trees, tag_lists
 from training.data.treebanks import TreebankFile, corpus_files
 
-EVERYDAY = Path(__file__).resolve().parents[1] / "assets" / "everyday" / "dev.mrg"
 TURNS = 3
 
 
@@ -48,7 +47,8 @@ def main() -> None:
         f"commit_threshold {value:g}": trees.with_settings(commit_threshold=value) for value in options.commit_threshold
     }
     found = []
-    for file in [TreebankFile(EVERYDAY), *corpus_files(options.corpus, options.names, "dev")]:
+    everyday = [TreebankFile(EVERYDAY_DEV), TreebankFile(EVERYDAY_TEST)]
+    for file in [*everyday, *corpus_files(options.corpus, options.names, "dev")]:
         gold = file.read()
         given = list(zip((s.tree.words for s in gold), tag_lists(nlp, [s.tree.words for s in gold]), strict=True))
         n_tokens = sum(len(tags) for _, tags in given)
@@ -64,7 +64,7 @@ def main() -> None:
         for name, report in reports.items():
             scores, statuses = report.to_dict(), [result.status for result in results[name]]
             row = {
-                "treebank": file.name,
+                "treebank": file.row_name,
                 "sentences": len(gold),
                 "parser": name,
                 "all": round(100 * scores["all"]["f1"], 2),

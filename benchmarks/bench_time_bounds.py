@@ -17,13 +17,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from common import ROOT, save
+from common import EVERYDAY_DEV, save
 from spacy.tokens import Doc
 
 import spacy_dtparse
 from spacy_dtparse.trees import read_trees
 
-EVERYDAY = ROOT / "assets" / "everyday" / "dev.mrg"
 SHORT, BLOCK = 200, 6
 Items = list[tuple[str, str]]
 PATTERNS = {
@@ -80,7 +79,7 @@ def search(timer: Timer, block: Items, tokens: Items, steps: int, rng: random.Ra
 
 def kinds(rng: random.Random) -> tuple[dict[str, Callable[[int], Items]], Items]:
     """Return by kind a function that makes a sentence of a given length, and all tokens."""
-    trees = list(read_trees(EVERYDAY))
+    trees = list(read_trees(EVERYDAY_DEV))
     tokens = [pair for tree in trees for pair in zip(tree.words, tree.tags, strict=True)]
     start = rng.randrange(len(tokens))
     made: dict[str, Callable[[int], Items]] = {

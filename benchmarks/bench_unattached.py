@@ -12,15 +12,13 @@ import json
 from pathlib import Path
 
 import spacy
-from common import arguments, save
+from common import EVERYDAY_DEV, arguments, save
 
 from spacy_dtparse import to_tree
 from spacy_dtparse.trees.unattached import unattached_tokens
 from training.data.evaluate import load_source, tag_lists
 from training.data.text import text_files
 from training.data.treebanks import TreebankFile, corpus_files
-
-EVERYDAY = Path(__file__).resolve().parents[1] / "assets" / "everyday" / "dev.mrg"
 
 
 def main() -> None:
@@ -32,7 +30,7 @@ def main() -> None:
     found = {}
     loaded, nlp = load_source(Path(options.pipeline))
     assert nlp is not None
-    for file in [TreebankFile(EVERYDAY), *corpus_files(options.corpus, options.names, "dev")]:
+    for file in [TreebankFile(EVERYDAY_DEV), *corpus_files(options.corpus, options.names, "dev")]:
         gold = file.read()
         tags = tag_lists(nlp, (sentence.tree.words for sentence in gold))
         row = {"sentences": len(gold), "gold": sum(len(unattached_tokens(sentence.tree)) for sentence in gold)}

@@ -21,6 +21,8 @@ from training.data.corpus import Sentence  # noqa: E402
 from training.data.treebanks import corpus_files, read_files  # noqa: E402
 
 RESULTS = ROOT / "build" / "bench"
+EVERYDAY_DEV = ROOT / "assets" / "everyday" / "dev.mrg"
+EVERYDAY_TEST = ROOT / "assets" / "everyday" / "test.mrg"
 
 
 def arguments(text: str | None, corpus: bool = True, pipeline: Path | None = None) -> argparse.ArgumentParser:

@@ -35,6 +35,7 @@ ELSEWHERE = {
     "chomsky_normal_form",
     "const_f_craft_gold",
     "merge_noun_chunks",
+    "everyday_test",
     "_per_type",
 }
 """Names of other programs, and examples of names that are put together, which no line of ours has."""

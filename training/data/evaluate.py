@@ -131,7 +131,7 @@ def evaluate(
 
     A budget of None is the model's default. `settings`: of the parser (see PcfgSettings, SpanSettings), included in the
     records. Predicted tags come from the file of tags named with the treebank, else from the pipeline. Records are
-    those of `score_parser` with `treebank` (NAME, or NAME_test for a file `test.mrg`), `file`, `tags` and `budget`.
+    those of `score_parser` with `treebank` (the file's `row_name`), `file`, `tags` and `budget`.
 
     Raises ConfigError if predicted tags are required and there are none, and for settings that the parser lacks.
     """
@@ -147,14 +147,13 @@ def evaluate(
     records = []
     for file in files:
         gold = replace(file, tags=None).read()
-        name = f"{file.name}_test" if file.path.stem == "test" else file.name
         for kind in tags:
             if kind not in TAGS:
                 raise ConfigError(f"tags={kind!r}; allowed are {', '.join(TAGS)}")
             used = tags_of(file, gold, kind, nlp, source)
             for budget in budgets:
                 record = score_parser(parser.with_settings(budget=budget), gold, used)
-                columns = {"treebank": name, "file": file.path.name, "tags": kind, "budget": budget}
+                columns = {"treebank": file.row_name, "file": file.path.name, "tags": kind, "budget": budget}
                 records.append({**columns, **settings, **record})
     return records
 

@@ -92,6 +92,11 @@ class TreebankFile:
         return self.path.resolve().parent.name
 
     @property
+    def row_name(self) -> str:
+        """The name in a table of results: `name`, or NAME_test for a file `test.mrg`."""
+        return f"{self.name}_test" if self.path.stem == "test" else self.name
+
+    @property
     def texts(self) -> tuple[str, ...]:
         """The raw texts whose trees a teacher predicted, from the list that `teacher trees` writes next to the file."""
         return listed_texts(self.path)
