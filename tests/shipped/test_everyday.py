@@ -18,8 +18,8 @@ from spacy_dtparse.trees.unattached import unattached_tokens
 pytestmark = pytest.mark.embedded
 
 EVERYDAY = Path(__file__).resolve().parents[2] / "assets" / "everyday"
-LEAST_KINDS = 63
-"""Number of texts in kinds.jsonl; all are parsed as expected."""
+MIN_KINDS = 63
+"""Minimum number of texts in kinds.jsonl that are parsed as expected (65 of 69 on 2026-11-29)."""
 
 FIRST_SENTENCES = """
 (S (NP (DT The) (JJ quick) (JJ brown) (NN fox)) (VP (VBZ jumps) (PP (IN over) (NP (DT the) (JJ lazy) (NN dog)))) (. .))
@@ -64,7 +64,7 @@ def test_kinds_of_text(nlp) -> None:
     rows = [json.loads(line) for line in (EVERYDAY / "kinds.jsonl").read_text(encoding="utf8").splitlines()]
     assert len(rows) >= 60
     wrong = [row["kind"] for row in rows if brackets(nlp(row["text"])) != row["trees"]]
-    assert len(rows) - len(wrong) >= LEAST_KINDS, wrong
+    assert len(rows) - len(wrong) >= MIN_KINDS, wrong
 
 
 @pytest.mark.parametrize(
