@@ -262,6 +262,7 @@ def test_the_first_run_the_next_and_a_warm_image(tmp_path):
 
     first = run("The cat sat on the mat.")
     assert "compiles its kernels in the background" in first.stderr and "(VBD sat)" in first.stdout
+    assert not (tmp_path / "search.part").exists()
     assert "en_dtparse: compiled" in run("warmup").stdout
     until = time.monotonic() + 240  # the first command's processes also compile what the default pipeline does not need
     while {path.stem for path in tmp_path.glob("*.part")} != {*warmup.PARTS} and time.monotonic() < until:

@@ -60,7 +60,9 @@ def test_a_first_sentence(nlp, tree: str) -> None:
     assert brackets(nlp(text)) == [tree]
 
 
-def test_kinds_of_text(nlp) -> None:
+@pytest.mark.parametrize("name", ["en_dtparse", pytest.param("en_dtparse_lg", marks=pytest.mark.slow)])
+def test_kinds_of_text(name: str) -> None:
+    nlp = spacy_dtparse.load(name)
     rows = [json.loads(line) for line in (EVERYDAY / "kinds.jsonl").read_text(encoding="utf8").splitlines()]
     assert len(rows) >= 60
     wrong = [row["kind"] for row in rows if brackets(nlp(row["text"])) != row["trees"]]
