@@ -34,6 +34,8 @@ SLACK = 1.5
 """A sentence is split only if it may take this many deadlines: timed sentences are harder than real ones."""
 _MIN_BUDGET = 64
 """Smallest useful search budget."""
+_LIST_SHARE = 0.75
+"""The share of the time for a list that its trees may use; the rest is for their probabilities."""
 _PIECES = -1
 R = TypeVar("R")
 
@@ -162,15 +164,17 @@ class Deadline(WrappedParser):
     def parse_k_best(
         self, words: Sequence[str], tags: Sequence[str], k: int, limit: TimeLimit | None = None
     ) -> ParseList:
-        """Return the best parses that are found in time; at least one. Of the deadline, the time of a parse is left for
-        the caller, who needs it for probabilities, if the parser has a calibration. `limit`: not used."""
+        """Return the best parses that are found in time; at least one. If the parser has a calibration, the time of a
+        parse and a quarter of the rest are left for the caller, who computes probabilities. `limit`: not used."""
         check_k(k)
         budget = self._budget(len(words))
         if budget == _PIECES:
             first = replace(self._in_pieces(words, tags, ()), margin=0.0)
             return ParseList([first], DEADLINE if k > 1 else "")
-        reserved = 0.0 if self.parser.calibration is None else self.measurements().speed.seconds(len(words))
-        found = self._with(budget).parse_k_best(words, tags, k, TimeLimit(self.deadline - reserved))
+        limit = TimeLimit(self.deadline)
+        if self.parser.calibration is not None:
+            limit = TimeLimit((self.deadline - self.measurements().speed.seconds(len(words))) * _LIST_SHARE)
+        found = self._with(budget).parse_k_best(words, tags, k, limit)
         found[0] = _with_status(found[0], budget)
         return found
 

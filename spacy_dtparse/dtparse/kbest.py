@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _MAX_FACTOR = 4
 """k distinct trees are searched among at most this many times k: attaching unattached tokens makes some equal."""
+_SEARCH_SHARE = 0.5
+"""The share of the time that the search may use; the rest is for the trees that it finds."""
 _MIN_BUDGET_FACTOR, _TREES_PER_BUDGET = 4, 10
 """The budget of a list as a multiple of that of a parse: the minimum multiple, and the number of trees per multiple."""
 
@@ -63,17 +65,23 @@ def alternatives(
 
 
 def _search(parser: DtreeParser, batch: EncodedBatch, k: int, limit: TimeLimit) -> tuple[list[ParseResult], bool]:
-    """Return (parses of up to k derivations of a batch of one, cheapest first; whether there may be more)."""
+    """Return (parses of up to k derivations of a batch of one, cheapest first; whether there may be more). The search
+    ends after a share of the time that is left, and at the end of the time the cheapest parses are returned; at least
+    one."""
     n, settings = len(batch.columns), parser.settings.with_changes(shift_threshold=math.inf, commit_threshold=1.0)
     budget = max(1, settings.budget_for(n) * max(_MIN_BUDGET_FACTOR, k // _TREES_PER_BUDGET))
+    search_limit = limit.part(_SEARCH_SHARE)
     with kernels_for(parser.name, SHORT + 1):  # without compiled kernels it would take minutes
         tokens, row_offsets = batch.tokens(settings)
         parses = parser.searcher.search_all(
-            tokens, row_offsets, batch.token_offsets, [budget], settings, k=k, limit=limit
+            tokens, row_offsets, batch.token_offsets, [budget], settings, k=k, limit=search_limit
         )
-        counts, found = [*parses.counts[0, :2].tolist(), 0], []
+        found: list[ParseResult] = []
+        counts = [*parses.counts[0, :2].tolist(), 0]
         count = int(np.count_nonzero(np.diff(parses.offsets)))
         for index in range(count):
+            if found and limit.is_over():
+                break
             rows = slice(parses.offsets[index], parses.offsets[index + 1])
             status = STATUSES[parses.statuses[index]]
             if status != "fallback":
@@ -82,4 +90,5 @@ def _search(parser: DtreeParser, batch: EncodedBatch, k: int, limit: TimeLimit) 
                     counts,
                 )  # fmt: skip
                 found.append(replace(one, greedy_optimal=None))
+    limit.reached = limit.reached or search_limit.reached
     return found, count == k

@@ -22,6 +22,8 @@ from .kernels.spines import SupertagArrays
 MAX_STATES, MAX_QUEUE, MAX_CACHE = 1 << 18, 1 << 16, 1 << 17
 """Above `MAX_STATES` states, needless ones are removed, and at most `MAX_QUEUE` are queued: a search that takes that
 many from the queue would last for minutes. The cache of scores is emptied when it has `MAX_CACHE` rows."""
+_STEP = 1 << 12
+"""The search returns after about as many new states (some ten milliseconds), so that it can end at a limit of time."""
 _TRIES = 4
 """For k parses, at most this many times k are tried beyond the budget; see `dtparse.kernels.search`."""
 
@@ -38,7 +40,8 @@ def search_list(
 ) -> tuple[Parses, Workspace]:
     """Find the k best parses of one sentence; see `dtparse.kernels.batch.search_all`. When the time of the `limit` is
     over, the parses are those found so far."""
-    agenda = workspace.agenda._replace(ends=np.zeros(k, dtype=END))
+    agenda = _first_states(workspace.agenda._replace(ends=np.zeros(k, dtype=END)), _STEP)
+    all_states = workspace.agenda.states
     workspace = workspace._replace(agenda=agenda)
     max_items = k * len(workspace.nodes.item)
     parses = Parses(
@@ -56,19 +59,27 @@ def search_list(
         agenda, cache = workspace.agenda, workspace.cache
         if limit.is_over():
             proven_below = min(proven_below, _stop(agenda, workspace.node_costs))
-        elif mark[at.NEED_STATES] > len(agenda.states) >= MAX_STATES:
+        elif mark[at.NEED_STATES] > len(all_states) >= MAX_STATES:
             n_tries = max(0, budget - int(mark[at.SCORED])) + _TRIES * k + 1
             proven_below = min(proven_below, remove_states(agenda, min(n_tries, MAX_QUEUE)))
-            if mark[at.N_STATES] > len(agenda.states) // 2:  # else they would soon be removed again
-                mark[at.NEED_STATES] = max(int(mark[at.NEED_STATES]), len(agenda.states) + 1)
+            if mark[at.N_STATES] > len(all_states) // 2:  # else they would soon be removed again
+                mark[at.NEED_STATES] = max(int(mark[at.NEED_STATES]), len(all_states) + 1)
         if mark[at.NEED_CACHE] > len(cache.scores) >= MAX_CACHE:
             _empty(cache, mark)
-        agenda, cache = enlarge(agenda, cache)
+        agenda, cache = enlarge(agenda._replace(states=all_states), cache)
+        all_states = agenda.states
+        agenda = _first_states(agenda, max(int(mark[at.NEED_STATES]), int(mark[at.N_STATES])) + _STEP)
         workspace = workspace._replace(agenda=agenda, cache=cache)
+    workspace = workspace._replace(agenda=workspace.agenda._replace(states=all_states))
     statuses = parses.statuses
     statuses[(statuses == OPTIMAL) & (parses.costs > proven_below)] = COMPLETE
     found = int(parses.offsets[-1])
     return parses._replace(items=parses.items[:found], item_costs=parses.item_costs[:found]), workspace
+
+
+def _first_states(agenda: Agenda, count: int) -> Agenda:
+    """Return the agenda with room for at most this many states."""
+    return agenda._replace(states=agenda.states[:count])
 
 
 def remove_states(agenda: Agenda, max_queue: int) -> float:

@@ -20,11 +20,14 @@ N, K = (6, 5) if SLOW else (14, 40)
 
 
 class Countdown(TimeLimit):
-    """A limit that is over when it is asked for the n-th time."""
+    """A limit that is over when it is asked for the n-th time. `part` returns the limit of the search; None: itself."""
 
-    def __init__(self, n: int):
+    def __init__(self, n: int, search: TimeLimit | None = None):
         super().__init__()
-        self.left = n
+        self.left, self.search = n, search
+
+    def part(self, share: float) -> TimeLimit:
+        return self.search or self
 
     def is_over(self) -> bool:
         self.left -= 1
@@ -94,3 +97,42 @@ def test_a_limit_ends_the_search_with_the_parses_found_so_far(strategy: str, sma
     assert parser.parse_k_best(words, tags, K, TimeLimit(0.0)).reason == DEADLINE
     assert len(parser.parse_k_best(words, tags, K, TimeLimit(0.0))) == 1
     assert repr(parser.parse_k_best(words, tags, K, TimeLimit(1000.0))) == repr(complete)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_search_in_short_steps_finds_the_same_list(strategy: str, monkeypatch) -> None:
+    parser, words, tags = make_parser(strategy, 2000)
+    steps, search = [], list_search.search_from
+    monkeypatch.setattr(list_search, "search_from", lambda *given: steps.append(search(*given)) or steps[-1])
+    expected = parser.parse_k_best(words, tags, K)
+    n_steps = len(steps)
+    monkeypatch.setattr(list_search, "_STEP", 16)
+    assert repr(parser.parse_k_best(words, tags, K)) == repr(expected)
+    assert len(steps) > n_steps + 10
+    found = parser.parse_k_best(words, tags, K, Countdown(9, Countdown(3)))
+    assert found.reason == DEADLINE, "the search returns often enough to be ended"
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_limit_also_ends_the_making_of_trees(strategy: str) -> None:
+    """The search has ended in time; the list is the beginning of the complete one."""
+    parser, words, tags = make_parser(strategy, 2000)
+    complete = parser.parse_k_best(words, tags, K)
+    lengths = []
+    for n in range(2, 2 * len(complete) + 8):
+        limit = Countdown(n, TimeLimit())
+        found = parser.parse_k_best(words, tags, K, limit)
+        lengths.append(len(found))
+        assert repr(list(found)) == repr(complete[: len(found)])
+        assert (found.reason == DEADLINE) == limit.reached or len(found) == K
+    assert lengths == sorted(lengths)
+    assert lengths[0] <= 2
+    assert lengths[-1] == len(complete)
+
+
+def test_a_part_of_a_limit() -> None:
+    limit = TimeLimit(1000.0)
+    assert not limit.part(0.5).is_over()
+    assert limit.part(0.0).is_over()
+    assert not limit.reached
+    assert not TimeLimit().part(0.5).is_over(), "no limit"
