@@ -16,8 +16,11 @@ from .compiled_kernels import copy_compiled_kernels
 from .test_imports_point_one_way import REMOVABLE, ROOT, imported_modules
 
 COPIED = ("spacy_dtparse", "training", "tests", "assets", "docs", "README.md", "pyproject.toml")
-OTHERS = {"golden", "hostile", "engines", "shipped", "web", "properties"}
-"""Folders of tests of all models that ship with the package."""
+OTHERS = {
+    *("golden", "hostile", "engines", "shipped", "web", "properties"),  # tests of all models that ship with the package
+    *("annotation", "linear", "nn", "query", "scoring", "trees", "viz"),  # of code that looks up no component by name
+}
+"""Folders of tests that are not run again without the components."""
 USES = (
     *REMOVABLE, "en_pcfgla", "en_bpm", "CONSTITUENT_FACTORIES", "both_factories", "link_parser", "link_model",
     "latent_parser", "bench_modules",

@@ -15,7 +15,7 @@ import pytest
 from spacy_dtparse.errors import ConfigError
 
 from . import kinds
-from .cases import Case, refused, try_case
+from .cases import Case, all_cases, refused, try_case
 
 ROOT = Path(__file__).parents[2]
 BY_COMMAND = {"warmup"}
@@ -75,6 +75,12 @@ def test_refused_wants_one_class_and_a_short_message() -> None:
     for call in (lambda: 1, lambda: fail(KeyError("k")), lambda: fail(ConfigError("k " * 5000))):
         with pytest.raises(AssertionError):
             refused(ConfigError, call)
+
+
+@pytest.mark.slow
+def test_a_kind_has_its_own_cases_only() -> None:
+    """`functions` imports a function of `dependencies`."""
+    assert {one.kind for one in all_cases(["functions"])} == {"functions"}
 
 
 @pytest.mark.slow
